@@ -1,26 +1,36 @@
-//! One failure a context, the same for everybody: who finds a fault proposes it to one of the
-//! members, and that one decides.
+//! Failure agreement: a context has one failure, the same on every member. A member that finds a
+//! fault proposes it to the coordinator, which decides.
 //!
-//! Everybody turns to the first member that it can talk to, that has not left, and that has not
-//! slept past the deadline. That one takes the first proposal that comes to it, and tells
-//! everybody. Before it decides, it has read everything that has come, unless somebody keeps
-//! sending: so a process that was stopped for a while first learns what was decided meanwhile.
+//! The coordinator is the first member that is reachable, has not left, and has not been silent
+//! past its deadline. It takes the first proposal that arrives and sends its decision to all
+//! members. Before it decides, it reads everything that has arrived, unless some peer keeps
+//! sending. So a process that was suspended for a while first learns what was decided meanwhile.
 //!
-//! Not everybody sees the same. Where a connection is cut, both its ends take the other for gone,
-//! and both might decide; who is killed may have told some of what it decided, and not others. So
-//! who would decide in the place of somebody that it has lost, or given up, asks all the others
-//! first. Who knows of a failure tells it. Who sees the same turns to it, and takes back what it
-//! had proposed to somebody else; who still hears the other turns to that one, and passes on what
-//! that decides. When all have turned to it, nobody else can decide, and it does. Of two that ask
-//! each other the first of the members goes on, and the other turns to it. Whose deadline has
-//! passed does not know whether it slept itself, and asks likewise.
+//! # When members disagree about the coordinator
 //!
-//! Who has not opened the context yet says that it cannot decide, and the next one does; should it
-//! open it meanwhile, it asks as well before it decides anything.
+//! If a connection is cut, each end considers the other lost, and both might decide. A coordinator
+//! that is killed may have sent its decision to some members only. So a process that would decide
+//! in place of a member that it has lost or given up on first sends a vote request to all others.
 //!
-//! Who has left decides nothing more, and its last word comes after what it decided: in its place
-//! one need not ask. If somebody says nothing for a while, one goes on without it; then, and where
-//! several are lost at once, failures may differ.
+//! - A member that knows of a failure replies with it.
+//! - A member that sees the same coordinator proposes to it, and retracts what it proposed to
+//!   another.
+//! - A member that still reaches the earlier coordinator proposes to that one, and forwards its
+//!   decision.
+//!
+//! Once all members have proposed to the process, no other can decide, and it does. If two
+//! processes request votes from each other, the earlier member continues and the other proposes to
+//! it. A process whose deadline has passed cannot tell whether it was suspended itself, so it
+//! requests votes too.
+//!
+//! A process that has not opened the context replies that it cannot decide, and the next member
+//! does. If it opens the context meanwhile, it also requests votes before it decides anything.
+//!
+//! # Limits
+//!
+//! A process that has left decides nothing more, and its last frame follows its decisions, so
+//! nobody needs its vote. If a member is silent for a while, agreement continues without it. In
+//! that case, and if several members are lost at once, members may see different failures.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -33,26 +43,27 @@ use super::state::Engine;
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Disagreement, Failure};
 
-/// How many of those who might decide are asked at once whether they are there.
+/// Maximum number of possible coordinators that are probed at once.
 const MAX_SUCCESSORS: usize = 16;
 
-/// How often the same one is turned to again that has not decided, and says other things meanwhile.
+/// Maximum number of times that a proposal goes again to a coordinator that has not decided but
+/// sends other frames.
 const MAX_RETRIES: u32 = 4;
 
-/// How often in a context somebody is turned to again that could not decide: who says now this, now
-/// that, does not put it off for ever.
+/// Maximum number of times per context that a member which could not decide becomes eligible again.
+/// A member that keeps changing its answer cannot delay the agreement for ever.
 const MAX_REINSTATEMENTS: u32 = 32;
 
-/// How many failures a process keeps for its supervisor.
+/// Maximum number of failures that a process keeps for its supervisor.
 const FAILURES: usize = 16;
 
 impl Engine {
-    /// Proposes a failure, unless there is one or something else is proposed already.
+    /// Proposes a failure, unless the context has failed or has a proposal.
     pub(crate) fn propose(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         if context.failure.is_none() && context.proposal.is_none() {
             log::debug!("process {}: in context {id}: {failure}", self.me);
-            // Its words as everybody will read them, who may get them cut.
+            // Uses the description as other members will read it, which may be truncated.
             let failure = read_failure(&write_failure(&failure)).unwrap_or(failure);
             context.maybe_failed.store(true, Ordering::Release);
             context.proposal = Some(Proposal {
@@ -67,7 +78,7 @@ impl Engine {
         }
     }
 
-    /// Turns to somebody else where the one who should decide does not, or is not there any more.
+    /// Sends proposals to another coordinator if the present one does not decide or is gone.
     pub(crate) fn retry_proposals(&mut self) {
         let is_due = |context: &Context| {
             let proposal = context.proposal.as_ref().filter(|_| context.failure.is_none())?;
@@ -77,7 +88,7 @@ impl Engine {
         };
         let due: Vec<_> = self.contexts.values().filter_map(is_due).collect();
         for (id, to, other) in due {
-            // It has waited long enough for the others.
+            // It has waited long enough for the votes of the others.
             self.undecided |= to == self.me;
             if to != self.me && !other && !self.keeps_waiting(id, to) {
                 self.give_up(id, to);
@@ -88,20 +99,21 @@ impl Engine {
         }
     }
 
-    /// Whether it goes on turning to the same one: that one is there, and may be waiting for others
-    /// itself.
+    /// Returns whether to keep waiting for the same coordinator: it is alive, and may be waiting
+    /// for others itself.
     fn keeps_waiting(&mut self, id: ContextId, to: usize) -> bool {
         let reads = self.connections[to].as_ref().map(|connection| connection.reads);
         let proposal = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut());
         proposal.is_some_and(|proposal| {
             proposal.retries += 1;
-            let has_answered = proposal.successors.iter().any(|(process, before)| *process == to && reads > Some(*before));
+            let has_answered =
+                proposal.successors.iter().any(|(process, before)| *process == to && reads > Some(*before));
             has_answered && proposal.retries <= MAX_RETRIES
         })
     }
 
-    /// Does not turn any more to one who says nothing, nor to the next ones from whom nothing has
-    /// come since: where many are silent, they do not keep the others waiting one after another.
+    /// Excludes a silent coordinator, and those of its successors that have sent nothing since they
+    /// were probed. So if many members are silent, they are not waited for one after another.
     fn give_up(&mut self, id: ContextId, unresponsive: usize) {
         let reads = |process: usize| self.connections[process].as_ref().map(|connection| connection.reads);
         let Some(context) = self.contexts.get(&id) else { return };
@@ -117,13 +129,14 @@ impl Engine {
     fn send_proposal(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get(&id) else { return };
         let Some(proposal) = &context.proposal else { return };
-        let (to, failure, before) = (self.coordinator(context, &proposal.failure), proposal.failure.clone(), proposal.to);
+        let (to, failure, before) =
+            (self.coordinator(context, &proposal.failure), proposal.failure.clone(), proposal.to);
         let members = context.members.iter().map(|member| member.index()).filter(|process| *process != self.me);
         let next = members.filter(|process| self.may_decide(context, &failure, *process)).take(MAX_SUCCESSORS);
         let reads = |process: usize| self.connections[process].as_ref().map_or(0, |connection| connection.reads);
         let successors: Vec<(usize, u64)> = next.map(|process| (process, reads(process))).collect();
         for (process, _) in &successors {
-            // Whatever the answer is, it shows that there is somebody.
+            // Any answer shows that the process is alive.
             self.enqueue(*process, Header::new(Kind::StatusRequest, id), &[]);
             self.pump_out(*process);
         }
@@ -139,18 +152,19 @@ impl Engine {
         }
         if let Some(context) = self.contexts.get_mut(&id) {
             let retries = context.proposal.take().filter(|before| before.to == to).map_or(0, |before| before.retries);
-            context.proposal = Some(Proposal { failure, to, since: Instant::now(), successors, votes_requested: false, retries });
+            context.proposal =
+                Some(Proposal { failure, to, since: Instant::now(), successors, votes_requested: false, retries });
         }
     }
 
-    /// Who decides on a failure, as far as this process can see.
+    /// Returns the process that should decide on a failure, as far as this process can see.
     fn coordinator(&self, context: &Context, failure: &Failure) -> usize {
         let mut members = context.members.iter().map(|member| member.index());
         members.find(|process| self.may_decide(context, failure, *process)).unwrap_or(self.me)
     }
 
     fn may_decide(&self, context: &Context, failure: &Failure, process: usize) -> bool {
-        // Who was silent for so long is not asked.
+        // A member that was silent for so long is not asked.
         let silent = matches!(failure.cause, Cause::Deadline { .. }) && !context.candidates.contains(&process);
         if silent && failure.culprit.is_some_and(|culprit| context.process(culprit) == process) {
             return false;
@@ -162,7 +176,8 @@ impl Engine {
         self.is_reachable(process) && context.lanes[process].left.is_none() && !out
     }
 
-    /// Whether nobody else can decide on the failure that this process has to decide on.
+    /// Returns whether no other process can decide on the failure that this process has to decide
+    /// on.
     fn may_decide_now(&self, context: &Context, proposal: &Proposal) -> bool {
         if proposal.votes_requested && proposal.since.elapsed() > grace(context.timeouts.shortest()) {
             return true;
@@ -173,15 +188,16 @@ impl Engine {
             fin_received || context.lanes[process].left.is_some()
         };
         let first = members().take_while(|process| *process != self.me).all(has_left);
-        // Others may have turned to somebody else since they heard that this one cannot.
+        // Others may have turned to another coordinator since they learned that this process cannot
+        // decide.
         let awake = !matches!(proposal.failure.cause, Cause::Deadline { .. }) && !context.declined;
         let turned = |process: usize| process == self.me || context.voters.contains(&process);
         first && awake
             || members().all(|process| turned(process) || !self.may_decide(context, &proposal.failure, process))
     }
 
-    /// Takes note of a proposal, or that somebody asks; who does hears at once if there is a
-    /// failure already. `None` if there are too many contexts.
+    /// Handles a proposal or a vote request. If the context has failed, the sender gets the
+    /// decision at once. Returns `None` if there are too many contexts.
     pub(crate) fn handle_proposal(&mut self, from: usize, id: ContextId, failure: Failure, kind: Kind) -> Option<()> {
         let context = self.expect(from, id)?;
         if let Some(known) = &context.failure {
@@ -190,7 +206,7 @@ impl Engine {
             return Some(());
         }
         if context.presence == Presence::Expected {
-            // It does not know the members.
+            // This process does not know the members yet.
             context.declined = true;
             self.send_unless_full(from, Header::new(Kind::CannotDecide, id), &[]);
             return Some(());
@@ -201,7 +217,7 @@ impl Engine {
         }
         let out = context.unable.contains(&from) || context.unresponsive.contains(&from);
         if kind == Kind::VoteRequest && out && context.reinstatements < MAX_REINSTATEMENTS {
-            // Who asks is there, and able.
+            // A process that requests votes is alive and able to decide.
             context.reinstatements += 1;
             context.unable.retain(|process| *process != from);
             context.unresponsive.retain(|process| *process != from);
@@ -212,7 +228,8 @@ impl Engine {
         Some(())
     }
 
-    /// Who does not read what it hears cannot need to hear it again.
+    /// Sends a control frame, unless the receiver has left too many unread: then it cannot need
+    /// this one.
     fn send_unless_full(&mut self, to: usize, header: Header, text: &[u8]) {
         if !self.is_full(to) {
             self.enqueue(to, header, text);
@@ -220,7 +237,7 @@ impl Engine {
         }
     }
 
-    /// Turns to whoever should decide now, if that is somebody else than before.
+    /// Sends the proposal to the present coordinator, if that has changed.
     fn redirect_proposal(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get(&id) else { return };
         let Some(proposal) = &context.proposal else { return };
@@ -229,7 +246,7 @@ impl Engine {
         }
     }
 
-    /// Somebody that was asked cannot decide: others do.
+    /// Records that a process cannot decide, so that the next member does.
     pub(crate) fn unable(&mut self, from: usize, id: ContextId) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         if !context.unable.contains(&from) {
@@ -238,10 +255,10 @@ impl Engine {
         }
     }
 
-    /// Makes failures of what was proposed, or asks the others whether it may. Everything that has
-    /// come must have been read.
+    /// Decides on the proposals that this process has to decide on, or requests votes for them.
+    /// Everything that has arrived must have been read.
     pub(crate) fn decide(&mut self) {
-        // If this process was stopped since it looked at the sockets, the decision may be there.
+        // If this process was suspended since it last polled the wire, a decision may have arrived.
         if !self.undecided || self.looked.elapsed() >= 4 * TICK {
             return;
         }
@@ -267,8 +284,8 @@ impl Engine {
         }
     }
 
-    /// Somebody has decided. Who has turned to this process hears of it from here: it may not hear
-    /// the one who decided. Nor may who is at fault, if that is still there.
+    /// Handles a decision. This process forwards it to its voters, which may not be able to reach
+    /// the process that decided. The same holds for the culprit, if it is still alive.
     pub(crate) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.failure.is_none()) else { return };
         let mut others = [&context.voters[..], &context.candidates].concat();
@@ -284,14 +301,13 @@ impl Engine {
         }
     }
 
-    /// Why a round without a failure does not end: whoever has what it has lent does not give it
-    /// back.
+    /// Returns the failure of a round that cannot end because its memory is not returned.
     pub(crate) fn stranded(&self, id: ContextId) -> Option<Failure> {
         self.own_failure(id, |rank| Cause::Aborted { rank, reason: "what it has lent does not come back".into() })
     }
 
-    /// The process is at its end: a thread that goes on, since another one has the process exit, is
-    /// not to make calls without the others.
+    /// Fails all open contexts, since the process is at its end. A thread that is still running,
+    /// because another thread exits the process, must not make calls without the others.
     pub(crate) fn fail_open(&mut self) {
         for id in self.still_open() {
             if let Some(failure) = self.own_failure(id, |rank| Cause::Gone { rank, how: "has ended".into() }) {
@@ -300,7 +316,7 @@ impl Engine {
         }
     }
 
-    /// The failure of a context's last call, of which this process is the cause.
+    /// Returns the failure of a context's last call that this process has caused.
     fn own_failure(&self, id: ContextId, cause: impl FnOnce(Rank) -> Cause) -> Option<Failure> {
         let context = self.contexts.get(&id)?;
         let ((call, round), rank) = (context.at().unwrap_or_default(), context.rank_of(self.me)?);
@@ -308,7 +324,7 @@ impl Engine {
         Some(Failure { call, description, round, observer: rank, culprit: Some(rank), cause: cause(rank) })
     }
 
-    /// A context has failed.
+    /// Sets the failure of a context.
     pub(crate) fn fail(&mut self, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         if let Some(rank) = context.rank_of(self.me).filter(|_| self.failures.len() < FAILURES) {

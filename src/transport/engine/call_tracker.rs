@@ -1,4 +1,4 @@
-//! Which call of a library's a context is in.
+//! Tracks the calls that a library executes for a context.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,18 +8,19 @@ use std::time::Duration;
 use super::limits::REMEMBERED;
 use crate::transport::{Signature, Timeouts};
 
-/// Which call of a library's a context is in. The thread in the call writes it, without the
-/// engine's lock.
+/// The library call that a context is in. The thread in the call updates it without the engine's
+/// lock.
 #[derive(Debug, Default)]
 pub(crate) struct CallTracker {
-    /// Twice the call, and one more if it is over; 0 before the first, which is call 1 here.
+    /// Twice the call's number, plus one if the call is over. Calls count from 1 here; 0 is before
+    /// the first.
     at: AtomicU64,
-    /// The fingerprint and the timeouts, in nanoseconds, of what was said last.
+    /// The fingerprint and the two timeouts, in nanoseconds, of the last recorded call.
     last: [AtomicU64; 3],
     log: Mutex<CallLog>,
 }
 
-/// What a context has been calling, and how long its last call may take.
+/// The last changes of what a context calls, and the timeouts of its last call.
 #[derive(Debug, Default)]
 struct CallLog {
     last: VecDeque<(u64, Signature)>,
@@ -31,7 +32,7 @@ impl CallTracker {
     #[inline]
     #[cfg(any(feature = "mpi", test))]
     pub(crate) fn enter(&self, call: u64, signature: &Signature, timeouts: Timeouts) {
-        // 584 years and more are as good as any.
+        // Timeouts of 584 years and more need not be told apart.
         let nanoseconds =
             |time: Duration| time.as_secs().wrapping_mul(1_000_000_000).wrapping_add(time.subsec_nanos().into());
         let (silence, arrival) = (nanoseconds(timeouts.silence), nanoseconds(timeouts.arrival));
@@ -45,25 +46,25 @@ impl CallTracker {
         self.at.store(2 * (call + 1), Ordering::Release);
     }
 
-    /// Ends it.
+    /// Ends the call.
     #[cfg(any(feature = "mpi", test))]
     pub(crate) fn leave(&self) {
-        // Only the thread in the call writes it.
+        // Only the thread in the call writes this number.
         self.at.store(self.at.load(Ordering::Relaxed) | 1, Ordering::Release);
     }
 
-    /// The call that is under way.
+    /// Returns the call under way, if there is one.
     pub(crate) fn current(&self) -> Option<u64> {
         let at = self.at.load(Ordering::Acquire);
         (at > 0 && at.is_multiple_of(2)).then(|| at / 2 - 1)
     }
 
-    /// The call that is under way, or was last.
+    /// Returns the call under way, or the last one.
     pub(crate) fn latest(&self) -> Option<u64> {
         (self.at.load(Ordering::Acquire) / 2).checked_sub(1)
     }
 
-    /// Remembers what a call is, of whatever kind.
+    /// Records the signature of a call, whether the library or the engine executes it.
     pub(crate) fn record(&self, call: u64, signature: &Signature) {
         self.last[0].store(signature.fingerprint, Ordering::Relaxed);
         let last = &mut self.log().last;
@@ -73,17 +74,18 @@ impl CallTracker {
         }
     }
 
-    /// What was called in that call, if it is remembered.
+    /// Returns what was called in a call, if that is still recorded.
     pub(crate) fn called(&self, call: u64) -> Option<Signature> {
         self.log().last.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
     }
 
-    /// The last changes of what was called: from which call on, and the fingerprint.
+    /// Returns the last changes of what was called: the number of the first call, and the
+    /// fingerprint.
     pub(crate) fn changes(&self) -> Vec<(u64, u64)> {
         self.log().last.iter().map(|(first, signature)| (*first, signature.fingerprint)).collect()
     }
 
-    /// Returns how long its last call may wait.
+    /// Returns the timeouts of the last call.
     pub(super) fn timeouts(&self) -> Timeouts {
         self.log().timeouts.unwrap_or(Timeouts::new(Duration::ZERO, Duration::ZERO))
     }
@@ -119,7 +121,7 @@ mod tests {
     fn what_was_called_last_is_remembered_by_when_it_changed() {
         let tracker = CallTracker::default();
         assert_eq!(tracker.called(0), None);
-        // By messages, by the library, and by messages again.
+        // Calls by messages, by the library, and by messages again.
         tracker.record(3, &signature(1));
         tracker.enter(4, &signature(2), LONG.into());
         tracker.enter(5, &signature(2), LONG.into());
@@ -128,7 +130,7 @@ mod tests {
         for (call, fingerprint) in (0..).zip(known) {
             assert_eq!(tracker.called(call), fingerprint.map(signature), "{call}");
         }
-        // The same again, after something else of which this does not know, is said again.
+        // After another signature that the tracker does not know, an equal one is recorded again.
         tracker.enter(7, &signature(2), LONG.into());
         assert_eq!((tracker.called(6), tracker.called(7)), (Some(signature(1)), Some(signature(2))));
         for call in 8..40 {

@@ -1,5 +1,5 @@
-//! What ranks tell each other in words: failures, and where they stand. Written into the text of
-//! frames, and read with bounds on everything.
+//! Encodes the texts of control frames: failures, rank statuses, departures. Decoding checks every
+//! bound.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,30 +10,31 @@ use super::limits::REMEMBERED;
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Deadline, Failure, History};
 
-/// Where a rank stands in a context.
+/// The status of a rank in a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RankStatus {
-    /// The call and the round it is in, or was in last.
+    /// The call and the round that it is in, or was in last.
     pub(crate) posted: Option<(u64, u32)>,
-    /// In which context it waits for which process, if the thread that drives this one waits.
+    /// The context in which it waits, and the process that it waits for, if the thread that drives
+    /// this context waits.
     pub(crate) awaits: Option<(ContextId, u32)>,
-    /// Counts whatever it gets done in the context.
+    /// Counts progress in the context.
     pub(crate) progress: u64,
     pub(crate) left: bool,
-    /// A context of its that has failed.
+    /// A failed context of this process.
     pub(crate) failed: Option<ContextId>,
-    /// What it called in the call asked about: fingerprint, words.
+    /// What it called in the call in question: fingerprint and description.
     pub(crate) signature: Option<(u64, Arc<str>)>,
 }
 
-/// Nothing that was written by [`Writer`].
+/// The bytes were not written by [`Writer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidEncoding;
 
-/// Longest of a text in bytes; a longer one is cut.
+/// Maximum length of a string in bytes; longer strings are truncated.
 const MAX_STRING: usize = MAX_CONTROL as usize / 8;
 
-/// Writes words one after the other.
+/// Encodes values one after the other.
 #[derive(Debug, Default)]
 struct Writer(Vec<u8>);
 
@@ -56,7 +57,7 @@ impl Writer {
         self.0.extend_from_slice(&text.as_bytes()[..end]);
     }
 
-    /// What somebody called: fingerprint, words.
+    /// Writes what a rank called: fingerprint and description.
     fn signature(&mut self, (fingerprint, description): &(u64, Arc<str>)) {
         self.number(*fingerprint);
         self.text(description);
@@ -70,7 +71,7 @@ impl Writer {
     }
 }
 
-/// Reads them back.
+/// Decodes what [`Writer`] has encoded.
 #[derive(Debug)]
 struct Reader<'a>(&'a [u8]);
 
@@ -108,7 +109,10 @@ impl Reader<'_> {
         Ok((self.number()?, self.text()?))
     }
 
-    fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, InvalidEncoding>) -> Result<Option<T>, InvalidEncoding> {
+    fn option<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, InvalidEncoding>,
+    ) -> Result<Option<T>, InvalidEncoding> {
         match self.byte()? {
             0 => Ok(None),
             1 => read(self).map(Some),
@@ -121,7 +125,7 @@ impl Reader<'_> {
     }
 }
 
-/// A failure as bytes.
+/// Encodes a failure.
 pub(crate) fn write_failure(failure: &Failure) -> Vec<u8> {
     let mut to = Writer::default();
     let Failure { call, description, round, observer, culprit, cause } = failure;
@@ -168,7 +172,7 @@ pub(crate) fn write_failure(failure: &Failure) -> Vec<u8> {
     to.0
 }
 
-/// Reads a failure.
+/// Decodes a failure.
 pub(crate) fn read_failure(bytes: &[u8]) -> Result<Failure, InvalidEncoding> {
     let mut from = Reader(bytes);
     let (call, round, observer) = (from.number()?, from.small()?, from.rank()?);
@@ -192,7 +196,7 @@ pub(crate) fn read_failure(bytes: &[u8]) -> Result<Failure, InvalidEncoding> {
     from.end(Failure { call, description, round, observer, culprit, cause })
 }
 
-/// Where a rank stands, as bytes.
+/// Encodes the status of a rank.
 pub(crate) fn write_status(status: &RankStatus) -> Vec<u8> {
     let mut to = Writer::default();
     let RankStatus { posted, awaits, progress, left, failed, signature } = status;
@@ -211,7 +215,7 @@ pub(crate) fn write_status(status: &RankStatus) -> Vec<u8> {
     to.0
 }
 
-/// Reads where a rank stands.
+/// Decodes the status of a rank.
 pub(crate) fn read_status(bytes: &[u8]) -> Result<RankStatus, InvalidEncoding> {
     let mut from = Reader(bytes);
     let posted = from.option(|from| Ok((from.number()?, from.small()?)))?;
@@ -223,7 +227,7 @@ pub(crate) fn read_status(bytes: &[u8]) -> Result<RankStatus, InvalidEncoding> {
     from.end(RankStatus { posted, awaits, progress, left, failed, signature })
 }
 
-/// How somebody left, as bytes.
+/// Encodes how a process left a context.
 pub(crate) fn write_left(left: &Left) -> Vec<u8> {
     let mut to = Writer::default();
     let Left { call, how, signature, history, changes } = left;
@@ -243,7 +247,7 @@ pub(crate) fn write_left(left: &Left) -> Vec<u8> {
     to.0
 }
 
-/// Reads it.
+/// Decodes how a process left a context.
 pub(crate) fn read_left(bytes: &[u8]) -> Result<Left, InvalidEncoding> {
     let mut from = Reader(bytes);
     let call = from.option(Reader::number)?;
@@ -262,12 +266,12 @@ pub(crate) fn read_left(bytes: &[u8]) -> Result<Left, InvalidEncoding> {
     from.end(Left { call, how, signature, history, changes })
 }
 
-/// Which contexts somebody has open, as bytes; as many as there is room for.
+/// Encodes a list of open contexts, as many as fit into a frame.
 pub(crate) fn write_contexts(contexts: impl Iterator<Item = ContextId>) -> Vec<u8> {
     contexts.take(MAX_CONTROL as usize / 8).flat_map(|context| context.number().to_le_bytes()).collect()
 }
 
-/// Reads which.
+/// Decodes a list of open contexts.
 pub(crate) fn read_contexts(bytes: &[u8]) -> Result<Vec<ContextId>, InvalidEncoding> {
     let (numbers, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
@@ -318,7 +322,7 @@ mod tests {
         call.map_or(0, |call| call as usize % (REMEMBERED + 1))
     }
 
-    /// How somebody left who stood there.
+    /// Makes the departure of a rank with that status.
     fn left(status: &RankStatus, how: &str) -> Left {
         let call = status.posted.map(|(call, _)| call);
         let history = status.posted.map(|(calls, round)| History { calls, digest: u64::from(round) });
@@ -353,7 +357,7 @@ mod tests {
 
     #[test]
     fn garbled_words_are_refused_or_read_as_others() {
-        // Whatever it is, it is not read beyond its end, and nothing panics.
+        // Whatever the bytes are, nothing is read beyond their end, and nothing panics.
         fn survives(seed: (u64, u32), text: String, changes: Vec<(usize, u8)>, end: usize) -> bool {
             let mut all: Vec<Vec<u8>> = failures(seed, (&text, "x")).iter().map(write_failure).collect();
             all.push(write_status(&status(seed, &text)));

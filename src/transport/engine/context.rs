@@ -1,98 +1,98 @@
-//! A context, as one process sees it.
+//! The state of a context in one process.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use super::call_tracker::CallTracker;
 use super::frame::{Header, MessageId};
 use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
 use super::limits::REMEMBERED;
-use super::call_tracker::CallTracker;
 use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
 use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, Timeouts, disagreement};
 
-/// See the [module](self). It begins when this process opens it, or when the first word of it
-/// comes.
+/// The state of a context; see the [module](self). It exists from when this process opens it, or
+/// when the first frame for it arrives.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) id: ContextId,
     /// The process of each member; empty until this process opens it.
     pub(crate) members: Box<[Rank]>,
     pub(crate) presence: Presence,
-    /// Who was the first to say something of it.
+    /// The process from which the first frame came.
     pub(crate) first: usize,
-    /// By process.
+    /// The lane to each process.
     pub(crate) lanes: Box<[Lane]>,
     /// The round that this process drives.
     pub(crate) active: Option<ActiveRound>,
-    /// The call and the round it drives, or drove last.
+    /// The call and the round that it drives, or drove last.
     pub(crate) posted: Option<(u64, u32)>,
-    /// Which thread did.
+    /// The thread that drives it, or drove it last.
     pub(crate) driver: u64,
-    /// What it has been calling: the last changes, the latest first, each from which call on.
+    /// The last changes of what this process calls, latest first. Each has the number of its first
+    /// call.
     calls: VecDeque<(u64, Signature)>,
-    /// Those of its last round.
+    /// The timeouts of its last round.
     pub(crate) timeouts: Timeouts,
-    /// Counts whatever it gets done.
+    /// Counts progress.
     pub(crate) progress: u64,
     pub(crate) failure: Option<Failure>,
-    /// What this process has called in all, once it is through.
+    /// The digest of all calls of this process, once it has concluded.
     pub(crate) history: Option<History>,
-    /// Whether there is a failure, or a proposal of one: to be seen without the engine's lock.
+    /// Whether there is a failure or a proposal. It can be read without the engine's lock.
     pub(crate) maybe_failed: Arc<AtomicBool>,
-    /// What this process proposes, found by itself or by others, and to whom.
+    /// The failure that this process proposes, found by itself or by others.
     pub(crate) proposal: Option<Proposal>,
-    /// Who has proposed something to this process, and not taken it back; and who has asked whether
-    /// it may decide itself.
+    /// The processes that have proposed to this one and not retracted it; and those that have
+    /// requested votes.
     pub(crate) voters: Vec<usize>,
     pub(crate) candidates: Vec<usize>,
-    /// How often one that could not decide has asked after all.
+    /// Number of times that a process which could not decide has requested votes after all.
     pub(crate) reinstatements: u32,
-    /// Processes that were asked to decide, and did not; and those that said that they cannot.
+    /// The processes that were to decide and did not; and those that cannot decide.
     pub(crate) unresponsive: Vec<usize>,
     pub(crate) unable: Vec<usize>,
-    /// Whether this process has said that it cannot.
+    /// Whether this process has replied that it cannot decide.
     pub(crate) declined: bool,
     pub(crate) inquiry: Option<Inquiry>,
-    /// Calls that are with a library beneath, where there is one; and what is known of the one
-    /// under way.
+    /// The calls that a library executes, if there is one; and the watchdog of the call under way.
     pub(crate) library: Option<Arc<CallTracker>>,
     pub(crate) watchdog: Option<Watchdog>,
 }
 
-/// Where this process is.
+/// Whether this process has opened or left the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// It has not opened it yet.
+    /// It has not opened the context yet.
     Expected,
     Open,
     Left,
 }
 
-/// A failure on its way to whoever decides.
+/// A proposed failure on its way to the coordinator.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
     pub(crate) failure: Failure,
     pub(crate) to: usize,
     pub(crate) since: Instant,
-    /// Those who might decide next, and how often something had been read from each.
+    /// The possible next coordinators, each with the number of reads from it when it was probed.
     pub(crate) successors: Vec<(usize, u64)>,
-    /// Whether all others were asked, where this process is to decide.
+    /// Whether votes were requested, if this process is to decide.
     pub(crate) votes_requested: bool,
-    /// How often the same one was turned to again.
+    /// Number of times that the proposal went again to the same coordinator.
     pub(crate) retries: u32,
 }
 
 /// A round under way.
 ///
-/// Its pointers are to what the thread lends that drives the round. It stays in `Transport::round`
-/// until it has taken the active round out of the context again, under the lock of the engine, so what they
-/// point to lives as long as the active round is there.
+/// Its pointers refer to memory that the thread which drives the round lends. This thread stays in
+/// `Transport::round` until it has removed the active round from the context, under the engine's
+/// lock. So the memory lives at least as long as the active round.
 #[derive(Debug)]
 pub(crate) struct ActiveRound {
     program: *const Program,
@@ -102,24 +102,25 @@ pub(crate) struct ActiveRound {
     pub(crate) number: u32,
     pub(crate) fingerprint: u64,
     pub(crate) timeouts: Timeouts,
-    /// Lanes on which something is still to come, and to go.
+    /// Number of lanes that still have something to receive, and to send.
     pub(crate) incoming: usize,
     pub(crate) outgoing: usize,
-    /// Something that came is not what is awaited.
+    /// A message has arrived that is not the awaited one.
     pub(crate) mismatch: Option<Mismatch>,
 }
 
-// SAFETY: what it points to is lent by a thread that waits until the active round is over; whoever holds
-// the lock of the engine may touch it meanwhile, in whichever thread.
+// SAFETY: its pointers refer to memory that is lent by a thread which waits until the active round
+// is over. Meanwhile only the holder of the engine's lock accesses that memory, on whichever
+// thread.
 #[allow(unsafe_code)]
 unsafe impl Send for ActiveRound {}
 
-/// What is wrong with something that came.
+/// How a message differs from the awaited one.
 #[derive(Clone, Debug)]
 pub(crate) enum Mismatch {
-    /// It is a message of another call, or round.
+    /// It belongs to another call or round.
     OtherCall(Rank, Header),
-    /// It is the message, but not as long.
+    /// It is the awaited message, with another length.
     Length(Cause),
 }
 
@@ -153,7 +154,7 @@ impl Context {
         }
     }
 
-    /// The rank of a process in the context.
+    /// Returns the rank of a process in the context.
     pub(crate) fn rank_of(&self, process: usize) -> Option<Rank> {
         let member = Rank::new(process);
         if self.members.get(process) == Some(&member) {
@@ -162,12 +163,12 @@ impl Context {
         self.members.iter().position(|other| *other == member).map(Rank::new)
     }
 
-    /// The process of a rank.
+    /// Returns the process of a rank.
     pub(crate) fn process(&self, rank: Rank) -> usize {
         self.members.get(rank.index()).map_or(usize::MAX, |process| process.index())
     }
 
-    /// Remembers what a call is.
+    /// Records the signature of a call.
     pub(crate) fn record_call(&mut self, call: u64, signature: &Signature) {
         if let Some(library) = &self.library {
             return library.record(call, signature);
@@ -178,7 +179,7 @@ impl Context {
         }
     }
 
-    /// What this process called in that call, if it remembers.
+    /// Returns what this process called in a call, if that is still recorded.
     pub(crate) fn called(&self, call: u64) -> Option<Signature> {
         if let Some(library) = &self.library {
             return library.called(call);
@@ -186,7 +187,8 @@ impl Context {
         self.calls.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
     }
 
-    /// The last changes of what this process called: from which call on, and the fingerprint.
+    /// Returns the last changes of what this process called: the number of the first call, and the
+    /// fingerprint.
     pub(crate) fn changes(&self) -> Vec<(u64, u64)> {
         if let Some(library) = &self.library {
             return library.changes();
@@ -194,7 +196,7 @@ impl Context {
         self.calls.iter().map(|(first, signature)| (*first, signature.fingerprint)).collect()
     }
 
-    /// That a member has left after other calls than this process, if it has.
+    /// Returns a failure if a member has left after other calls than this process made.
     pub(crate) fn disagreement(&self, me: Rank, other: Rank) -> Option<Failure> {
         let left = self.lanes.get(self.process(other))?.left.as_ref().filter(|left| left.how.is_none())?;
         let (history, theirs) = (self.history?, left.history?);
@@ -204,18 +206,20 @@ impl Context {
         let changes = self.changes();
         let mine = |call| self.called(call).map(|signature| signature.description);
         let since = left.changes.iter().map(|(first, _)| *first).max();
-        let others = |call| left.signature.as_ref().filter(|_| Some(call) >= since).map(|(_, description)| description.clone());
+        let others =
+            |call| left.signature.as_ref().filter(|_| Some(call) >= since).map(|(_, description)| description.clone());
         let mine = Account { rank: me, history, changes: &changes, words: &mine };
         disagreement(&mine, &Account { rank: other, history: theirs, changes: &left.changes, words: &others })
     }
 
-    /// The call and the round it is in, or was in last, with a library beneath or not.
+    /// Returns the call and the round that it is in, or was in last, including calls that a library
+    /// executes.
     pub(crate) fn at(&self) -> Option<(u64, u32)> {
         let library = self.library.as_ref().and_then(|library| library.latest());
         self.posted.max(library.map(|call| (call, 0)))
     }
 
-    /// One of those it waits for.
+    /// Returns one of the processes that it waits for.
     pub(crate) fn awaits(&self) -> Option<usize> {
         self.active.as_ref()?;
         let awaited = self.lanes.iter().position(|lane| !lane.into.awaited.is_empty());
@@ -224,9 +228,12 @@ impl Context {
 }
 
 impl ActiveRound {
+    /// Makes a round under way.
+    ///
     /// # Safety
     ///
-    /// The program stays where it is, and the buffers are for this active round alone, until it is dropped.
+    /// Until it is dropped, the program must stay in place, and the buffers must be accessed
+    /// through this active round alone.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn new(
         (program, round): (&Program, usize),
@@ -250,20 +257,20 @@ impl ActiveRound {
     }
 
     fn program(&self) -> &Program {
-        // SAFETY: it is where it was when the active round was made, as `new` was promised.
+        // SAFETY: the caller of `new` promises that the program stays in place.
         #[allow(unsafe_code)]
         unsafe {
             &*self.program
         }
     }
 
-    /// The message that is to go next on a lane.
+    /// Returns the next message to send on a lane.
     pub(crate) fn next_out(&self, out: &Outgoing) -> Option<&Message> {
         let messages = &self.program().rounds()[self.round].sends;
         if out.waiting.is_empty() { None } else { messages.get(out.waiting.start as usize) }
     }
 
-    /// The message that is to come next on a lane.
+    /// Returns the next message to receive on a lane.
     pub(crate) fn next_in(&self, into: &Incoming) -> Option<&Message> {
         let messages = &self.program().rounds()[self.round].receives;
         if into.awaited.is_empty() { None } else { messages.get(into.awaited.start as usize) }
@@ -277,13 +284,13 @@ impl ActiveRound {
         MessageId { call: self.call, round: self.number, index: message.index }
     }
 
-    /// What a message sent is announced by.
+    /// Returns the header that begins or announces a message.
     pub(crate) fn header(&self, kind: super::frame::Kind, context: ContextId, message: &Message) -> Header {
         let message_id = self.message_id(message);
         Header { message_id, bytes: message.bytes, fingerprint: self.fingerprint, ..Header::new(kind, context) }
     }
 
-    /// Why what came is not the message that is awaited, if it is not.
+    /// Returns how a message that arrives differs from the awaited one, if it does.
     pub(crate) fn mismatch(&self, (from, me): (Rank, Rank), header: &Header, awaited: &Message) -> Option<Mismatch> {
         if (header.message_id, header.fingerprint) != (self.message_id(awaited), self.fingerprint) {
             return Some(Mismatch::OtherCall(from, *header));

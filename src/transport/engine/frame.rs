@@ -1,45 +1,45 @@
-//! Frames: what goes over a connection once its job has met. A header of fixed length, and as many
-//! bytes after it as it says.
+//! Frames: the units that a connection carries after the bootstrap. A frame is a header of fixed
+//! length, followed by a text whose length the header gives.
 
 use crate::transport::ContextId;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// A message, or its beginning.
     Message = 1,
-    /// The next bytes of the message before it in the same context.
+    /// The next bytes of the current message of the context.
     Continuation,
-    /// The message begun in the same context is not coming any further.
+    /// Cancels the rest of the current message of the context.
     Cancel,
-    /// What message waits for its receiver to be ready.
+    /// Request to send (RTS): announces a message that waits for its receiver.
     RequestToSend,
-    /// The sender awaits the messages of a round, and has put aside where they go.
+    /// Clear to send (CTS): the sender has posted the receives of a round.
     ClearToSend,
-    /// The sender has taken more of what it was sent.
+    /// Returns credit: the sender has consumed more of the eager bytes.
     Credit,
-    /// A failure that the receiver may declare that of the context.
+    /// A proposed failure; the receiver is the coordinator and may decide.
     Proposal,
-    /// The context's failure.
+    /// The failure of the context, as decided.
     Decision,
-    /// Where does the receiver stand in the context, and what did it call then?
+    /// Asks for the receiver's status in the context, and what it called in a given call.
     StatusRequest,
-    /// An answer to that.
+    /// The answer to a status request.
     StatusReply,
     /// The sender has left the context.
     Leave,
-    /// The sender opens no further context; after it come those that it has open.
+    /// The sender opens no further context. The text lists those that it has open.
     Goodbye,
-    /// The sender says nothing further, but that it has heard.
+    /// The last frame of the sender, except for its FIN acknowledgement.
     Fin,
-    /// The sender has read everything up to the farewell.
+    /// FIN acknowledged: the sender has read everything up to the receiver's FIN.
     FinAck,
-    /// The sender cannot decide what a context failed of: it has not opened it.
+    /// The sender cannot decide on a failure, because it has not opened the context.
     CannotDecide,
-    /// The sender has turned to somebody else with what it proposed.
+    /// The sender retracts its proposal, and proposes to another coordinator.
     Retract,
-    /// A failure that the sender would declare that of the context, if nobody else does.
+    /// A failure that the sender will decide on, if no other process does.
     VoteRequest,
 }
 
@@ -64,24 +64,26 @@ impl Kind {
         Self::VoteRequest,
     ];
 
-    /// How many bytes may follow its header.
+    /// Returns the maximum length of the text.
     fn max_text(self) -> u32 {
         match self {
             Self::Message | Self::Continuation => MAX_TEXT,
-            Self::Proposal | Self::VoteRequest | Self::Decision | Self::StatusReply | Self::Leave | Self::Goodbye => MAX_CONTROL,
+            Self::Proposal | Self::VoteRequest | Self::Decision | Self::StatusReply | Self::Leave | Self::Goodbye => {
+                MAX_CONTROL
+            }
             _ => 0,
         }
     }
 }
 
-/// Bytes of a message in one frame: so many that headers do not count, so few that others have
-/// their turn.
+/// Maximum text of a message in one frame: long enough that headers do not matter, short enough
+/// that other contexts get their share.
 pub(crate) const MAX_TEXT: u32 = 512 << 10;
 
-/// Bytes of what is said in words.
+/// Maximum text of a control frame.
 pub(crate) const MAX_CONTROL: u32 = 64 << 10;
 
-/// Which message of a pair it is: they come in this order.
+/// Identifies a message between two processes in a context. Messages arrive in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MessageId {
     pub(crate) call: u64,
@@ -89,28 +91,27 @@ pub(crate) struct MessageId {
     pub(crate) index: u32,
 }
 
-/// What stands before a frame. What a kind does not need is 0.
+/// The header of a frame. Fields that a kind does not use are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: Kind,
-    /// Whether the receiver has not said that it is ready.
+    /// Whether the frame was sent on credit, without a CTS.
     pub(crate) eager: bool,
-    /// Whether its text does not follow it in the stream, but comes apart from that.
+    /// Whether the text does not follow in the stream, but arrives out of band.
     pub(crate) out_of_band: bool,
-    /// How many bytes follow.
+    /// The length of the text.
     pub(crate) text: u32,
     pub(crate) context: ContextId,
     pub(crate) message_id: MessageId,
-    /// How long the whole message is; where it goes on, how much of it came before; of a question,
+    /// Of a message, its whole length; of a continuation, its offset; of a status request or reply,
     /// its number.
     pub(crate) bytes: u64,
     pub(crate) fingerprint: u64,
-    /// How much the sender has taken of what the receiver sent it in this context without being
-    /// asked for it.
+    /// The number of eager bytes that the sender has consumed in this context.
     pub(crate) consumed: u64,
 }
 
-/// No frame.
+/// The header is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a frame of kind {kind} with {text} bytes of {bytes}")]
 pub(crate) struct InvalidFrame {
@@ -145,7 +146,7 @@ impl Header {
         bytes
     }
 
-    /// Reads one; refuses what no sender makes.
+    /// Decodes a header, and refuses one that no sender makes.
     pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, InvalidFrame> {
         let mut words = [0; Self::BYTES / 8];
         for (word, from) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
@@ -205,7 +206,8 @@ mod tests {
         }
         QuickCheck::new().quickcheck(same as fn(u64) -> bool);
         for kind in Kind::ALL {
-            let header = Header { bytes: 9, text: u32::from(kind.max_text() > 0), ..Header::new(kind, ContextId::WORLD) };
+            let header =
+                Header { bytes: 9, text: u32::from(kind.max_text() > 0), ..Header::new(kind, ContextId::WORLD) };
             assert_eq!(Header::decode(&header.encode()), Ok(header), "{kind:?}");
         }
     }
@@ -226,7 +228,7 @@ mod tests {
             assert_eq!((reads(true, false, text), reads(false, false, text)), (beginning, true), "{kind:?}");
             assert_eq!(reads(true, true, text), kind == Kind::Message, "{kind:?}");
         }
-        // There are no other marks.
+        // No other flags exist.
         let header = Header { text: 9, bytes: 9, ..Header::new(Kind::Message, ContextId::WORLD) };
         for bit in 10..32 {
             let mut bytes = header.encode();
@@ -237,8 +239,8 @@ mod tests {
 
     #[test]
     fn no_bytes_make_a_frame_that_nobody_would_send() {
-        // A valid header with some bytes changed: what is read of it is within its bounds, and
-        // writes the same bytes again.
+        // Changes some bytes of a valid header. What decodes is within its bounds and encodes to
+        // the same bytes.
         fn bounded(word: u64, changes: Vec<(usize, u8)>) -> bool {
             let mut bytes = header(word).encode();
             changes.iter().for_each(|(at, change)| bytes[at % Header::BYTES] ^= change);

@@ -1,4 +1,4 @@
-//! What comes in: frames, taken out_of_band, and put where they belong.
+//! The receive path: reads frames and puts their contents where they belong.
 #![allow(unsafe_code)]
 
 use std::io::IoSliceMut;
@@ -16,27 +16,27 @@ use super::state::Engine;
 use super::wire::Went;
 use crate::transport::ContextId;
 
-/// From here on what is left of a message is read straight to where it belongs.
+/// From this length on, the rest of a message is read straight into its place.
 const DIRECT: usize = 4 << 10;
 
-/// Where at least so much is to come of a message, its next header is read alone, so that nothing
-/// of it is copied twice.
+/// If at least this much of a message is still to come, its next header is read alone, so that no
+/// part of the text is copied twice.
 const LONG: u64 = 32 << 10;
 
-/// Pieces that one call to the system fills.
+/// Maximum number of pieces that one read fills.
 const PIECES: usize = 16;
 
-/// Why a connection cannot go on.
+/// Why a connection has to be closed.
 type CloseReason = Arc<str>;
 
 impl Engine {
-    /// Reads what has come from a process, until there is no more for now, or it has had its turn.
+    /// Reads from a process until nothing is left for now or its budget is used up.
     pub(crate) fn pump_in(&mut self, from: usize) {
         let mut bounce_buffer = std::mem::take(&mut self.bounce_buffer);
         let mut active = BUDGET;
         while self.connections[from].as_ref().is_some_and(|open| open.is_open() && open.oob_receive.is_none()) {
             let flow = self.read(from, &mut bounce_buffer);
-            // Before more is read: whoever has said that it is ready waits.
+            // Before reading more: receivers that have just sent a CTS are waiting.
             while let Some(to) = self.due.pop() {
                 self.pump_out(to);
             }
@@ -70,8 +70,8 @@ impl Engine {
         {
             let runs = active.runs(message);
             if !is_scattered(runs, message.bytes) {
-                // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it
-                // is, and what is received is for this alone.
+                // SAFETY: the active round's runs lie inside its buffers, which live as long as it
+                // does. Memory for received messages is accessed through this round alone.
                 (pieces, direct) = unsafe {
                     into.to.slices((runs, &active.bases), left, &mut slices[..PIECES - 1], |at, len| {
                         IoSliceMut::new(std::slice::from_raw_parts_mut(at, len))
@@ -79,8 +79,7 @@ impl Engine {
                 };
             }
         }
-        // What is not read straight to where it belongs comes over the desk, all that is there of
-        // it.
+        // Everything that does not go straight into its place passes through the bounce buffer.
         let is_next = match connection.receiving {
             Receiving::Header => true,
             Receiving::Placed(_, left) => left == direct,
@@ -91,7 +90,7 @@ impl Engine {
         bounce_buffer[..held].copy_from_slice(&connection.partial_header.bytes[..held]);
         slices[pieces] = IoSliceMut::new(&mut bounce_buffer[held..room]);
         let (count, flow) = match wire.read(from, &mut slices[..=pieces]) {
-            // An end that came with the bytes is not told again.
+            // If the connection was closed together with these bytes, no further event reports it.
             Went::Stuck(count) if count > 0 && connection.closing => (count, ControlFlow::Continue(())),
             Went::On(count) => (count, ControlFlow::Continue(())),
             Went::Stuck(count) => {
@@ -111,8 +110,7 @@ impl Engine {
         Ok(flow)
     }
 
-    /// Whether the next frame, after the one under way, may be of a message of which much is to
-    /// come.
+    /// Returns whether the next frame may belong to a message of which much is still to come.
     fn expects_long(&self, from: usize) -> bool {
         let Some(connection) = &self.connections[from] else { return false };
         self.active.iter().filter_map(|id| self.contexts.get(id)).any(|context| {
@@ -126,7 +124,7 @@ impl Engine {
         })
     }
 
-    /// Takes apart what was read.
+    /// Parses bytes that were read.
     pub(crate) fn parse(&mut self, from: usize, mut bytes: &[u8]) -> Result<(), CloseReason> {
         loop {
             let Some(connection) = self.connections[from].as_mut().filter(|open| open.is_open()) else { return Ok(()) };
@@ -183,7 +181,8 @@ impl Engine {
         }
     }
 
-    /// So many bytes more of a message are where they belong, or, if they are given, are put there.
+    /// Advances the current message by `count` bytes, which are in place already, or are copied
+    /// from `bytes`.
     fn place(&mut self, from: usize, count: usize, bytes: Option<&[u8]>) {
         let Some(connection) = self.connections[from].as_mut() else { return };
         let Receiving::Placed(id, left) = &mut connection.receiving else { return };
@@ -198,8 +197,8 @@ impl Engine {
         let into = &mut context.lanes[from].into;
         let Some(message) = active.next_in(into) else { return };
         match bytes {
-            // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is,
-            // and what is received is for this alone.
+            // SAFETY: the active round's runs lie inside its buffers, which live as long as it
+            // does. Memory for received messages is accessed through this round alone.
             Some(bytes) => unsafe { into.to.put(active.runs(message), &active.bases, bytes) },
             None => into.to.advance(active.runs(message), count),
         }
@@ -210,7 +209,7 @@ impl Engine {
         }
     }
 
-    /// The first of the awaited messages is there.
+    /// Completes the first of the awaited messages.
     fn complete_receive(&mut self, id: ContextId, from: usize) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(active) = &mut context.active else { return };
@@ -223,7 +222,8 @@ impl Engine {
         }
     }
 
-    /// What came without being asked for is taken; its sender hears of it in time.
+    /// Counts eager bytes as consumed, and reports it to the sender once half of its credit is
+    /// used.
     fn return_credit(&mut self, id: ContextId, from: usize, bytes: u64) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let into = &mut context.lanes[from].into;
@@ -236,7 +236,7 @@ impl Engine {
         }
     }
 
-    /// Takes what was kept for the round that has begun.
+    /// Delivers messages of the unexpected-message queue to a round that has begun.
     pub(crate) fn deliver_unexpected(&mut self, id: ContextId, from: usize) {
         loop {
             let Some(context) = self.contexts.get_mut(&id) else { return };
@@ -250,10 +250,10 @@ impl Engine {
             }
             let count = text.len();
             if into.received > 0 {
-                // The rest of a head goes on where that stops; nobody begins it again.
+                // The queued frame begins a message, but the present one still lacks its rest.
                 return self.lose(from, protocol_violation("a message in the middle of another"));
             }
-            // SAFETY: as for what comes; the stash is no buffer of the round's.
+            // SAFETY: as in `place`; the unexpected-message queue is no buffer of the round.
             unsafe { into.to.put(active.runs(message), &active.bases, text) };
             into.received = count as u64;
             into.unexpected.pop(count);
@@ -262,7 +262,7 @@ impl Engine {
             } else if count < header.text as usize
                 && let Some(connection) = &mut self.connections[from]
             {
-                // The rest of the frame has not come yet; it goes where it belongs.
+                // The rest of the frame has not arrived yet; it goes straight into its place.
                 connection.receiving = Receiving::Placed(id, header.text as usize - count);
             }
             self.return_credit(id, from, header.text.into());
@@ -295,8 +295,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Receives a text apart from the stream: straight to where it belongs if that is one piece,
-    /// and otherwise by way of a desk.
+    /// Receives a text out of band, straight into its place if that is one piece, and otherwise
+    /// through a bounce buffer.
     fn begin_out_of_band_receive(&mut self, from: usize, receiving: Receiving, text: usize) -> Result<(), CloseReason> {
         let Self { connections, contexts, wire, .. } = self;
         let (Some(connection), Some(out_of_band)) = (connections[from].as_mut(), wire.out_of_band()) else {
@@ -309,18 +309,19 @@ impl Engine {
             && let into = &context.lanes[from].into
             && let Some(message) = active.next_in(into)
         {
-            // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is.
+            // SAFETY: the active round's runs lie inside its buffers, which live as long as it
+            // does.
             let piece = unsafe { into.to.piece(active.runs(message), &active.bases) };
             place = piece.filter(|(_, length)| *length >= text).map(|(at, _)| (id, at));
         }
         connection.receiving = receiving;
         connection.oob_receive = Some(place.map_or(BufferOwner::Engine, |(id, _)| BufferOwner::Round(id)));
-        // SAFETY: there is room for as much; what is received is for this alone, and the active round is
-        // withdrawn only once what is lent has come back.
+        // SAFETY: the place has room for the text and is accessed through this round alone. The
+        // round is withdrawn only once it has got back all memory that it lent.
         unsafe { out_of_band.receive(from, place.map(|(_, at)| at), text) }
     }
 
-    /// What comes apart from the stream has come.
+    /// Handles the end of an out-of-band receive.
     pub(crate) fn out_of_band_received(&mut self, from: usize) {
         let bounce_buffer = self.wire.out_of_band().and_then(|out_of_band| out_of_band.bounce_buffer(from));
         let Some(connection) = self.connections[from].as_mut() else { return };
@@ -332,7 +333,7 @@ impl Engine {
                 }
             }
             (None, &Receiving::Placed(_, left)) => self.place(from, left, None),
-            // It came to its place, where nobody wanted it any more.
+            // It arrived in its place after the round no longer awaited it.
             (None, _) => connection.receiving = Receiving::Header,
         }
         if let (Some(bounce_buffer), Some(out_of_band)) = (bounce_buffer, self.wire.out_of_band()) {
@@ -347,7 +348,7 @@ impl Engine {
         }
     }
 
-    /// The beginning of a message.
+    /// Begins a message, and returns where its text goes.
     fn begin_message(&mut self, from: usize, header: Header) -> Result<Receiving, CloseReason> {
         let (me, credit, id, text) = (self.me, self.credit, header.context, header.text as usize);
         let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
@@ -394,26 +395,28 @@ impl Engine {
         Ok(Receiving::Unexpected(id, text))
     }
 
-    /// The next part of a message.
+    /// Continues a message, and returns where its text goes.
     fn continue_message(&mut self, from: usize, header: Header) -> Result<Receiving, CloseReason> {
         let (id, text) = (header.context, header.text as usize);
         let Some(context) = self.contexts.get(&id) else {
             return Err(protocol_violation("the rest of a message that has not begun"));
         };
         let into = &context.lanes[from].into;
-        let Some(active) = context.active.as_ref().filter(|active| context.failure.is_none() && active.mismatch.is_none())
+        let Some(active) =
+            context.active.as_ref().filter(|active| context.failure.is_none() && active.mismatch.is_none())
         else {
             return Ok(Receiving::Discarded(text));
         };
         let message = active.next_in(into);
         let goes_on = message.is_some_and(|message| {
-            let place = into.received > 0 && into.received == header.bytes && active.message_id(message) == header.message_id;
+            let place =
+                into.received > 0 && into.received == header.bytes && active.message_id(message) == header.message_id;
             place && into.received + u64::from(header.text) <= message.bytes
         });
         if goes_on { Ok(Receiving::Placed(id, text)) } else { Err(protocol_violation("the rest of another message")) }
     }
 
-    /// Hears something that is no message.
+    /// Handles a control frame.
     fn handle_control(&mut self, from: usize, header: Header, text: &[u8]) -> Result<(), CloseReason> {
         let id = header.context;
         let invalid = |_| protocol_violation("text that mean nothing");
@@ -465,7 +468,8 @@ impl Engine {
                 self.forget();
             }
             Kind::Fin => {
-                // It is answered once, and that is the last it hears; what has not begun does not.
+                // Acknowledges it once, as the last frame to this peer. A frame that has not begun
+                // is not sent.
                 if let Some(connection) = &mut self.connections[from] {
                     connection.sending.take_if(|sending| sending.header_written == 0);
                 }
@@ -494,8 +498,8 @@ impl Engine {
     }
 }
 
-/// Takes note of how much of what was sent without being asked for the receiver has taken. Returns
-/// whether something waited for that.
+/// Updates how many eager bytes the receiver has consumed. Returns whether a waiting message may
+/// now be sent.
 fn update_credit(context: &mut Context, from: usize, consumed: u64) -> Result<bool, CloseReason> {
     let out = &mut context.lanes[from].out;
     if consumed > out.sent {
@@ -506,7 +510,7 @@ fn update_credit(context: &mut Context, from: usize, consumed: u64) -> Result<bo
     Ok(more)
 }
 
-/// That the other does not speak as it should.
+/// Returns the reason for closing a connection after a protocol violation.
 fn protocol_violation(what: &str) -> CloseReason {
     format!("it sent what it should not: {what}").into()
 }

@@ -1,10 +1,10 @@
-//! A question from process to process.
+//! A status request to another process.
 
 use std::time::Instant;
 
 use super::codec::RankStatus;
 
-/// A question that was asked.
+/// A status request that was sent, and its reply.
 #[derive(Debug)]
 pub(crate) struct Inquiry {
     pub(super) number: u64,
@@ -14,7 +14,7 @@ pub(crate) struct Inquiry {
 }
 
 impl Inquiry {
-    /// Whether it is open, and to that process.
+    /// Returns whether it awaits the reply of that process.
     pub(crate) fn is_to(&self, process: usize) -> bool {
         self.status.is_none() && self.asked == process
     }

@@ -1,11 +1,10 @@
-//! Calls that a library beneath does: the engine moves nothing for them, and cannot end them. It
-//! watches.
+//! Supervises calls that a library executes. The engine moves nothing for them and cannot end them.
 //!
-//! A thread that is in such a call comes back when the library lets it. If somebody does not come
-//! to the call, or comes to another, it never does, and what it has lent to the library is lost to
-//! it: then the job has to end. The thread that listens finds out, by asking all members where they
-//! stand; what it finds is a failure like any other, and, where this process cannot come back from
-//! the call to say so, the reason for which it ends the job.
+//! A thread in such a call returns only when the library lets it. If some member does not make the
+//! call, or makes another, the thread never returns, and the memory that it has lent to the library
+//! is lost: the job has to end. The listener thread finds this out by asking all members for their
+//! status. What it finds is a failure like any other. If this process cannot return from the call
+//! to report it, it is also the reason to end the job.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +19,7 @@ use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Deadline, Failure, rank_words};
 
 impl Engine {
-    /// Looks after the calls that are with a library. Returns why the job has to end, if it has.
+    /// Supervises all calls that a library executes. Returns why the job has to end, if it has to.
     pub(crate) fn watch_library_calls(&mut self) -> Option<Failure> {
         let inside: Vec<(ContextId, Option<u64>)> = self
             .contexts
@@ -42,7 +41,7 @@ impl Engine {
         }
         let timeouts = context.library.as_ref()?.timeouts();
         context.watchdog.as_mut()?.account_for_suspension(timeouts);
-        // Who is in a later call has done its part of this one.
+        // A failure in a later call does not concern this one: the member has done its part of it.
         if let Some(failure) = context.failure.clone().filter(|failure| failure.call <= call) {
             let failed = context.watchdog.as_mut()?.failed_since.get_or_insert_with(Instant::now);
             return (failed.elapsed() > LINGER).then_some(failure);
@@ -56,7 +55,7 @@ impl Engine {
         None
     }
 
-    /// Why a call does not end, if that is so.
+    /// Returns the culprit and the cause if the call cannot end.
     fn diagnose(&mut self, id: ContextId, call: u64) -> Option<(Option<Rank>, Cause)> {
         let context = self.contexts.get(&id)?;
         let me = context.rank_of(self.me)?;
@@ -71,8 +70,7 @@ impl Engine {
             let (call_a, call_b) = (mine.description.clone(), description.clone());
             (None, Cause::Disagree { rank_a: me, call_a, rank_b: rank, call_b })
         };
-        // Who has left after it has done its part may be gone, and needs to say nothing more, if
-        // that was its part of this.
+        // A member that has left after this call need not answer, if it made the same call.
         let was_in_another = |rank: Rank| {
             let (fingerprint, description) = left(rank)?.called(call)?;
             (*fingerprint != mine.fingerprint).then(|| disagree(rank, description))
@@ -80,8 +78,8 @@ impl Engine {
         if let Some(found) = others().find_map(was_in_another) {
             return Some(found);
         }
-        // From here on without those who have left since they did their part of this, or of another
-        // that nobody remembers.
+        // From here on, without members that have left after they did their part of this call (or
+        // of another that is no longer recorded).
         let others = || others().filter(|rank| left(*rank).is_none_or(|left| left.call < Some(call)));
         let gone = others().find_map(|rank| Some((rank, self.gone(context, context.process(rank), call)?)));
         if let Some((rank, how)) = gone.filter(|_| waited > LINGER.min(shortest)) {
@@ -99,7 +97,9 @@ impl Engine {
             return None;
         }
         for rank in others() {
-            let Some(RankStatus { posted, signature: Some((fingerprint, description)), .. }) = &poll.answers[rank.index()] else {
+            let Some(RankStatus { posted, signature: Some((fingerprint, description)), .. }) =
+                &poll.answers[rank.index()]
+            else {
                 continue;
             };
             if posted.is_some_and(|(at, _)| at >= call) && *fingerprint != mine.fingerprint {
@@ -111,8 +111,8 @@ impl Engine {
             let status = poll.answers[rank.index()].as_ref();
             status.is_some_and(|status| status.posted.is_none_or(|(at, _)| at < call))
         });
-        // Who is in a later call has done its part of this one, or of another, as those who have
-        // left.
+        // A member in a later call has done its part of this one, or of another, like those that
+        // have left.
         let is_in_it = |rank: Rank| {
             let posted = poll.answers[rank.index()].as_ref().and_then(|status| status.posted);
             posted.is_none_or(|(at, _)| at <= call)
@@ -133,7 +133,8 @@ impl Engine {
             return Some((None, Cause::Deadline { deadline, waited, chain }));
         }
         let unanswered = now.duration_since(watchdog.last_complete);
-        // Often at first, later at least twice in the shorter timeout, and when a deadline passes.
+        // Frequently at first, later at least twice within the shorter timeout, and when a deadline
+        // passes.
         let left = [timeouts.silence.saturating_sub(unanswered), timeouts.arrival.saturating_sub(waited)];
         let left = left.into_iter().filter(|left| !left.is_zero());
         watchdog.next = waited.saturating_add(left.fold(waited.min(shortest.mul_f64(0.4)), Duration::min));
@@ -141,7 +142,7 @@ impl Engine {
             (Some(rank), _) if unanswered >= timeouts.silence => (rank, "does not answer", Deadline::Silence),
             (_, Some(rank)) if waited >= timeouts.arrival => (rank, "has not called", Deadline::Arrival),
             (None, None) if waited >= shortest => {
-                // Others are in it, or were a moment ago: it takes as long as it takes.
+                // Other members are in the call, or were a moment ago: it may take any time.
                 (watchdog.since, watchdog.next, watchdog.suspensions) = (now, FIRST, 0);
                 return None;
             }
@@ -152,7 +153,7 @@ impl Engine {
         Some((Some(rank), Cause::Deadline { deadline, waited: timeouts.of(deadline), chain }))
     }
 
-    /// Asks all members where they stand.
+    /// Asks all members for their status.
     fn poll_members(&mut self, id: ContextId, call: u64) {
         self.status_requests += 1;
         let number = self.status_requests;
@@ -167,7 +168,7 @@ impl Engine {
 }
 
 impl Context {
-    /// Takes note of an answer to a question of that number.
+    /// Records a status reply with the number of its request.
     pub(crate) fn answered(&mut self, from: usize, number: u64, status: &RankStatus) {
         let Some(rank) = self.rank_of(from) else { return };
         let poll = self.watchdog.as_mut().and_then(|watchdog| watchdog.poll.as_mut());

@@ -22,12 +22,12 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// That process of a job of so many, which talk over that wire. Where it `spins`, ranks that
-    /// wait take nobody's core.
+    /// Starts process `rank` of a job of `size` processes over a wire. With `spins`, waiting ranks
+    /// may poll without taking another rank's core.
     ///
     /// # Errors
     ///
-    /// Where there is no thread for it.
+    /// Fails if the listener thread cannot be started.
     pub(crate) fn start(
         (rank, size): (usize, usize),
         wire: Box<dyn Wire>,
@@ -75,8 +75,8 @@ impl Drop for Member {
     }
 }
 
-/// Says why a process's thread panicked, for a launcher that catches it. Until it does, or is
-/// dropped, the others do not hear of the panic.
+/// Reports why a thread of a process panicked, on behalf of a launcher that catches the panic.
+/// Until it does, or is dropped, other processes do not learn of the panic.
 #[derive(Debug)]
 pub struct Supervisor {
     member: Arc<Member>,
@@ -88,20 +88,20 @@ impl Supervisor {
         Self { member }
     }
 
-    /// A thread of this process has panicked; its transports are gone. Whoever waits for it, now or
-    /// later, fails with this message.
+    /// Reports that a thread of this process has panicked and its transports are dropped. Ranks
+    /// that wait for it, now or later, fail with this message.
     pub fn panicked(&self, message: &str) {
         self.member.process.lock().report_panics(&format!("panicked: {message}"));
     }
 
-    /// The first failures that this process has seen.
+    /// Returns the first failures that this process has seen.
     pub(crate) fn failures(&self) -> Vec<Disagreement> {
         self.member.process.lock().failures.clone()
     }
 
-    /// The rank is through. If nobody drives its contexts any more, waits until the others have
-    /// heard all that it had to say; then they have said what they have called, or will compare it
-    /// with what this one has. Returns what was found.
+    /// Ends the rank. If no context is driven any more, waits until the others have read everything
+    /// that this process sent. By then they have sent the digest of their calls, or will compare it
+    /// with this one's. Returns a disagreement, if there is one.
     pub(crate) fn end(self) -> Option<Disagreement> {
         let process = Arc::clone(&self.member.process);
         drop(self);

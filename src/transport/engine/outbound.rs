@@ -1,28 +1,29 @@
-//! What goes out: short messages put together and written at once, long ones straight from the
+//! The send path: gathers short messages into one write, and writes long ones straight from the
 //! memory of their rounds.
 #![allow(unsafe_code)]
 
 use std::io::IoSlice;
 
-use super::connection::{Connection, BufferOwner, Sending};
+use super::connection::{BufferOwner, Connection, Sending};
 use super::context::Context;
 use super::cursor::is_scattered;
 use super::frame::{Header, Kind, MAX_TEXT};
 use super::lane::{Credit, Outgoing};
-use super::limits::{STAGE, BUDGET};
+use super::limits::{BUDGET, STAGE};
 use super::state::Engine;
 use super::wire::{Went, Wire};
 use crate::transport::ContextId;
 
-/// Up to here a message is cheaper copied to the others that go with it than named beside them.
+/// Up to this length, copying a message to those that are written with it is cheaper than listing
+/// it beside them.
 const SHORT: u64 = 2 << 10;
 
-/// Pieces that one call to the system takes.
+/// Maximum number of pieces in one write.
 const PIECES: usize = 64;
 
 impl Engine {
-    /// Sends to a process what may go, until nothing may, the socket takes no more, or it has had
-    /// its turn.
+    /// Sends to a process until nothing may be sent, the wire accepts no more, or its budget is
+    /// used up.
     pub(crate) fn pump_out(&mut self, to: usize) {
         for _ in 0..BUDGET {
             let Self { connections, contexts, active, stage, credit, wire, rotation, fin_sent, .. } = self;
@@ -33,15 +34,15 @@ impl Engine {
             let least = wire.out_of_band().map(|out_of_band| out_of_band.least());
             stage.clear();
             if connection.sending.as_ref().is_some_and(|sending| sending.header_written == 0) {
-                // It has not begun: what was before it goes before it.
+                // The frame has not begun, so everything queued goes before it.
                 std::mem::swap(stage, &mut connection.queue);
             } else if connection.sending.is_none() {
                 if connection.queue.len() < STAGE {
                     stage.append(&mut connection.queue);
-                    // Each context in turn, a frame at a time.
+                    // The contexts take turns, one frame at a time.
                     *rotation = rotation.wrapping_add(1);
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
-                    // Who has said farewell takes nothing any more, and says nothing.
+                    // After FIN, the peer accepts nothing and this process sends nothing.
                     let takes = |_: &&ContextId| !connection.fin_received && !*fin_sent;
                     connection.sending = first.iter().chain(last).filter(takes).find_map(|id| {
                         let context = contexts.get_mut(id)?;
@@ -70,7 +71,7 @@ impl Engine {
             connection.bytes_written += count as u64;
             let staged = count.min(stage.len());
             if staged < stage.len() {
-                // What is left of these goes before anything else.
+                // The rest of the gathered bytes goes before anything else.
                 connection.queue.splice(0..0, stage.drain(staged..));
             }
             self.record_written(to, count - staged);
@@ -82,8 +83,8 @@ impl Engine {
         self.defer(to);
     }
 
-    /// Sends the text of the frame under way apart from the stream, if that is how it goes, and the
-    /// header has gone.
+    /// Begins to send the text of the current frame out of band, if it goes that way and its header
+    /// is written.
     fn begin_out_of_band_send(&mut self, to: usize) {
         let Self { connections, contexts, wire, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
@@ -95,9 +96,9 @@ impl Engine {
             && let Some(message) = active.next_out(out)
             && let Some(out_of_band) = wire.out_of_band()
         {
-            // SAFETY: the active round's runs lie inside of its buffers, and the piece is as long as it was
-            // when the frame was composed; the active round is withdrawn only once what is lent has come
-            // back, and nobody writes what is sent.
+            // SAFETY: the active round's runs lie inside its buffers, and the piece is as long as
+            // when the frame was composed. The round is withdrawn only once it has got back all
+            // memory that it lent. Nothing writes to memory that is being sent.
             let begun = unsafe {
                 let Some((from, _)) = out.from.piece(active.runs(message), &active.bases) else { return };
                 out_of_band.send(to, from, sending.left)
@@ -109,7 +110,7 @@ impl Engine {
         }
     }
 
-    /// What went apart from the stream has gone.
+    /// Handles the end of an out-of-band send.
     pub(crate) fn out_of_band_sent(&mut self, to: usize) {
         let Some(connection) = self.connections[to].as_mut() else { return };
         connection.oob_send = None;
@@ -120,9 +121,9 @@ impl Engine {
         self.pump_out(to);
     }
 
-    /// So many bytes of the frame under way have gone, and all that was before it, as far as the
-    /// connection says. What has gone does not wait for what follows it, of other contexts: its
-    /// receiver may be through with it, and leave.
+    /// Records that `count` bytes of the current frame are written, and completes the sends that
+    /// the connection has written in full. A message that is written does not wait for later ones
+    /// of other contexts: its receiver may finish with it and leave.
     fn record_written(&mut self, to: usize, mut count: usize) {
         let Self { connections, contexts, active, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
@@ -166,7 +167,8 @@ fn sending_context(connection: &Connection) -> ContextId {
 }
 
 impl Outgoing {
-    /// The first of the waiting messages has gone when so many bytes have.
+    /// Moves on to the next message. The present one is written once the connection has written
+    /// `end` bytes.
     fn advance_message(&mut self, end: u64) {
         self.waiting.start += 1;
         (self.written, self.from) = (0, Default::default());
@@ -174,8 +176,8 @@ impl Outgoing {
     }
 }
 
-/// Puts together what may go of a context, after so many bytes; and if a message is to go straight
-/// from its memory, its next frame.
+/// Gathers what a context may send to a process, once the connection has written what precedes it.
+/// Returns the next frame, if it is to be written straight from its memory.
 fn compose(
     context: &mut Context,
     to: usize,
@@ -197,7 +199,7 @@ fn compose(
             (false, true) => left.min(STAGE as u64),
             (false, false) => left.min(MAX_TEXT.into()),
         };
-        // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is.
+        // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
         let piece = unsafe { out.from.piece(runs, &active.bases) }.map_or(0, |(_, length)| length);
         let out_of_band = least.is_some_and(|least| !short && text >= least as u64 && piece as u64 >= text);
         let mut header =
@@ -220,8 +222,8 @@ fn compose(
             });
         }
         stage.extend(header.encode());
-        // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is;
-        // nobody writes what is sent.
+        // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
+        // Nothing writes to memory that is being sent.
         unsafe { out.from.take(runs, &active.bases, text as usize, stage) };
         out.written += text;
         if out.written == message.bytes {
@@ -231,12 +233,12 @@ fn compose(
     None
 }
 
-/// Writes once: what is put together, then what is left of the frame under way.
+/// Writes once: the gathered bytes, then the rest of the current frame.
 fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stage: &[u8], wire: &mut dyn Wire) -> Went {
     let mut slices = [IoSlice::new(&[]); PIECES];
     slices[0] = IoSlice::new(stage);
     let mut count = 1;
-    // Copied, so that the connection may be written to.
+    // A copy that outlives the borrow of the connection.
     let header;
     if let Some(sending) = &connection.sending
         && let Some(context) = context
@@ -252,8 +254,8 @@ fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stag
         slices[1] = IoSlice::new(&header[sending.header_written..]);
         let memory = (active.runs(message), &active.bases);
         let left = if sending.out_of_band { 0 } else { sending.left };
-        // SAFETY: the active round's runs lie inside of its buffers, which are there as long as it is;
-        // nobody writes what is sent.
+        // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
+        // Nothing writes to memory that is being sent.
         let (pieces, _) = unsafe {
             out.from.slices(memory, left, &mut slices[2..], |at, len| IoSlice::new(std::slice::from_raw_parts(at, len)))
         };

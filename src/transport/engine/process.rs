@@ -1,41 +1,41 @@
-//! The endpoint: what a process shares among its contexts, and the thread that listens while nobody
-//! drives one.
+//! A process: one engine for all its contexts, and the thread that listens while no thread is in a
+//! round.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "mpi")]
+use super::call_tracker::CallTracker;
 use super::connection::{Connection, ConnectionState};
 use super::context::Presence;
 use super::frame::{Header, Kind};
 use super::limits::{LINGER, TICK};
-#[cfg(feature = "mpi")]
-use super::call_tracker::CallTracker;
 use super::state::Engine;
 use super::wire::{Sleeper, Wire};
 use crate::transport::ContextId;
 
-/// How long it waits at most: whoever has started it wants to know what came of it.
+/// Maximum time that a process waits at its end: a launcher wants to know its result.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How long who waits on a wire that is polled only lets others run between two looks, and how long
-/// it sleeps at most.
+/// How long a thread that waits on a polled wire only yields between two polls; and how long it
+/// sleeps at most after that.
 const YIELDING: Duration = Duration::from_micros(500);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 
-/// A process of a job that has met.
+/// A process of a job whose bootstrap is complete.
 #[derive(Debug)]
 pub(crate) struct Process {
     shared: Arc<Shared>,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What its threads share.
+/// The state that its threads share.
 #[derive(Debug)]
 struct Shared {
     engine: Mutex<Engine>,
-    /// Something was moved for others.
+    /// Notified when a thread has moved something for others.
     moved: Condvar,
     spins: bool,
 }
@@ -45,14 +45,14 @@ impl Shared {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes those who sleep until another thread has moved something for them.
+    /// Wakes the threads that sleep until another has moved something for them.
     fn wake(&self, engine: &Engine) {
         if engine.sleepers > 0 {
             self.moved.notify_all();
         }
     }
 
-    /// Sleeps until something has come, or for a while.
+    /// Sleeps until an event or until the limit, and handles the events.
     fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, limit: Duration) -> MutexGuard<'s, Engine> {
         if engine.polled {
             let limit = if engine.unfinished.is_empty() { limit } else { Duration::ZERO };
@@ -79,7 +79,7 @@ impl Shared {
             engine.sleepers -= 1;
             return engine;
         };
-        // Where there is more to do, nobody sleeps.
+        // Nobody sleeps while there is more to do.
         let limit = if engine.unfinished.is_empty() { limit } else { Duration::ZERO };
         let mut events = std::mem::take(&mut engine.events);
         drop(engine);
@@ -91,7 +91,7 @@ impl Shared {
         engine
     }
 
-    /// Takes note of what has happened.
+    /// Handles the events that have been collected.
     fn handle_events(&self, engine: &mut Engine) {
         engine.handle_events();
         engine.resume();
@@ -99,8 +99,8 @@ impl Shared {
         self.wake(engine);
     }
 
-    /// How long to sleep at once, for somebody who has waited so long: until the next tick, unless
-    /// the wire is polled, which costs the more the sooner it is polled again.
+    /// Returns how long a thread that has waited for `waited` should sleep: until the next tick, or
+    /// shorter on a polled wire, where frequent polls cost more.
     fn nap(&self, engine: &Engine, waited: Duration) -> Duration {
         match (engine.polled, waited < YIELDING) {
             (false, _) => TICK,
@@ -117,7 +117,7 @@ impl Shared {
             if engine.ended {
                 return;
             }
-            // Who sleeps on the wire does it itself.
+            // A thread that sleeps on the wire handles its events itself.
             if engine.polled || engine.sleeper.is_some() {
                 engine = self.sleep(engine, Duration::ZERO);
                 engine.sweep();
@@ -154,7 +154,7 @@ impl Process {
         self.shared.wake(engine);
     }
 
-    /// Sleeps a little, after somebody has waited so long.
+    /// Sleeps a little on behalf of a thread that has waited for `waited`.
     pub(crate) fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, waited: Duration) -> MutexGuard<'s, Engine> {
         let nap = self.shared.nap(&engine, waited);
         if nap.is_zero() {
@@ -165,16 +165,16 @@ impl Process {
         self.shared.sleep(engine, nap)
     }
 
-    /// Takes note of what has come, without waiting.
+    /// Handles events that have occurred, without waiting.
     pub(crate) fn poll<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
-        // Who sleeps on the wire does it itself.
+        // The thread that sleeps on the wire handles its events itself.
         if !engine.polled && engine.sleeper.is_none() {
             return engine;
         }
         self.shared.sleep(engine, Duration::ZERO)
     }
 
-    /// A context's calls that are with a library beneath: from now on they are looked after.
+    /// Begins to supervise the calls that a library executes for a context.
     #[cfg(feature = "mpi")]
     pub(crate) fn track_library_calls(&self, id: ContextId) -> Arc<CallTracker> {
         let library = Arc::<CallTracker>::default();
@@ -184,15 +184,15 @@ impl Process {
         library
     }
 
-    /// Reads what has come, without waiting.
+    /// Reads everything that has arrived, without waiting.
     pub(crate) fn poll_all<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
         let mut engine = self.poll(engine);
         engine.sweep();
         engine
     }
 
-    /// Ends a round, once what it has lent is back. Where that does not come, nobody may ever use
-    /// that memory again, and the job ends.
+    /// Withdraws a round once it has got back all memory that it lent. If some memory does not come
+    /// back, nothing may ever use it again, and the job ends.
     pub(crate) fn withdraw<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, id: ContextId) -> MutexGuard<'s, Engine> {
         let begin = Instant::now();
         while !engine.call_back(id) {
@@ -208,7 +208,7 @@ impl Process {
         engine
     }
 
-    /// Whether a thread is in a call that a library beneath does.
+    /// Returns whether a thread is in a call that a library executes.
     #[cfg(feature = "mpi")]
     pub(crate) fn in_library_call(&self) -> bool {
         self.lock()
@@ -217,12 +217,13 @@ impl Process {
             .any(|context| context.library.as_ref().is_some_and(|library| library.current().is_some()))
     }
 
-    /// Whether a rank that spins takes nobody's core.
+    /// Returns whether a waiting rank may poll without taking another rank's core.
     pub(crate) fn spins(&self) -> bool {
         self.shared.spins
     }
 
-    /// Leaves a context. Where somebody will say why a thread panicked, the others hear of it then.
+    /// Leaves a context. After a panic, the members learn of it once the supervisor has given the
+    /// reason, if there is a supervisor.
     pub(crate) fn leave(&self, id: ContextId) {
         let mut engine = self.lock();
         let Some(context) = engine.contexts.get_mut(&id) else { return };
@@ -240,20 +241,20 @@ impl Process {
 }
 
 impl Process {
-    /// Ends the process, once: says farewell, and waits until everybody has read it, since what
-    /// lies unread in between would be lost. Whether everybody has.
+    /// Ends the process, once: sends FIN and waits until all others have acknowledged it, since
+    /// closing a connection would lose unread bytes. Returns whether all have.
     pub(crate) fn finish(&self) -> bool {
         let mut engine = self.shared.lock();
         if engine.ended {
             return engine.ended_well;
         }
-        // Who has said farewell itself needs no more of this process than it has been told.
+        // A peer that has sent FIN itself needs nothing more from this process.
         let peers = |connection: &Option<Connection>| {
             connection.as_ref().is_some_and(|connection| connection.is_open() && !connection.fin_received)
         };
         let peers: Vec<bool> = engine.connections.iter().map(peers).collect();
-        // Those that a thread has open still, where the process exits: what was done in them was
-        // done.
+        // Another thread may still have contexts open when the process exits. The calls completed
+        // in them are complete.
         for id in engine.still_open() {
             engine.broadcast_leave(id, "has ended");
         }
@@ -264,9 +265,10 @@ impl Process {
         engine.fin_sent = true;
         let failed =
             |engine: &Engine| engine.panicked || engine.contexts.values().any(|context| context.failure.is_some());
-        // Where the end of impatience is that of the job, it does not end for a rank that is slow.
+        // If giving up here would abort the job, the process does not give up because of a slow
+        // rank.
         let gives_up = |engine: &Engine| !engine.polled && failed(engine);
-        // Who has not heard all, and what has not gone; and how much has.
+        // The number of peers and transfers to wait for, and the number of bytes written.
         let state = |engine: &Engine| {
             let all = engine
                 .connections
@@ -281,8 +283,8 @@ impl Process {
                 (waiting + usize::from(unacked), written + connection.bytes_written)
             })
         };
-        // Others that leave put it off for nobody that stays: only a wire that takes the job with
-        // it goes by what moves.
+        // Peers that leave do not extend the wait for the others. On a wire whose end takes the job
+        // with it, any progress does.
         let begin = Instant::now();
         let (mut last, mut since, mut failed_since) = (state(&engine), begin, None);
         while last.0 > 0 && since.elapsed() < engine.longest_silence.clamp(LINGER, LONGEST) {
@@ -307,7 +309,7 @@ impl Process {
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(listener) = listener.filter(|listener| listener.thread().id() != thread::current().id()) {
             listener.thread().unpark();
-            // It may have panicked, and then it is over.
+            // It may have panicked; it is over in any case.
             let _ = listener.join();
         }
         well

@@ -1,4 +1,4 @@
-//! One round: what it moves.
+//! Drives one round of a context.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
@@ -14,7 +14,7 @@ use crate::plan::Message;
 use crate::transport::bases::Bases;
 use crate::transport::{Cause, ContextId, Failure, History, RoundIo, Transport};
 
-/// Drives one context of a process.
+/// The transport of one context of a process.
 #[derive(Debug)]
 pub(crate) struct Driver {
     process: Arc<Process>,
@@ -23,15 +23,15 @@ pub(crate) struct Driver {
     size: usize,
     /// Whether the context has failed, or may have.
     maybe_failed: Arc<AtomicBool>,
-    /// The last call and round, and when it was over.
+    /// The last call and round, and when it ended.
     last: Option<(u64, u32)>,
     over: Instant,
 }
 
-/// How long a rank looks again and again before it sleeps, where each has a core of its own.
+/// How long a rank polls before it sleeps, if each rank has a core of its own.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// How long it does so without giving way.
+/// How long it polls without yielding.
 const EAGER: Duration = Duration::from_micros(10);
 
 impl Driver {
@@ -44,13 +44,13 @@ impl Driver {
         Self { process, id, rank, size, maybe_failed, last: None, over: Instant::now() }
     }
 
-    /// What is wrong with a round that this rank was given, if something is.
+    /// Returns what is wrong with a round that the caller passes, if something is.
     fn refusal(&mut self, io: &RoundIo<'_>) -> Option<String> {
         let now = (io.call, io.number());
         if self.last.replace(now).is_some_and(|last| last >= now) {
             return Some(format!("call {}, round {} does not come after the last one", now.0, now.1));
         }
-        // Those of a round are in order of their peers.
+        // The messages of a round are sorted by peer.
         let (sends, receives) = (io.sends(), io.receives());
         let peers = || sends.iter().chain(receives).map(|message| message.peer);
         if peers().any(|peer| peer == self.rank) {
@@ -60,8 +60,8 @@ impl Driver {
         Some(format!("a message with rank {beyond} of {}", self.size))
     }
 
-    /// Waits a little: looking again and again, where each rank has a core, for as long as that is
-    /// cheaper than to sleep; where not, once, after letting others run; then asleep.
+    /// Pauses: polls again while that is cheaper than sleeping, if each rank has a core; otherwise
+    /// yields and polls once, and sleeps from then on.
     fn pause<'p>(
         &'p self,
         mut engine: MutexGuard<'p, Engine>,
@@ -70,8 +70,8 @@ impl Driver {
     ) -> MutexGuard<'p, Engine> {
         let waited = watch.waited();
         let spins = self.process.spins() && waited < SPIN;
-        // What it waits for may come from a rank that has this core next; who has slept needs
-        // longer to come back.
+        // The awaited message may come from the rank that runs next on this core. A thread that
+        // sleeps takes longer to return.
         if engine.active.len() == 1 && (spins || watch.is_first_pause()) {
             if !spins || waited > EAGER {
                 drop(engine);
@@ -112,12 +112,12 @@ impl Transport for Driver {
             RoundInfo { id, rank, call: io.call, signature: io.signature, round: io.number(), timeouts: io.timeouts };
         let (program, index, messages) = (io.program(), io.index(), (io.sends(), io.receives()));
         let bases = Bases::of(&mut io.buffers());
-        // Declared before the engine is locked, so that it is dropped after that is let go of.
+        // Declared before the engine is locked, so that it is dropped after the lock is released.
         let mut posted = Posted { process: &process, id: self.id, active: false };
         let mut engine = process.lock();
         let mut watch = Watch::begin();
         if watch.now().duration_since(self.over) >= TICK {
-            // Who comes late first hears what has been said meanwhile: the call may have failed.
+            // A rank that comes late first reads what has arrived: the call may have failed.
             engine = process.poll_all(engine);
         }
         if let Some(reason) = refusal {
@@ -125,17 +125,16 @@ impl Transport for Driver {
             engine.propose(id, info.failure((Some(rank), cause)));
         } else if engine.failure(self.id).is_none() && !engine.is_undecided(self.id) {
             posted.active = true;
-            // SAFETY: what `io` lends stays where it is until this returns, and before that, even
-            // if something here panics, `posted` withdraws the active round; the buffers are reached
-            // through these pointers alone.
+            // SAFETY: the memory that `io` lends stays in place until this function returns. Before
+            // that, even on a panic here, `posted` withdraws the active round. Until then, the
+            // buffers are accessed only through these pointers.
             #[allow(unsafe_code)]
-            let active =
-                unsafe { ActiveRound::new((program, index), bases, info.call, info.signature, info.timeouts) };
+            let active = unsafe { ActiveRound::new((program, index), bases, info.call, info.signature, info.timeouts) };
             engine.post(self.id, active, info.signature, messages);
         }
         loop {
             let done = posted.active && !engine.is_undecided(self.id) && engine.is_done(self.id);
-            // A failure in a later call is none of what is done here.
+            // A failure in a later call does not concern a round that is done.
             let failure = engine.failure(self.id).filter(|failure| !done || failure.call <= info.call).cloned();
             if done || failure.is_some() {
                 engine = process.withdraw(engine, self.id);
@@ -162,7 +161,7 @@ impl Transport for Driver {
             return None;
         }
         let mut engine = self.process.lock();
-        // What was proposed is decided on soon, one way or another.
+        // A proposal is decided soon, one way or another.
         let begin = Instant::now();
         while engine.is_undecided(self.id) {
             engine = self.process.sleep(engine, begin.elapsed());
@@ -178,7 +177,7 @@ impl Transport for Driver {
     }
 }
 
-/// Whether a turn is posted; if so, it is withdrawn when this is dropped.
+/// Withdraws the active round when dropped, if one is posted.
 #[derive(Debug)]
 struct Posted<'p> {
     process: &'p Process,

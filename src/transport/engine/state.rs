@@ -1,8 +1,7 @@
-//! The state of an engine: its connections, its contexts, and the rounds that its threads drive.
+//! The state of the engine: its connections, its contexts, and the rounds that its threads drive.
 //!
-//! It is behind one lock. A thread in a round moves what it can of all contexts, its own and those
-//! of other threads, and sleeps without the lock; so it does not matter which thread a byte comes
-//! to.
+//! It is behind one lock. A thread in a round makes progress on all contexts, its own and those of
+//! other threads, and sleeps without the lock. So any thread may receive any byte.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,88 +9,89 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::codec::{write_failure, write_left};
-use super::connection::{Connection, BufferOwner, Receiving, ConnectionState};
+use super::connection::{BufferOwner, Connection, ConnectionState, Receiving};
 use super::context::{ActiveRound, Context, Mismatch, Presence};
 use super::frame::{Header, Kind, MessageId};
 use super::lane::{Credit, Lane, Left};
 use super::limits::STAGE;
-use super::wire::{WireEvent, Sleeper, Wire};
+use super::wire::{Sleeper, Wire, WireEvent};
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::{ContextId, Disagreement, Failure, Signature};
 
-/// See the [module](self).
+/// The state of the engine; see the [module](self).
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) me: usize,
-    /// By process; none with this one.
+    /// The connection to each process; `None` for this one.
     pub(crate) connections: Box<[Option<Connection>]>,
     pub(crate) contexts: BTreeMap<ContextId, Context>,
-    /// Those with a round under way.
+    /// The contexts with a round under way.
     pub(crate) active: Vec<ContextId>,
     pub(crate) credit: Credit,
     pub(crate) wire: Box<dyn Wire>,
-    /// Whether nothing tells what happens on the wire but a look at it.
+    /// Whether the wire reports no events and has to be polled.
     pub(crate) polled: bool,
-    /// What to sleep with otherwise. Taken away by whoever does.
+    /// What a thread sleeps on otherwise. The sleeping thread takes it away.
     pub(crate) sleeper: Option<Box<dyn Sleeper>>,
-    /// What it has told.
+    /// The events that it has reported.
     pub(crate) events: Vec<WireEvent>,
-    /// Where bytes are read to, and where short frames are put together.
+    /// Where bytes are read whose place is not known yet, and where short frames are gathered for
+    /// one write.
     pub(crate) bounce_buffer: Box<[u8]>,
     pub(crate) stage: Vec<u8>,
-    /// Which of the active contexts is the first to send.
+    /// Selects which of the active contexts sends first.
     pub(crate) rotation: usize,
-    /// Connections on which something may go that could not before.
+    /// Connections on which something may be sent that could not be before.
     pub(crate) due: Vec<usize>,
-    /// Connections that had their turn, and on which more may come or go.
+    /// Connections that have used up their budget, and may have more to read or write.
     pub(crate) unfinished: Vec<usize>,
-    /// How often in a row not everything that had come was read.
+    /// Number of consecutive sweeps that left something unread.
     pub(crate) deferrals: u32,
-    /// Whether a failure may be decided on.
+    /// Whether some proposal may be ready for a decision.
     pub(crate) undecided: bool,
-    /// How often somebody has left or was lost.
+    /// Number of processes that have left or were lost.
     pub(crate) departures: u64,
-    /// The number of the last question.
+    /// The number of the last status request.
     pub(crate) status_requests: u64,
-    /// Threads that sleep until another has moved something for them.
+    /// Number of threads that sleep until another has moved something for them.
     pub(crate) sleepers: usize,
-    /// Whether somebody will say why a thread panicked; and the contexts that wait for that.
+    /// Whether a supervisor will give the reason of a panic; and the contexts that wait for it.
     pub(crate) supervised: bool,
     pub(crate) panicked_contexts: Vec<ContextId>,
-    /// When it last looked at all connections.
+    /// When the engine last checked all connections.
     pub(crate) looked: Instant,
-    /// Whether a thread in a round, or between two, has panicked.
+    /// Whether a thread has panicked that had a context open.
     pub(crate) panicked: bool,
-    /// Whether a context has failed; and that members of one have left it after other calls than
-    /// this process.
+    /// Whether a context has failed; and a disagreement with members that left a context after
+    /// other calls.
     pub(crate) any_failed: bool,
     disagreement: Option<Disagreement>,
-    /// The first failures of contexts, as this process has seen them.
+    /// The first failures of contexts that this process has seen.
     pub(crate) failures: Vec<Disagreement>,
-    /// The longest deadline that any round has had.
+    /// The longest silence timeout of any round so far.
     pub(crate) longest_silence: Duration,
-    /// Whether the process has said farewell: it says nothing more but that it has heard.
+    /// Whether the process has sent FIN: it sends nothing more but FIN acknowledgements.
     pub(crate) fin_sent: bool,
-    /// Whether the process is at its end, and if so, whether everybody has heard all it had to say.
+    /// Whether the process has ended; and whether all others have acknowledged its FIN.
     pub(crate) ended: bool,
     pub(crate) ended_well: bool,
-    /// How often something that a round waits for lay unread until everything was looked through.
+    /// Number of times that a sweep found something unread that a round awaits.
     #[cfg(test)]
     pub(crate) overlooked: u64,
 }
 
-/// Bytes read at once, where it is not known where they belong.
+/// Maximum number of bytes read at once without a known place.
 const BOUNCE_BUFFER: usize = 128 << 10;
 
-/// How often in a row a decision waits for more to be read.
+/// Maximum number of sweeps by which unread bytes delay a decision.
 const MAX_DEFERRALS: u32 = 8;
 
-/// Contexts that each of the others may have opened before this process does.
+/// Maximum number of contexts that each other process may open before this one does.
 const MAX_EXPECTED: usize = 1024;
 
 impl Engine {
-    /// That process of so many.
+    /// Creates the engine of process `me` of a job of `processes`.
     pub(crate) fn new(me: usize, processes: usize, wire: Box<dyn Wire>, sleeper: Option<Box<dyn Sleeper>>) -> Self {
         let connections = (0..processes).map(|process| (process != me).then(Connection::default)).collect();
         let credit = Credit::among(processes);
@@ -131,9 +131,8 @@ impl Engine {
         }
     }
 
-    /// What there is of a context; if nothing yet, its beginning, of which that process is the
-    /// first to say something. `None` if there are too many of those, or that one has spoken of too
-    /// many that only others have opened.
+    /// Returns a context, and creates it if it does not exist, on a first frame from process
+    /// `from`. Returns `None` if that process has opened too many contexts that this one has not.
     pub(crate) fn expect(&mut self, from: usize, id: ContextId) -> Option<&mut Context> {
         if !self.contexts.contains_key(&id) {
             let expected = |context: &&Context| context.presence == Presence::Expected && context.first == from;
@@ -145,8 +144,8 @@ impl Engine {
         self.contexts.get_mut(&id)
     }
 
-    /// A context that this process opens, and what tells whether it may have failed: none of which
-    /// it has open, or which it has left while others have not.
+    /// Opens a context, and returns the flag that says whether it may have failed. Returns `None`
+    /// if this process has it open, or has left it while others have not.
     pub(crate) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<Arc<AtomicBool>> {
         let (processes, me) = (self.connections.len(), self.me);
         let context = self.contexts.entry(id).or_insert_with(|| Context::new(id, processes, me));
@@ -159,10 +158,10 @@ impl Engine {
         Some(maybe_failed)
     }
 
-    /// Begins a round: takes what has come for it already, says what it is ready for, sends what
-    /// may go.
+    /// Posts a round: delivers unexpected messages to it, sends CTS for long receives, and sends
+    /// what may be sent.
     ///
-    /// `sends` and `receives` are the active round's.
+    /// `sends` and `receives` are those of the active round.
     pub(crate) fn post(
         &mut self,
         id: ContextId,
@@ -199,14 +198,14 @@ impl Engine {
                 self.enqueue(from, Header { message_id, ..Header::new(Kind::ClearToSend, id) }, &[]);
             }
         }
-        // Beginning with the rank after this one, so that not all begin with the same receiver.
+        // Starts with the rank after this one, so that ranks do not all start with the same
+        // receiver.
         let me = self.contexts.get(&id).and_then(|context| context.rank_of(self.me));
         let (before, after) = sends.split_at(sends.partition_point(|message| Some(message.peer) < me));
         for message in after.iter().chain(before) {
             self.pump_out(self.process(id, message.peer.index()));
         }
-        // What was told of before anybody wanted it is not told again: messages, and that somebody
-        // is ready.
+        // Events that came before a round awaited them are not reported again: messages, and CTS.
         for message in receives.iter().chain(sends) {
             let from = self.process(id, message.peer.index());
             if self.has_queued(from) {
@@ -222,13 +221,13 @@ impl Engine {
         self.contexts.get(&id).map_or(self.me, |context| context.members[rank].index())
     }
 
-    /// Whether the round under way has all it needs.
+    /// Returns whether all messages of the round under way are complete.
     pub(crate) fn is_done(&self, id: ContextId) -> bool {
         let active = self.contexts.get(&id).and_then(|context| context.active.as_ref());
         active.is_none_or(|active| active.incoming == 0 && active.outgoing == 0 && active.mismatch.is_none())
     }
 
-    /// Calls back what a round has lent. Whether all of it is back.
+    /// Reclaims the memory that a round has lent. Returns whether all of it is back.
     pub(crate) fn call_back(&mut self, id: ContextId) -> bool {
         let Self { connections, wire, .. } = self;
         let Some(out_of_band) = wire.out_of_band() else { return true };
@@ -250,7 +249,7 @@ impl Engine {
         back
     }
 
-    /// Ends a round, which has nothing lent: from here on nobody touches its buffers.
+    /// Withdraws a round that has no memory lent. From here on, nothing accesses its buffers.
     pub(crate) fn withdraw(&mut self, id: ContextId) {
         let done = self.is_done(id);
         self.active.retain(|active| *active != id);
@@ -264,11 +263,12 @@ impl Engine {
             let (Some(connection), lane) = (connection, &mut context.lanes[to]) else { continue };
             let mut cut = lane.out.written > 0;
             if let Some(sending) = connection.sending.take_if(|sending| sending.context == id) {
-                // What was begun is finished, from a copy; or it was not begun.
+                // A frame that has begun is completed from a copy; otherwise it is not sent.
                 let begun = sending.header_written > 0;
                 if begun && let Some(message) = active.next_out(&lane.out) {
                     let mut rest = sending.header[sending.header_written..].to_vec();
-                    // SAFETY: the active round is still the round's, which waits for this to return.
+                    // SAFETY: the memory still belongs to the round, which waits for this function
+                    // to return.
                     #[allow(unsafe_code)]
                     unsafe {
                         lane.out.from.take(active.runs(message), &active.bases, sending.left, &mut rest);
@@ -290,8 +290,8 @@ impl Engine {
         }
     }
 
-    /// Puts something in line that is no message. It goes with the next
-    /// [`pump_out`](Self::pump_out). Who has said farewell hears no more.
+    /// Queues a control frame. The next [`pump_out`](Self::pump_out) sends it. Peers that have sent
+    /// FIN get no more.
     pub(crate) fn enqueue(&mut self, to: usize, header: Header, text: &[u8]) {
         if self.fin_sent && header.kind != Kind::FinAck {
             return;
@@ -302,19 +302,19 @@ impl Engine {
         }
     }
 
-    /// Whether something waits in line for a process.
+    /// Returns whether something is queued for a process.
     fn has_queued(&self, to: usize) -> bool {
         self.connections[to].as_ref().is_some_and(|connection| !connection.queue.is_empty())
     }
 
-    /// Takes note that something may go to a process that could not before.
+    /// Records that something may be sent to a process that could not be before.
     pub(crate) fn mark_due(&mut self, to: usize) {
         if !self.due.contains(&to) {
             self.due.push(to);
         }
     }
 
-    /// Says something to all members of a context but this one, and sends it.
+    /// Sends a control frame to all other members of a context.
     pub(crate) fn broadcast(&mut self, id: ContextId, header: Header, text: &[u8]) {
         for member in 0..self.contexts.get(&id).map_or(0, |context| context.members.len()) {
             let to = self.process(id, member);
@@ -325,23 +325,24 @@ impl Engine {
         }
     }
 
-    /// Tells the members of a context that this process has left it, and how, unless it just
-    /// returned. If the context has failed, they hear of that first: they may not have heard who
-    /// decided it.
+    /// Tells the members of a context that this process has left it, and why, unless it simply
+    /// returned. If the context has failed, they get the decision first: they may not reach the
+    /// process that decided.
     pub(crate) fn broadcast_leave(&mut self, id: ContextId, how: &str) {
         if let Some(failure) = self.failure(id) {
             let text = write_failure(failure);
             self.broadcast(id, Header::new(Kind::Decision, id), &text);
         }
         let Some(context) = self.contexts.get(&id) else { return };
-        // Who leaves in the middle of a call of the library's, as a process that exits, has not
-        // done it.
+        // A process that leaves in the middle of a library call, as one that exits, has not done
+        // that call.
         let current = context.library.as_ref().and_then(|library| library.current());
         let call = match (context.at(), current) {
             (Some((call, _)), Some(current)) if call == current => call.checked_sub(1),
             (at, _) => at.map(|(call, _)| call),
         };
-        let signature = call.and_then(|call| context.called(call)).map(|signature| (signature.fingerprint, signature.description));
+        let signature =
+            call.and_then(|call| context.called(call)).map(|signature| (signature.fingerprint, signature.description));
         let sound = how.is_empty() && context.failure.is_none() && context.proposal.is_none();
         let history = context.history.filter(|_| sound);
         let changes = if history.is_some() { context.changes() } else { Vec::new() };
@@ -353,8 +354,8 @@ impl Engine {
         self.forget();
     }
 
-    /// Compares what this process has called in a context that it has left with what another has
-    /// that has left it, or all.
+    /// Compares the calls of this process, in a context that it has left, with those of one other
+    /// member that has left, or of all.
     pub(crate) fn compare(&mut self, id: ContextId, with: Option<usize>) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
         let Some(rank) = context.rank_of(self.me).filter(|_| self.disagreement.is_none()) else { return };
@@ -369,19 +370,19 @@ impl Engine {
         }
     }
 
-    /// That members of a context have left it after other calls than this process, where nothing
-    /// has failed that would be the reason.
+    /// Returns a disagreement with members that left a context after other calls, unless a failure
+    /// explains it.
     pub(crate) fn disagreement(&self) -> Option<Disagreement> {
         self.disagreement.clone().filter(|_| !self.any_failed && !self.panicked)
     }
 
-    /// The contexts in which this process still is.
+    /// Returns the contexts that this process has open.
     pub(crate) fn still_open(&self) -> Vec<ContextId> {
         let open = self.contexts.values().filter(|context| context.presence == Presence::Open);
         open.map(|context| context.id).collect()
     }
 
-    /// Says how those contexts were left that a panic dropped.
+    /// Reports the panic that dropped some contexts to their members.
     pub(crate) fn report_panics(&mut self, how: &str) {
         self.supervised = false;
         self.panicked |= !self.panicked_contexts.is_empty();
@@ -390,7 +391,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of what has happened, and moves what somebody waits for.
+    /// Handles the events of the wire, and reads what a round awaits.
     pub(crate) fn handle_events(&mut self) {
         let mut events = std::mem::take(&mut self.events);
         self.wire.poll(&mut events);
@@ -408,8 +409,8 @@ impl Engine {
             if received {
                 self.out_of_band_received(from);
             }
-            // What nobody waits for stays where it is for a while: it may be wanted soon, and is
-            // then copied once.
+            // What no round awaits stays in the wire for a while. It may be awaited soon, and is
+            // then copied only once.
             if urgent || self.is_wanted(from) {
                 self.pump_in(from);
             }
@@ -417,14 +418,15 @@ impl Engine {
         self.events = events;
     }
 
-    /// Takes note that a connection has had its turn, and there may be more.
+    /// Records that a connection has used up its budget and may have more to do.
     pub(crate) fn defer(&mut self, process: usize) {
         if !self.unfinished.contains(&process) {
             self.unfinished.push(process);
         }
     }
 
-    /// Goes on with those that had their turn; what nobody waits for has time.
+    /// Continues with the connections that had used up their budget, as far as a round awaits
+    /// something from them.
     pub(crate) fn resume(&mut self) {
         for _ in 0..self.unfinished.len() {
             let process = self.unfinished.remove(0);
@@ -446,7 +448,7 @@ impl Engine {
         })
     }
 
-    /// Reads everything that has come, wanted or not, and decides on failures.
+    /// Reads everything that has arrived, awaited or not, and decides on failures.
     pub(crate) fn sweep(&mut self) {
         for from in 0..self.connections.len() {
             let broken = self.connections[from].as_ref().and_then(|connection| connection.broken.clone());
@@ -455,7 +457,7 @@ impl Engine {
                 (self.overlooked += u64::from(self.is_wanted(from)));
                 self.pump_in(from);
             }
-            // What has come is read first.
+            // Everything that has arrived is read first.
             if let Some(why) = broken
                 && !self.unfinished.contains(&from)
             {
@@ -465,15 +467,15 @@ impl Engine {
                 self.pump_out(from);
             }
         }
-        // Who would decide has read everything before; unless somebody keeps sending.
+        // A process decides only after it has read everything, unless some peer keeps sending.
         self.deferrals = if self.unfinished.is_empty() { 0 } else { self.deferrals.wrapping_add(1) };
         if self.deferrals.is_multiple_of(MAX_DEFERRALS) {
             self.decide();
         }
     }
 
-    /// Reads what has come from those that a round still waits for, and sends them what there is
-    /// room for, told of or not.
+    /// Reads from and writes to the peers that a round still waits for, without waiting for an
+    /// event.
     pub(crate) fn poll_peers(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
         if self.polled {
             return self.handle_events();
@@ -492,8 +494,8 @@ impl Engine {
         }
     }
 
-    /// Looks whether what has come is what it should be, awaited or not; and tells those who have
-    /// not said that they are ready what waits for them, so that they can look at that.
+    /// Checks that early messages are those that the round will await. Sends an RTS to peers that
+    /// have not sent a CTS, so that they can check it likewise.
     pub(crate) fn check_early_messages(&mut self, id: ContextId) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(mut active) = context.active.take() else { return };
@@ -514,7 +516,7 @@ impl Engine {
             if active.mismatch.is_none() {
                 active.mismatch = mismatch;
             }
-            // What has begun tells what it is: its header may be on its way already.
+            // A message that has begun needs no RTS: its header may be on its way.
             let begun = self.connections[process].as_ref().and_then(|connection| connection.sending.as_ref());
             if let Some(message) = active.next_out(out)
                 && out.written == 0
@@ -535,12 +537,12 @@ impl Engine {
         }
     }
 
-    /// Whether a failure of a context was proposed, and nobody has decided yet.
+    /// Returns whether a failure of a context is proposed and not decided yet.
     pub(crate) fn is_undecided(&self, id: ContextId) -> bool {
         self.contexts.get(&id).is_some_and(|context| context.failure.is_none() && context.proposal.is_some())
     }
 
-    /// Somebody is not there any more.
+    /// Closes the connection to a process that is gone.
     pub(crate) fn lose(&mut self, process: usize, why: Arc<str>) {
         let Some(connection) = self.connections[process].as_mut().filter(|connection| connection.is_open()) else {
             return;
@@ -554,7 +556,7 @@ impl Engine {
         self.forget();
     }
 
-    /// How a process has left a context, if it has, for somebody in that call.
+    /// Returns how a process has left a context, if it has, for a member in that call.
     pub(crate) fn gone(&self, context: &Context, process: usize, call: u64) -> Option<Arc<str>> {
         if let Some(left) = &context.lanes[process].left {
             return Some(left.describe(call));
@@ -571,13 +573,13 @@ impl Engine {
         }
     }
 
-    /// Whether a process can hear what it is told.
+    /// Returns whether frames can still reach a process.
     pub(crate) fn is_reachable(&self, process: usize) -> bool {
         let is_writable = |connection: &Connection| connection.accepts_frames() && connection.broken.is_none();
         process == self.me || self.connections[process].as_ref().is_some_and(is_writable)
     }
 
-    /// Drops the contexts that this process has left and in which nobody can be any more.
+    /// Drops the contexts that this process has left, once no other process can have them open.
     pub(crate) fn forget(&mut self) {
         let Self { contexts, connections, me, .. } = self;
         contexts.retain(|id, context| {
@@ -594,13 +596,13 @@ impl Engine {
         });
     }
 
-    /// The failure of a context.
+    /// Returns the failure of a context.
     pub(crate) fn failure(&self, id: ContextId) -> Option<&Failure> {
         self.contexts.get(&id)?.failure.as_ref()
     }
 }
 
-/// A number for the running thread, from 1.
+/// Returns a number for the current thread, from 1.
 pub(crate) fn this_thread() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);

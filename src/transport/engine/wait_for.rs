@@ -1,10 +1,10 @@
-//! Who waits for whom: from a rank that has waited too long to the one that everybody waits for, by
-//! asking each where it stands.
+//! Follows the wait-for graph: from a rank that has waited too long to the rank that holds up the
+//! others, by asking one after another for its status.
 //!
-//! A rank that waits names one of those it waits for. Any will do: while a program is sound, each
-//! of them is in an earlier round, or outside of any, so that the chain ends at a rank that does
-//! not wait. A chain that leaves its context goes on where the same thread of the same process
-//! waits. One that ends nowhere is a circle: two contexts driven in opposite orders, say.
+//! A waiting rank names one of the ranks that it waits for. Any will do: in a correct program, each
+//! of them is in an earlier round or in none, so the chain ends at a rank that does not wait. A
+//! chain that leaves its context continues where the same thread of the same process waits. A chain
+//! without an end is a cycle, for example of two contexts that are driven in opposite orders.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use super::state::Engine;
 use crate::ids::Rank;
 use crate::transport::{ContextId, Deadline, rank_words};
 
-/// Bytes that wait for somebody to read them, from where on it gets no more answers.
+/// Maximum number of queued bytes; a peer that leaves more unread gets no further replies.
 const MAX_QUEUED: usize = 1 << 20;
 
-/// What became of a question.
+/// The result of a status request.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// It may still be answered.
+    /// The reply may still arrive.
     Pending,
     Status(RankStatus),
-    /// No answer came in time.
+    /// No reply arrived in time.
     Missing,
 }
 
 impl Engine {
-    /// Asks a process where it stands in the context `about`, and what it called in that call, on
-    /// behalf of a context.
+    /// Asks a process for its status in the context `about`, and what it called there in a given
+    /// call. The request belongs to the context `id`.
     pub(crate) fn ask(&mut self, id: ContextId, asked: usize, about: ContextId, call: u64) {
         self.status_requests += 1;
         let number = self.status_requests;
@@ -49,11 +49,11 @@ impl Engine {
         }
     }
 
-    /// What became of the question of a context, which is done with if there is anything to say.
+    /// Returns the result of a context's status request. The request is over unless it is pending.
     pub(crate) fn reply(&mut self, id: ContextId, grace: Duration) -> Reply {
         let Some(context) = self.contexts.get_mut(&id) else { return Reply::Missing };
         let Some(inquiry) = &mut context.inquiry else { return Reply::Missing };
-        // Who is gone will not answer.
+        // A process that is gone will not reply.
         let open = self.connections[inquiry.asked].as_ref().is_some_and(Connection::is_open);
         let reply = match inquiry.status.take() {
             Some(status) => Reply::Status(status),
@@ -64,22 +64,27 @@ impl Engine {
         reply
     }
 
-    /// Whether so many answers wait to be read that no more are given.
+    /// Returns whether so many bytes are queued for a process that it gets no more replies.
     pub(crate) fn is_full(&self, to: usize) -> bool {
         self.connections[to].as_ref().is_none_or(|connection| connection.queue.len() > MAX_QUEUED)
     }
 
-    /// Answers a question, unless so many answers wait to be read that nobody can need them all.
+    /// Answers a status request, unless so many replies are queued that the peer cannot need them
+    /// all.
     pub(crate) fn answer(&mut self, from: usize, question: Header) {
         if self.is_full(from) {
             return;
         }
         let status = write_status(&self.status(question.context, question.message_id.call));
-        self.enqueue(from, Header { bytes: question.bytes, ..Header::new(Kind::StatusReply, question.context) }, &status);
+        self.enqueue(
+            from,
+            Header { bytes: question.bytes, ..Header::new(Kind::StatusReply, question.context) },
+            &status,
+        );
         self.mark_due(from);
     }
 
-    /// An answer has come.
+    /// Records a status reply.
     pub(crate) fn answered(&mut self, from: usize, number: u64, status: RankStatus) {
         self.contexts.values_mut().for_each(|context| context.answered(from, number, &status));
         let inquiries = self.contexts.values_mut().filter_map(|context| context.inquiry.as_mut());
@@ -103,8 +108,8 @@ impl Engine {
         }
     }
 
-    /// In which other context this process waits, by the thread that drives this one, if that is
-    /// known.
+    /// Returns in which other context this process waits, on the thread that drives this context,
+    /// if that is known.
     fn elsewhere(&self, context: &Context) -> Option<(ContextId, u32)> {
         let others = self.active.iter().filter_map(|id| self.contexts.get(id));
         let same = |other: &&Context| context.driver == 0 || context.driver == other.driver;
@@ -117,19 +122,19 @@ impl Engine {
     }
 }
 
-/// See the [module](self).
+/// A traversal of the wait-for graph; see the [module](self).
 #[derive(Debug)]
 pub(crate) struct Traversal {
     home: ContextId,
     edges: Vec<WaitEdge>,
-    /// The call that the last hop waits in, if it is known.
+    /// The call that the last edge waits in, if it is known.
     call: Option<u64>,
     snapshot: Snapshot,
     end: Option<PathEnd>,
     failed: Option<ContextId>,
 }
 
-/// A process waits for another, in a context.
+/// An edge of the wait-for graph: a process waits for another in a context.
 #[derive(Clone, Copy, Debug)]
 struct WaitEdge {
     context: ContextId,
@@ -145,28 +150,29 @@ enum PathEnd {
     Busy(u32),
     MovedOn(u64),
     Cycle,
-    /// A circle of others, in another context; or they keep each other waiting in turn.
+    /// A cycle of other processes or in another context, or one that changes while it is followed.
     CycleElsewhere,
     Unresponsive,
 }
 
-/// A chain is followed so far at least, and past each process twice: who makes up answers leads
-/// nobody on for ever.
+/// Minimum number of edges that are followed. The limit is two per process if that is more, so that
+/// made-up replies cannot extend a traversal for ever.
 const MAX_EDGES: usize = 1024;
 
-/// What has to stay the same for a deadline to hold: who is the last in the context where the chain
-/// begins, and that nobody there got anything done. What goes on in other contexts does not count.
+/// What must stay the same for a deadline to hold: the last process in the context where the chain
+/// begins, and the progress of those before it. Other contexts do not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snapshot {
     last: usize,
-    /// Of all but the last.
+    /// The progress of all but the last.
     progress: u64,
-    /// Of the last, if it says.
+    /// The progress of the last, if it replies.
     own: Option<u64>,
 }
 
 impl Snapshot {
-    /// Whether nothing got done between the two. Who says nothing gets nothing done.
+    /// Returns whether no process made progress between two snapshots. A process that does not
+    /// reply makes none.
     pub(crate) fn is_still(&self, other: &Self) -> bool {
         let own = self.own.is_none() || other.own.is_none() || self.own == other.own;
         (self.last, self.progress) == (other.last, other.progress) && own
@@ -174,7 +180,7 @@ impl Snapshot {
 }
 
 impl Traversal {
-    /// Begins with this process, which waits in a context. `None` if it does not.
+    /// Begins at this process, which waits in a context. Returns `None` if it does not wait.
     pub(crate) fn begin(engine: &mut Engine, home: ContextId) -> Option<Self> {
         let context = engine.contexts.get(&home)?;
         let (call, to) = (context.active.as_ref()?.call, context.awaits()?);
@@ -185,8 +191,8 @@ impl Traversal {
         Some(Self { home, edges, call: Some(call), snapshot, end: None, failed: None })
     }
 
-    /// Goes as far as answers have come. What it has found, if it is at its end; that is where it
-    /// is if `now`.
+    /// Continues as far as replies have arrived, and returns a snapshot if the traversal has ended.
+    /// With `now`, it ends here.
     pub(crate) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Snapshot> {
         while self.end.is_none() {
             let WaitEdge { context, to, .. } = *self.edges.last()?;
@@ -225,7 +231,8 @@ impl Traversal {
             self.call = status.posted.filter(|_| next == context).map(|(call, _)| call);
             if next == self.home {
                 let own = self.snapshot.own.take().unwrap_or(0);
-                self.snapshot = Snapshot { last: edge.to, progress: self.snapshot.progress.wrapping_add(own), own: None };
+                self.snapshot =
+                    Snapshot { last: edge.to, progress: self.snapshot.progress.wrapping_add(own), own: None };
             }
             engine.ask(self.home, edge.to, next, call);
         }
@@ -242,28 +249,31 @@ impl Traversal {
         }
     }
 
-    /// Returns the deadline that counts for what is at the end; `None` if it is not there yet.
+    /// Returns the deadline that applies to the end of the chain; `None` if the traversal has not
+    /// ended.
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         self.end.as_ref().map(|end| match end {
             PathEnd::NotCalled | PathEnd::Busy(_) | PathEnd::CycleElsewhere => Deadline::Arrival,
-            PathEnd::Gone(_) | PathEnd::Left | PathEnd::MovedOn(_) | PathEnd::Cycle | PathEnd::Unresponsive => Deadline::Silence,
+            PathEnd::Gone(_) | PathEnd::Left | PathEnd::MovedOn(_) | PathEnd::Cycle | PathEnd::Unresponsive => {
+                Deadline::Silence
+            }
         })
     }
 
-    /// Whose fault it is, by its rank in the context where it began.
+    /// Returns the culprit, as its rank in the context where the chain begins.
     pub(crate) fn culprit(&self, home: &Context) -> Option<Rank> {
         let last = match self.end {
             Some(PathEnd::Cycle) => return None,
-            // Answers are not given all at once, so those others may be well; who waits for them
-            // here is at fault here.
+            // Replies do not all describe the same moment, so the processes of that cycle may be
+            // well. The process that this context waits for is the culprit here.
             Some(PathEnd::CycleElsewhere) => self.edges.iter().rfind(|edge| edge.context == self.home),
             _ => self.edges.last(),
         };
         home.rank_of(last?.to)
     }
 
-    /// The chain in words. Ranks are numbered as in the context where it began, wherever they wait,
-    /// and as in the job if that is another number.
+    /// Describes the chain. Ranks have their numbers in the context where the chain begins, and
+    /// their numbers in the job if those differ.
     pub(crate) fn describe(&self, home: &Context) -> String {
         let name = |process: usize| match home.rank_of(process) {
             Some(rank) => rank_words(rank, &home.members),

@@ -27,7 +27,7 @@ use crate::machine::Machine;
 use crate::transport::Failure;
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::STAGE;
-use crate::transport::engine::wire::{WireEvent, OutOfBand, Went, Wire};
+use crate::transport::engine::wire::{OutOfBand, Went, Wire, WireEvent};
 
 /// The most bytes of a letter: what an engine puts together at once, and a little more.
 const LETTER: usize = STAGE + (4 << 10);

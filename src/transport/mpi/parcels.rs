@@ -8,7 +8,7 @@ use mpi::ffi;
 
 use super::error::MpiError;
 use super::library::call;
-use crate::transport::engine::wire::{WireEvent, OutOfBand};
+use crate::transport::engine::wire::{OutOfBand, WireEvent};
 
 /// What parcels are tagged with: those of a pair come in the order of their announcements.
 const TAG: c_int = 2;

@@ -9,7 +9,7 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
 
 use crate::machine::Machine;
-use crate::transport::engine::wire::{WireEvent, Sleeper, Went, Wire};
+use crate::transport::engine::wire::{Sleeper, Went, Wire, WireEvent};
 
 /// See the [module](self).
 #[derive(Debug)]

@@ -3,19 +3,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 mod abuse;
-mod harness;
 mod call;
+mod clear_to_send;
 mod credit;
 mod crossing;
 mod cut;
 mod ending;
 mod fairness;
+mod harness;
 mod head;
+mod library_calls;
 mod long_descriptions;
 mod out_of_band;
-mod library_calls;
 mod panic;
-mod clear_to_send;
 mod silent;
 mod small_buffers;
 #[cfg(unix)]

@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
-use super::harness::Harness;
 use super::call::{call, drive, open};
+use super::harness::Harness;
 use super::{OVERSUBSCRIBED, streams};
 use crate::transport::ContextId;
 use crate::transport::engine::frame::{Header, Kind};

@@ -5,9 +5,9 @@ use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
 
-use super::harness::Harness;
 use super::call::call;
 use super::half;
+use super::harness::Harness;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::engine::connection::Sending;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
-use super::harness::Harness;
 use super::call::{exchange, open};
+use super::harness::Harness;
 use super::unable::aborted;
 use super::{OVERSUBSCRIBED, endpoint, half, streams};
 use crate::transport::engine::codec::{read_failure, write_failure};

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::harness::Harness;
 use super::call::{call, drive, open};
+use super::harness::Harness;
 use super::{OVERSUBSCRIBED, streams};
 use crate::transport::ContextId;
 use crate::transport::engine::frame::{Header, Kind, MAX_TEXT};

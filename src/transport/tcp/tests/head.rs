@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::harness::Harness;
 use super::call::call;
+use super::harness::Harness;
 use crate::transport::ContextId;
 use crate::transport::engine::frame::{Header, Kind};
 

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use super::harness::Harness;
 use crate::ids::Rank;
+use crate::transport::engine::call_tracker::CallTracker;
 use crate::transport::engine::codec::{RankStatus, write_left, write_status};
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::lane::Left;
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::MAX_SUSPENSIONS;
 use crate::transport::engine::limits::grace;
-use crate::transport::engine::call_tracker::CallTracker;
 use crate::transport::engine::watchdog::FIRST;
 use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts};
 

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::harness::Harness;
 use super::call::{call, exchange, open};
+use super::harness::Harness;
 use super::{OVERSUBSCRIBED, endpoint, streams};
 use crate::ids::Rank;
 use crate::transport::engine::frame::{Header, Kind, MessageId};

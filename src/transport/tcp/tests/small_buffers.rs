@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::harness::Harness;
 use super::call::{Item, call, drive, open};
+use super::harness::Harness;
 use super::{OVERSUBSCRIBED, Streams, endpoint, streams};
 use crate::ids::Rank;
 use crate::plan::{Message, Program};

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::harness::Harness;
 use super::call::{exchange, open};
+use super::harness::Harness;
 use super::{OVERSUBSCRIBED, endpoint};
 use crate::ids::Rank;
 use crate::transport::engine::codec::{read_failure, write_failure};

@@ -68,7 +68,8 @@ fn who_has_said_that_it_cannot_decide_asks_before_it_does() {
 fn the_next_one_is_asked_where_the_first_cannot_decide() {
     let mut harness = Harness::new(2, 3);
     harness.engine.propose(ContextId::WORLD, aborted(2));
-    let to = |harness: &Harness| harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to);
+    let to =
+        |harness: &Harness| harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to);
     assert_eq!(to(&harness), Some(0));
     harness.send_from(0, Header::new(Kind::CannotDecide, ContextId::WORLD), &[]);
     assert!(harness.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].unable.is_empty()));

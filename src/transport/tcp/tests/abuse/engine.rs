@@ -1,9 +1,9 @@
 //! What an engine does, whatever comes in whatever parts.
 
 use super::fuzz_engine::FuzzEngine;
+use super::mutation::{mutate, random_frame};
 use super::random::Random;
 use super::traffic::{CALLS, Frame, ROUNDS, content, flat, frame, frames, header};
-use super::mutation::{mutate, random_frame};
 use crate::ids::Rank;
 use crate::transport::engine::codec::write_failure;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
@@ -130,8 +130,9 @@ fn what_is_sent_beyond_its_bounds_ends_the_connection() {
     fuzz.bounds();
     // Of more contexts than it may have opened before this process.
     fuzz.reset();
-    let ready =
-        |id| flat(&[frame(Header { context: elsewhere(id), ..header(Kind::ClearToSend, MessageId::default(), 0) }, &[])]);
+    let ready = |id| {
+        flat(&[frame(Header { context: elsewhere(id), ..header(Kind::ClearToSend, MessageId::default(), 0) }, &[])])
+    };
     (0..1024).for_each(|id| fuzz.engine.parse(1, &ready(9 + id)).unwrap());
     assert!(fuzz.engine.parse(1, &ready(7)).unwrap_err().contains("context"));
     fuzz.bounds();

@@ -10,7 +10,7 @@ use super::traffic::{CALLS, FINGERPRINT, Frame, GUARD, ROUNDS, content, flat, pr
 use crate::ids::Rank;
 use crate::plan::{Buffers, Program, Sizes};
 use crate::transport::bases::Bases;
-use crate::transport::engine::connection::{Connection, Receiving, ConnectionState};
+use crate::transport::engine::connection::{Connection, ConnectionState, Receiving};
 use crate::transport::engine::context::ActiveRound;
 use crate::transport::engine::frame::{Kind, MAX_CONTROL};
 use crate::transport::engine::lane::Credit;
@@ -57,7 +57,8 @@ impl FuzzEngine {
         let connection = self.connection();
         (connection.state, connection.receiving) = (ConnectionState::Open, Receiving::Header);
         (connection.partial_header.len, connection.sending, connection.goodbye) = (0, None, None);
-        (connection.fin_received, connection.fin_acked, connection.blocked, connection.readable) = (false, false, true, false);
+        (connection.fin_received, connection.fin_acked, connection.blocked, connection.readable) =
+            (false, false, true, false);
         connection.queue.clear();
         self.engine.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
     }

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::super::half;
+use super::mutation::mutate;
 use super::random::Random;
 use super::traffic::{CALLS, FINGERPRINT, Frame, ROUNDS, content, flat, frame, frames, header, program};
-use super::mutation::mutate;
 use crate::ids::Rank;
 use crate::plan::{Buffers, Sizes};
 use crate::transport::engine::frame::{Header, Kind, MAX_TEXT, MessageId};

@@ -69,13 +69,15 @@ pub(super) fn frames() -> Vec<Frame> {
                 }
                 let mut received = 0;
                 for part in text.chunks(700) {
-                    let (kind, of) = if received == 0 { (Kind::Message, bytes) } else { (Kind::Continuation, received) };
+                    let (kind, of) =
+                        if received == 0 { (Kind::Message, bytes) } else { (Kind::Continuation, received) };
                     frames.push(frame(header(kind, message_id, of), part));
                     received += part.len() as u64;
                 }
             }
             if answers {
-                frames.push(frame(header(Kind::ClearToSend, MessageId { call, round: round as u32, index: 0 }, 0), &[]));
+                frames
+                    .push(frame(header(Kind::ClearToSend, MessageId { call, round: round as u32, index: 0 }, 0), &[]));
             }
         }
     }
