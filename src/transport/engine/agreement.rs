@@ -303,7 +303,10 @@ impl Engine {
 
     /// Returns the failure of a round that cannot end because its memory is not returned.
     pub(crate) fn stranded(&self, id: ContextId) -> Option<Failure> {
-        self.own_failure(id, |rank| Cause::Aborted { rank, reason: "what it has lent does not come back".into() })
+        self.own_failure(id, |rank| Cause::Aborted {
+            rank,
+            reason: "memory lent to the wire does not come back".into(),
+        })
     }
 
     /// Fails all open contexts, since the process is at its end. A thread that is still running,

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_under_way_from_its_beginning_to_its_end() {
+    fn call_is_current_from_enter_to_leave() {
         let tracker = CallTracker::default();
         assert_eq!((tracker.current(), tracker.latest()), (None, None));
         for call in [0, 1, 5] {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_called_last_is_remembered_by_when_it_changed() {
+    fn signatures_are_recorded_when_they_change() {
         let tracker = CallTracker::default();
         assert_eq!(tracker.called(0), None);
         // Calls by messages, by the library, and by messages again.

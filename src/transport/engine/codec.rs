@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoded_text_decodes_to_itself() {
         fn same(seed: (u64, u32), one: String, other: String) -> bool {
             let status = status(seed, &one);
             failures(seed, (&one, &other))
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_cut_so_that_any_failure_fits_a_frame() {
+    fn long_strings_are_truncated_so_that_a_failure_fits_a_frame() {
         let long = "ä".repeat(MAX_CONTROL as usize);
         for failure in failures((1, 2), (&long, &long)) {
             let bytes = write_failure(&failure);
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn garbled_words_are_refused_or_read_as_others() {
+    fn corrupted_text_is_refused_or_decodes_to_itself() {
         // Whatever the bytes are, nothing is read beyond their end, and nothing panics.
         fn survives(seed: (u64, u32), text: String, changes: Vec<(usize, u8)>, end: usize) -> bool {
             let mut all: Vec<Vec<u8>> = failures(seed, (&text, "x")).iter().map(write_failure).collect();

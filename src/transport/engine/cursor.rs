@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_goes_in_parts_of_any_length() {
+    fn message_is_copied_in_parts_of_any_length() {
         let runs = [
             Run { buffer: Buffer::Output, offset: 1, len: 2, stride: 4, count: 3 },
             Run::new(Buffer::Output, 20, 5),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn few_long_pieces_are_named_and_many_short_ones_gathered() {
+    fn only_many_short_pieces_are_scattered() {
         let strided = |len, count| Run { buffer: Buffer::Output, offset: 0, len, stride: 2 * len, count };
         assert!(
             !is_scattered(&[strided(1024, 8)], 8192) && !is_scattered(&[], 0) && !is_scattered(&[strided(4, 1)], 4)

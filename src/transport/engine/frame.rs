@@ -113,7 +113,7 @@ pub(crate) struct Header {
 
 /// The header is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a frame of kind {kind} with {text} bytes of {bytes}")]
+#[error("invalid frame of kind {kind} with {text} bytes of {bytes}")]
 pub(crate) struct InvalidFrame {
     kind: u8,
     text: u32,
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoded_header_decodes_to_itself() {
         fn same(word: u64) -> bool {
             Header::decode(&header(word).encode()) == Ok(header(word))
         }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_texts_of_messages_come_apart_and_only_what_a_message_is_may_be_eager() {
+    fn flags_are_accepted_only_on_kinds_that_use_them() {
         for kind in Kind::ALL {
             let reads = |eager, out_of_band, text| {
                 let header = Header { bytes: 9, eager, out_of_band, text, ..Header::new(kind, ContextId::WORLD) };
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_make_a_frame_that_nobody_would_send() {
+    fn corrupted_header_is_refused_or_decodes_to_itself() {
         // Changes some bytes of a valid header. What decodes is within its bounds and encodes to
         // the same bytes.
         fn bounded(word: u64, changes: Vec<(usize, u8)>) -> bool {

@@ -251,7 +251,7 @@ impl Engine {
             let count = text.len();
             if into.received > 0 {
                 // The queued frame begins a message, but the present one still lacks its rest.
-                return self.lose(from, protocol_violation("a message in the middle of another"));
+                return self.lose(from, protocol_violation("a message within another one"));
             }
             // SAFETY: as in `place`; the unexpected-message queue is no buffer of the round.
             unsafe { into.to.put(active.runs(message), &active.bases, text) };
@@ -300,7 +300,7 @@ impl Engine {
     fn begin_out_of_band_receive(&mut self, from: usize, receiving: Receiving, text: usize) -> Result<(), CloseReason> {
         let Self { connections, contexts, wire, .. } = self;
         let (Some(connection), Some(out_of_band)) = (connections[from].as_mut(), wire.out_of_band()) else {
-            return Err(protocol_violation("a text apart from where all is said"));
+            return Err(protocol_violation("an out-of-band text on a wire without that path"));
         };
         let mut place = None;
         if let Receiving::Placed(id, _) = receiving
@@ -358,7 +358,7 @@ impl Engine {
         let more = update_credit(context, from, header.consumed)?;
         let ranks = context.rank_of(from).zip(context.rank_of(me));
         if context.presence == Presence::Open && ranks.is_none() {
-            return Err(protocol_violation("a message in a context that it is no member of"));
+            return Err(protocol_violation("a message in a context that the sender is no member of"));
         }
         if more {
             self.mark_due(from);
@@ -369,7 +369,7 @@ impl Engine {
         if header.eager {
             into.arrived += Credit::cost(header.text.into());
             if into.arrived - into.consumed > credit.lane || u64::from(header.text) != credit.head(header.bytes) {
-                return Err(protocol_violation("more than it was given credit for"));
+                return Err(protocol_violation("more eager bytes than its credit"));
             }
         }
         if let (Some(active), Some((sender, receiver))) = (&mut context.active, ranks)
@@ -378,7 +378,7 @@ impl Engine {
         {
             let Some(mismatch) = active.mismatch((sender, receiver), &header, message) else {
                 if into.received > 0 {
-                    return Err(protocol_violation("a message in the middle of another"));
+                    return Err(protocol_violation("a message within another one"));
                 }
                 if header.eager {
                     self.return_credit(id, from, header.text.into());
@@ -389,7 +389,7 @@ impl Engine {
             return Ok(Receiving::Discarded(text));
         }
         if !header.eager {
-            return Err(protocol_violation("a message that this rank has not said to be ready for"));
+            return Err(protocol_violation("a message without credit or clear to send"));
         }
         into.unexpected.keep(&header.encode());
         Ok(Receiving::Unexpected(id, text))
@@ -399,7 +399,7 @@ impl Engine {
     fn continue_message(&mut self, from: usize, header: Header) -> Result<Receiving, CloseReason> {
         let (id, text) = (header.context, header.text as usize);
         let Some(context) = self.contexts.get(&id) else {
-            return Err(protocol_violation("the rest of a message that has not begun"));
+            return Err(protocol_violation("a continuation of a message that has not begun"));
         };
         let into = &context.lanes[from].into;
         let Some(active) =
@@ -413,13 +413,17 @@ impl Engine {
                 into.received > 0 && into.received == header.bytes && active.message_id(message) == header.message_id;
             place && into.received + u64::from(header.text) <= message.bytes
         });
-        if goes_on { Ok(Receiving::Placed(id, text)) } else { Err(protocol_violation("the rest of another message")) }
+        if goes_on {
+            Ok(Receiving::Placed(id, text))
+        } else {
+            Err(protocol_violation("a continuation of another message"))
+        }
     }
 
     /// Handles a control frame.
     fn handle_control(&mut self, from: usize, header: Header, text: &[u8]) -> Result<(), CloseReason> {
         let id = header.context;
-        let invalid = |_| protocol_violation("text that mean nothing");
+        let invalid = |_| protocol_violation("a text that does not decode");
         match header.kind {
             Kind::Message | Kind::Continuation => {}
             Kind::Cancel => {}
@@ -503,7 +507,7 @@ impl Engine {
 fn update_credit(context: &mut Context, from: usize, consumed: u64) -> Result<bool, CloseReason> {
     let out = &mut context.lanes[from].out;
     if consumed > out.sent {
-        return Err(protocol_violation("that it has consumed more than it was sent"));
+        return Err(protocol_violation("more bytes consumed than were sent"));
     }
     let more = consumed > out.consumed && !out.waiting.is_empty();
     out.consumed = out.consumed.max(consumed);
@@ -512,9 +516,9 @@ fn update_credit(context: &mut Context, from: usize, consumed: u64) -> Result<bo
 
 /// Returns the reason for closing a connection after a protocol violation.
 fn protocol_violation(what: &str) -> CloseReason {
-    format!("it sent what it should not: {what}").into()
+    format!("protocol violation: {what}").into()
 }
 
 fn too_many_contexts() -> CloseReason {
-    protocol_violation("word of more contexts than this rank can expect")
+    protocol_violation("frames of too many contexts that are not open")
 }

@@ -128,7 +128,7 @@ impl Engine {
             watchdog.alone_since = None;
         } else if watchdog.alone_since.get_or_insert(now).elapsed() >= timeouts.silence {
             let me = rank_words(me, &self.contexts.get(&id)?.members);
-            let chain = format!("{me} is in a call of the library's in which nobody else is any more").into();
+            let chain = format!("{me} is in a library call that no other rank is in any more").into();
             let (deadline, waited) = (Deadline::Silence, timeouts.silence);
             return Some((None, Cause::Deadline { deadline, waited, chain }));
         }
@@ -149,7 +149,7 @@ impl Engine {
             _ => return None,
         };
         let name = |rank| self.contexts.get(&id).map_or_else(String::new, |context| rank_words(rank, &context.members));
-        let chain = format!("{} is in a call of the library's with {}, which {how}", name(me), name(rank)).into();
+        let chain = format!("{} is in a library call with {}, which {how}", name(me), name(rank)).into();
         Some((Some(rank), Cause::Deadline { deadline, waited: timeouts.of(deadline), chain }))
     }
 

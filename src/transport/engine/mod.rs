@@ -9,7 +9,7 @@
 // and incoming (`inbound`). It releases the lock to sleep. While it sleeps on the wire, other
 // threads wait until it has moved something for them. While no thread is in a round, a listener
 // thread polls now and then (`process`). `posting` begins and ends rounds, `polling` decides which
-// connection is read or written next, and `contexts` opens, closes and compares contexts.
+// connection is read or written next, `control` queues control frames, and `contexts` opens, closes and compares contexts.
 //
 // **Protocol.** A `wire` carries the bytes, over sockets or MPI, as frames (`frame`, `codec`). A
 // short message, and the head of a long one, is sent eagerly, on credit. The rest follows when its
@@ -27,6 +27,8 @@ pub(super) mod call_tracker;
 pub(super) mod codec;
 pub(super) mod connection;
 pub(super) mod context;
+mod contexts;
+mod control;
 mod cursor;
 pub(super) mod frame;
 pub(super) mod inbound;
@@ -36,6 +38,8 @@ mod library_calls;
 pub(super) mod limits;
 pub(crate) mod member;
 pub(super) mod outbound;
+mod polling;
+mod posting;
 pub(super) mod process;
 mod round;
 pub(super) mod state;

@@ -1,5 +1,4 @@
-//! What a process does about another that does not speak as it should, whether it cannot or does
-//! not want to.
+//! Peers that violate the protocol, by accident or on purpose.
 
 mod engine;
 mod fuzz_engine;

@@ -1,4 +1,4 @@
-//! Nobody waits for what is there already.
+//! Frames that have arrived are handled without waiting for another event.
 
 use std::thread;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::mesh::Mesh;
 
-/// A message so long that it waits for its receiver.
+/// A message long enough to need a CTS.
 const LONG: u64 = 100_000;
 
 #[test]
-fn a_receiver_that_was_ready_before_anybody_sent_is_sent_to_at_once() {
+fn message_after_an_early_cts_is_sent_at_once() {
     let mut harness = Harness::new(0, 2);
-    // Nothing has come.
+    // Nothing has arrived.
     harness.engine.pump_in(1);
     harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
     let told = |engine: &Engine| engine.connections[1].as_ref().is_some_and(|connection| connection.readable);
@@ -27,11 +27,11 @@ fn a_receiver_that_was_ready_before_anybody_sent_is_sent_to_at_once() {
         let context = &harness.engine.contexts[&ContextId::WORLD];
         context.lanes[1].out.written > 0 || context.lanes[1].out.waiting.is_empty()
     });
-    assert!(written, "it waits to be told once more");
+    assert!(written, "it waits for another event");
 }
 
 #[test]
-fn what_ranks_of_a_ring_wait_for_never_lies_unread_until_they_look_again() {
+fn awaited_frames_in_a_ring_are_never_left_to_a_sweep() {
     const RANKS: usize = 4;
     let ranks: Vec<_> = streams(RANKS)
         .unwrap()

@@ -1,4 +1,4 @@
-//! What a receiver has taken, its sender hears of.
+//! Credit returns to the sender.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -18,7 +18,8 @@ use crate::transport::{ContextId, Endpoint, RoundIo, Signature};
 const LONG: u64 = 16 << 20;
 const SHORT: u64 = 60 << 10;
 
-/// In round 0 a long message goes and two short ones come; in round 1 two more.
+/// Makes a program: round 0 sends a long message and receives two short ones, round 1 receives two
+/// more.
 fn program() -> Program {
     let runs = vec![
         Run::new(Buffer::Input, 0, LONG),
@@ -33,7 +34,7 @@ fn program() -> Program {
 }
 
 #[test]
-fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
+fn credit_returns_while_a_long_message_is_sent() {
     let (member, mut other) = half();
     let rank = thread::spawn(move || {
         let mut world = member.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
@@ -57,7 +58,7 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
             writer.write_all(&[&message.encode()[..], &[7; SHORT as usize]].concat()).unwrap();
         }
     };
-    // What a rank heeds of what comes.
+    // Reads a frame as a rank would.
     let (mut heard, mut left) = (0, LONG);
     let mut next = |heard: &mut u64, left: &mut u64| {
         let mut bytes = [0; Header::BYTES];
@@ -69,7 +70,7 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
         if header.kind == Kind::Leave {
             return false;
         }
-        // The long message is read once the short ones are on their way, and were perhaps taken.
+        // Reads the long message only when the short ones have been sent, and perhaps consumed.
         if *left == LONG && header.kind == Kind::Message {
             short(0);
             thread::sleep(Duration::from_millis(100));
@@ -84,21 +85,22 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
     };
     other.write_all(&header(Kind::ClearToSend, 0, 0).encode()).unwrap();
     while next(&mut heard, &mut left) {}
-    // Or it would wait for its farewell to be heard.
+    // Otherwise it would wait for its FIN to be acknowledged.
     other.shutdown(Shutdown::Both).unwrap();
     rank.join().unwrap();
     assert_eq!(left, 0);
-    // By now all is taken: what is not heard of must leave room for another.
+    // Everything is consumed by now. Credit that is not reported must leave room for another
+    // message.
     let open = 4 * Credit::cost(SHORT) - heard;
     assert!(open + Credit::cost(SHORT) <= Credit::among(2).lane, "{heard} of {} bytes", 4 * Credit::cost(SHORT));
 }
 
 #[test]
-fn what_is_on_its_way_is_not_offered() {
+fn begun_message_gets_no_rts() {
     for begun in [false, true] {
         let mut harness = Harness::new(0, 2);
-        // The socket takes nothing, or it has taken a part of a header, of a message that used up
-        // the credit.
+        // The socket accepts nothing, or has accepted part of a header. The message has used up the
+        // credit.
         harness.connection(1).blocked = true;
         let spent = harness.engine.credit.lane;
         harness.engine.contexts.get_mut(&ContextId::WORLD).unwrap().lanes[1].out.sent = spent;
@@ -111,7 +113,7 @@ fn what_is_on_its_way_is_not_offered() {
             }
             harness.engine.check_early_messages(ContextId::WORLD);
             assert_eq!(harness.connection(1).queue.is_empty(), begun);
-            // So that nothing is finished when the active round is withdrawn.
+            // So that nothing is completed when the round is withdrawn.
             harness.connection(1).sending = None;
         });
     }

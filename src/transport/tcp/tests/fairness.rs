@@ -1,4 +1,4 @@
-//! Nobody holds the engine for as long as it keeps sending, or reading.
+//! No peer holds the engine for as long as it keeps sending or reading.
 
 use std::io::{Read, Write};
 use std::thread;
@@ -13,7 +13,7 @@ use crate::transport::engine::limits::BUDGET;
 use crate::transport::tcp::mesh::Mesh;
 
 #[test]
-fn who_keeps_sending_is_read_from_a_few_times_and_defer() {
+fn sender_without_pause_is_deferred_after_its_budget() {
     let mut harness = Harness::new(0, 2);
     let mut flood = harness.others[1].take().unwrap();
     let end = flood.try_clone().unwrap();
@@ -22,7 +22,7 @@ fn who_keeps_sending_is_read_from_a_few_times_and_defer() {
         while flood.write_all(&frames).is_ok() {}
     });
     harness.during(ContextId::WORLD, &call(&[], &[(1, 10, false)]), |harness| {
-        // Some time it finds the socket never empty; it returns all the same.
+        // At some point it finds the socket never empty, and returns all the same.
         let begin = Instant::now();
         let mut times = std::iter::from_fn(|| (begin.elapsed() < Duration::from_secs(20)).then_some(()));
         let put_off = times.any(|()| {
@@ -39,7 +39,7 @@ fn who_keeps_sending_is_read_from_a_few_times_and_defer() {
 }
 
 #[test]
-fn who_keeps_reading_is_written_to_a_few_times_and_defer() {
+fn reader_without_pause_is_deferred_after_its_budget() {
     const LONG: u64 = 200 << 20;
     let mut harness = Harness::new(0, 2);
     harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
@@ -64,7 +64,7 @@ fn who_keeps_reading_is_written_to_a_few_times_and_defer() {
 }
 
 #[test]
-fn a_long_message_is_read_in_long_pieces_wherever_it_goes() {
+fn long_message_is_read_in_long_pieces() {
     const LONG: u64 = 8 << 20;
     for scattered in [false, true] {
         let ranks = streams(2).unwrap().into_iter().enumerate();

@@ -1,4 +1,4 @@
-//! The head of a long message, which is sent without being asked for.
+//! The head of a long message, which is sent eagerly.
 
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ fn head(harness: &Harness) -> u64 {
     harness.engine.credit.head(LONG)
 }
 
-/// The next frame: its header, and its text.
+/// Reads the next frame.
 fn frame(from: &mut TcpStream) -> (Header, Vec<u8>) {
     let mut header = [0; Header::BYTES];
     from.read_exact(&mut header).unwrap();
@@ -26,7 +26,7 @@ fn frame(from: &mut TcpStream) -> (Header, Vec<u8>) {
 }
 
 #[test]
-fn the_head_goes_at_once_and_the_rest_when_the_receiver_is_ready() {
+fn head_is_sent_at_once_and_the_rest_after_cts() {
     let mut harness = Harness::new(0, 2);
     let head = head(&harness);
     assert!(head < LONG);
@@ -51,14 +51,14 @@ fn the_head_goes_at_once_and_the_rest_when_the_receiver_is_ready() {
     });
 }
 
-/// What begins a message for rank 0.
+/// Returns the frame that begins a message to rank 0.
 fn beginning(text: u64) -> (Header, Vec<u8>) {
     let header = Header { eager: true, bytes: LONG, fingerprint: 1, ..Header::new(Kind::Message, ContextId::WORLD) };
     (header, vec![9; text as usize])
 }
 
 #[test]
-fn a_head_that_comes_early_is_kept_and_the_rest_follows_it() {
+fn unexpected_head_is_queued_and_the_rest_follows() {
     let mut harness = Harness::new(0, 2);
     let head = head(&harness);
     let (first, text) = beginning(head);
@@ -78,14 +78,14 @@ fn a_head_that_comes_early_is_kept_and_the_rest_follows_it() {
 }
 
 #[test]
-fn a_head_of_another_length_ends_the_connection() {
+fn head_of_another_length_ends_the_connection() {
     for text in [0, 1, 1000] {
         let mut harness = Harness::new(0, 2);
         let (first, text) = beginning(text);
         harness.send_from(1, first, &text);
         assert!(harness.read_until(1, |engine| engine.connections[1].as_ref().is_some_and(|other| !other.is_open())));
     }
-    // Nor may it be longer, awaited or not.
+    // Nor may the head be longer, whether it is awaited or not.
     let mut harness = Harness::new(0, 2);
     let (first, text) = beginning(head(&harness) + 1);
     harness.during(ContextId::WORLD, &call(&[], &[(1, LONG, false)]), |harness| {
@@ -95,7 +95,7 @@ fn a_head_of_another_length_ends_the_connection() {
 }
 
 #[test]
-fn a_head_that_comes_twice_ends_the_connection() {
+fn repeated_head_ends_the_connection() {
     let mut harness = Harness::new(0, 2);
     let (first, text) = beginning(head(&harness));
     let kept = 2 * (Header::BYTES + text.len());

@@ -1,5 +1,5 @@
-//! Calls that a library does, as the engine looks after them: here nobody does them, and the others
-//! say what a test has them say.
+//! The supervision of library calls. Here no library executes them, and the test replies for the
+//! other ranks.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts}
 
 const RANKS: usize = 3;
 
-/// The call under way.
+/// The number of the call under way.
 const CALL: u64 = 4;
 
-/// So short that its deadline has passed by the time that anything is answered.
+/// So short that its deadline has passed by the time of the first reply.
 const SHORT: Duration = Duration::from_millis(20);
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// Rank 0, in a call of a library's.
+/// Rank 0 in a library call.
 struct Watched {
     harness: Harness,
     tracker: Arc<CallTracker>,
@@ -38,7 +38,7 @@ fn signature(fingerprint: u64) -> Signature {
     Signature { fingerprint, description: format!("call of kind {fingerprint}").into() }
 }
 
-/// Where a rank stands that is, or was, in that call of that kind.
+/// Returns the status of a rank whose last call is `call`, with that fingerprint.
 fn status(call: u64, fingerprint: u64) -> RankStatus {
     let signature = Some((fingerprint, signature(fingerprint).description));
     RankStatus { posted: Some((call, 0)), signature, ..RankStatus::default() }
@@ -58,12 +58,12 @@ impl Watched {
         self.harness.engine.watch_library_calls()
     }
 
-    /// What it proposes as the failure of the context.
+    /// Returns the failure that it proposes for the context.
     fn found(&self) -> Option<&Failure> {
         self.harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| &proposal.failure)
     }
 
-    /// Waits until it asks the others; returns the question's number.
+    /// Waits until it asks the others. Returns the number of the request.
     fn asked(&mut self) -> u64 {
         let before = self.harness.engine.status_requests;
         while self.harness.engine.status_requests == before {
@@ -85,7 +85,7 @@ impl Watched {
         self.receive(from, header, &write_status(status));
     }
 
-    /// The others answer the next question, or not.
+    /// Lets the others reply to the next request, or not.
     fn answers(&mut self, statuses: [Option<RankStatus>; RANKS - 1]) {
         let question = self.asked();
         for (from, status) in (1..).zip(&statuses) {
@@ -99,7 +99,7 @@ impl Watched {
         self.pass(if silent { grace(SHORT) } else { Duration::ZERO });
     }
 
-    /// Goes on looking for some time.
+    /// Continues the supervision for some time.
     fn pass(&mut self, time: Duration) {
         let begin = Instant::now();
         assert_eq!(self.look(), None);
@@ -109,8 +109,8 @@ impl Watched {
         }
     }
 
-    /// What it proposes, once the others have answered so as often as it takes where this process
-    /// has no processor for a while.
+    /// Returns the proposed failure. The others reply as often as it takes if this process lacks a
+    /// processor for a while.
     fn finds(&mut self, statuses: [Option<RankStatus>; RANKS - 1]) -> &Failure {
         for _ in 0..=MAX_SUSPENSIONS {
             self.answers(statuses.clone());
@@ -121,7 +121,7 @@ impl Watched {
         self.found().unwrap()
     }
 
-    /// A rank has left, after so many calls.
+    /// Lets a rank leave after that call.
     fn leaves(&mut self, from: usize, call: Option<u64>) {
         let left = Left { call, ..Left::default() };
         self.receive(from, Header::new(Kind::Leave, ContextId::WORLD), &write_left(&left));
@@ -129,10 +129,10 @@ impl Watched {
 }
 
 #[test]
-fn all_are_asked_where_they_stand_in_a_call_that_takes_long() {
+fn members_are_polled_during_a_long_call() {
     let begin = Instant::now();
     let mut watched = Watched::new(LONG);
-    // Not at once.
+    // It does not ask at once.
     assert_eq!(watched.look(), None);
     assert!(watched.harness.engine.status_requests == 0 || begin.elapsed() >= FIRST);
     let question = watched.asked();
@@ -142,9 +142,9 @@ fn all_are_asked_where_they_stand_in_a_call_that_takes_long() {
         let header = Header::decode(&header).unwrap();
         assert_eq!((header.kind, header.message_id.call, header.bytes), (Kind::StatusRequest, CALL, question));
     }
-    // Nor again before they have answered.
+    // Nor does it ask again before they have replied.
     assert_eq!((watched.look(), watched.harness.engine.status_requests), (None, question));
-    // When it is over nobody is asked any more, and of the next call again not at once.
+    // After the call it asks no more, and in the next call again not at once.
     watched.tracker.leave();
     assert_eq!(watched.look(), None);
     assert!(watched.harness.engine.contexts[&ContextId::WORLD].watchdog.is_none());
@@ -155,31 +155,31 @@ fn all_are_asked_where_they_stand_in_a_call_that_takes_long() {
 }
 
 #[test]
-fn a_call_that_all_are_in_takes_as_long_as_it_takes() {
+fn call_that_all_members_are_in_has_no_deadline() {
     let mut watched = Watched::new(SHORT);
     for later in [0, 0, 1] {
-        // Who is in a later one has been in this.
+        // A rank in a later call has done its part of this one.
         watched.answers([Some(status(CALL, 1)), Some(status(CALL + later, 1))]);
         assert_eq!(watched.found(), None);
     }
 }
 
 #[test]
-fn who_is_in_another_call_is_found_before_the_deadline() {
+fn member_in_another_call_is_found_before_the_deadline() {
     let mut watched = Watched::new(LONG);
     let failure = watched.finds([Some(status(CALL, 1)), Some(status(CALL, 2))]);
     assert_eq!((failure.call, &failure.description, failure.culprit), (CALL, &signature(1).description, None));
     let (one, other) = ((Rank::new(0), signature(1).description), (Rank::new(2), signature(2).description));
     let cause = Cause::Disagree { rank_a: one.0, call_a: one.1, rank_b: other.0, call_b: other.1 };
     assert_eq!(failure.cause, cause);
-    // Not what it called before.
+    // What a rank called before does not count.
     let mut watched = Watched::new(LONG);
     watched.answers([Some(status(CALL, 1)), Some(status(CALL - 1, 2))]);
     assert_eq!(watched.found(), None);
 }
 
 #[test]
-fn who_does_not_come_is_named_at_the_deadline() {
+fn missing_member_is_named_at_the_deadline() {
     for (status_of_last, how) in [(Some(status(CALL - 1, 1)), "has not called"), (None, "does not answer")] {
         let mut watched = Watched::new(SHORT);
         let failure = watched.finds([Some(status(CALL, 1)), status_of_last]);
@@ -187,14 +187,14 @@ fn who_does_not_come_is_named_at_the_deadline() {
             matches!(&failure.cause, Cause::Deadline { waited, chain, .. } if *waited == SHORT && chain.ends_with(how));
         assert!(failure.culprit == Some(Rank::new(2)) && named, "{failure:?}");
     }
-    // Before that there is time; and who has not called at all yet is one of those.
+    // Before the deadline there is time, even for a rank that has not called at all yet.
     let mut watched = Watched::new(LONG);
     watched.answers([Some(RankStatus::default()), Some(status(CALL, 1))]);
     assert_eq!(watched.found(), None);
 }
 
 #[test]
-fn each_deadline_of_a_library_call_finds_its_own() {
+fn each_deadline_finds_only_its_own_faults() {
     let (late, silent) = (Some(status(CALL - 1, 1)), None);
     for (deadline, timeouts, last, other) in [
         (Deadline::Arrival, Timeouts::new(Duration::MAX, SHORT), &late, &silent),
@@ -204,7 +204,7 @@ fn each_deadline_of_a_library_call_finds_its_own() {
         let failure = watched.finds([Some(status(CALL, 1)), last.clone()]);
         let passed = matches!(&failure.cause, Cause::Deadline { deadline: passed, waited, .. } if (*passed, *waited) == (deadline, SHORT));
         assert!(failure.culprit == Some(Rank::new(2)) && passed, "{failure:?}");
-        // What the deadline that is off would find is waited for.
+        // What only the disabled deadline would find is waited for.
         let mut watched = Watched::new(timeouts);
         (0..3).for_each(|_| watched.answers([Some(status(CALL, 1)), other.clone()]));
         assert_eq!(watched.found(), None);
@@ -212,22 +212,22 @@ fn each_deadline_of_a_library_call_finds_its_own() {
 }
 
 #[test]
-fn who_is_alone_in_a_call_is_so_for_a_whole_deadline_before_it_is_found() {
+fn lone_caller_fails_after_one_deadline() {
     let later = [Some(status(CALL + 1, 1)), Some(status(CALL + 1, 1))];
     let mut watched = Watched::new(SHORT);
     watched.answers(later.clone());
     assert_eq!(watched.found(), None);
     let failure = watched.finds(later.clone());
-    let is_so = matches!(&failure.cause, Cause::Deadline { waited, chain, .. } if *waited == SHORT && chain.contains("nobody else"));
+    let is_so = matches!(&failure.cause, Cause::Deadline { waited, chain, .. } if *waited == SHORT && chain.contains("no other rank"));
     assert!(is_so && failure.culprit.is_none() && failure.call == CALL, "{failure:?}");
-    // Whoever is in it after all has it begin anew.
+    // A member that is in the call after all restarts the time.
     let mut watched = Watched::new(SHORT);
     watched.answers(later.clone());
     watched.answers([Some(status(CALL, 1)), Some(status(CALL + 1, 1))]);
     watched.answers(later.clone());
     assert_eq!(watched.found(), None);
     watched.finds(later.clone());
-    // As long as anybody is in it, and before the deadline, nobody is alone.
+    // While another member is in the call, or before the deadline, nothing is found.
     let mut watched = Watched::new(SHORT);
     (0..4).for_each(|_| watched.answers([Some(status(CALL, 1)), Some(status(CALL + 1, 1))]));
     assert_eq!(watched.found(), None);
@@ -237,17 +237,17 @@ fn who_is_alone_in_a_call_is_so_for_a_whole_deadline_before_it_is_found() {
 }
 
 #[test]
-fn those_who_have_left_are_not_in_a_call_either() {
+fn members_that_have_left_are_not_in_a_call() {
     for other_leaves in [false, true] {
         let mut watched = Watched::new(SHORT);
         watched.leaves(1, Some(CALL));
         if other_leaves {
             watched.leaves(2, Some(CALL));
         }
-        let is_alone = |failure: &Failure| matches!(&failure.cause, Cause::Deadline { chain, .. } if chain.contains("nobody else"));
+        let is_alone = |failure: &Failure| matches!(&failure.cause, Cause::Deadline { chain, .. } if chain.contains("no other rank"));
         assert!(is_alone(watched.finds([None, Some(status(CALL + 1, 1))])));
     }
-    // The last one is in it.
+    // The last member is in the call.
     let mut watched = Watched::new(SHORT);
     watched.leaves(1, Some(CALL));
     (0..4).for_each(|_| watched.answers([None, Some(status(CALL, 1))]));
@@ -255,18 +255,18 @@ fn those_who_have_left_are_not_in_a_call_either() {
 }
 
 #[test]
-fn after_a_sleep_all_are_asked_anew() {
+fn members_are_polled_again_after_a_suspension() {
     let mut watched = Watched::new(SHORT);
     let question = watched.asked();
     (1..RANKS).for_each(|from| watched.answer(from, question, &status(CALL - 1, 1)));
-    // That was true before this process was stopped.
+    // That was true before this process was suspended.
     thread::sleep(grace(SHORT) + SHORT);
     assert_eq!((watched.look(), watched.found()), (None, None));
     let again = watched.asked();
     assert!(again > question);
     (1..RANKS).for_each(|from| watched.answer(from, again, &status(CALL, 1)));
     assert_eq!((watched.look(), watched.found()), (None, None));
-    // Who always sleeps finds out too.
+    // A process that is suspended again and again finds it in the end.
     let mut suspensions = 0;
     while watched.found().is_none() {
         let question = watched.asked();
@@ -279,7 +279,7 @@ fn after_a_sleep_all_are_asked_anew() {
 }
 
 #[test]
-fn answers_to_another_question_are_none() {
+fn replies_to_another_request_are_ignored() {
     let mut watched = Watched::new(SHORT);
     let question = watched.asked();
     for from in 1..RANKS {
@@ -292,7 +292,7 @@ fn answers_to_another_question_are_none() {
 }
 
 #[test]
-fn who_has_left_before_its_part_is_done_is_missed() {
+fn member_that_left_before_the_call_is_missed() {
     for (last, missed) in [(None, true), (Some(CALL - 1), true), (Some(CALL), false), (Some(CALL + 1), false)] {
         let mut watched = Watched::new(SHORT);
         watched.leaves(2, last);
@@ -312,8 +312,8 @@ fn who_has_left_before_its_part_is_done_is_missed() {
 }
 
 #[test]
-fn a_call_that_has_failed_and_does_not_come_back_is_the_reason_to_end() {
-    let cause = Cause::Aborted { rank: Rank::new(1), reason: "it wants no more".into() };
+fn failed_call_that_does_not_return_ends_the_job() {
+    let cause = Cause::Aborted { rank: Rank::new(1), reason: "stopped on purpose".into() };
     let of = |call| Failure {
         call,
         description: "a call".into(),
@@ -322,7 +322,7 @@ fn a_call_that_has_failed_and_does_not_come_back_is_the_reason_to_end() {
         culprit: Some(Rank::new(1)),
         cause: cause.clone(),
     };
-    // What fails later is nothing to a call before it.
+    // A failure in a later call does not end an earlier one.
     let [mut at_once, mut later] = [of(CALL), of(CALL + 1)].map(|failure| {
         let mut watched = Watched::new(LONG);
         watched.harness.engine.fail(ContextId::WORLD, failure);
@@ -331,7 +331,7 @@ fn a_call_that_has_failed_and_does_not_come_back_is_the_reason_to_end() {
     });
     thread::sleep(LINGER + Duration::from_millis(10));
     assert_eq!((at_once.look(), later.look()), (Some(of(CALL)), None));
-    // It has come back after all.
+    // The call has returned after all.
     at_once.tracker.leave();
     assert_eq!(at_once.look(), None);
 }

@@ -1,4 +1,4 @@
-//! Texts that would come apart from the stream, where there is nothing but that.
+//! Texts announced out of band, on a wire that has no such path.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use crate::transport::{Cause, ContextId};
 
 const LENGTH: u32 = 20_000;
 
-/// What begins a message whose text comes apart.
+/// Returns the header of a message whose text is announced out of band.
 fn beginning(eager: bool) -> Header {
     let bytes = LENGTH.into();
     Header {
@@ -27,13 +27,13 @@ fn beginning(eager: bool) -> Header {
 }
 
 #[test]
-fn an_engine_takes_no_text_apart_from_a_wire_that_has_no_such_thing() {
+fn out_of_band_text_is_refused_on_a_plain_wire() {
     let refused = |harness: &mut Harness, header: Header| {
         let why = harness.engine.parse(1, &header.encode()).unwrap_err();
-        assert!(why.contains("apart"), "{header:?}: {why}");
+        assert!(why.contains("out-of-band"), "{header:?}: {why}");
     };
-    // Awaited, on credit or asked for; the rest of one; early, in a context that is open or not;
-    // and of one that has failed.
+    // The text is awaited, on credit or after a CTS; it is the rest of a message; it is early, in a
+    // context that is open or not; or it belongs to another call.
     for eager in [true, false] {
         let mut harness = Harness::new(0, 2);
         let program = call(&[], &[(1, LENGTH.into(), false)]);
@@ -55,7 +55,7 @@ fn an_engine_takes_no_text_apart_from_a_wire_that_has_no_such_thing() {
 }
 
 #[test]
-fn who_announces_such_a_text_is_lost_and_nobody_else() {
+fn out_of_band_sender_alone_is_disconnected() {
     let timeout = Duration::from_secs(10);
     let mut streams = streams(3).unwrap();
     let mut violator: Vec<Option<TcpStream>> = std::mem::take(&mut streams[1]);
@@ -67,11 +67,11 @@ fn who_announces_such_a_text_is_lost_and_nobody_else() {
     let mut world = open(&*one, ContextId::WORLD);
     let to_one = violator[0].as_mut().unwrap();
     to_one.write_all(&beginning(true).encode()).unwrap();
-    // What follows is taken for nothing.
+    // What follows is ignored.
     to_one.write_all(&[9; LENGTH as usize]).unwrap();
     let failure = exchange(&mut *world, 0, &[], &[(1, LENGTH.into())], timeout).unwrap_err();
     assert_eq!(failure.culprit, Some(Rank::new(1)));
-    assert!(matches!(&failure.cause, Cause::Gone { how, .. } if how.contains("apart")), "{failure:?}");
+    assert!(matches!(&failure.cause, Cause::Gone { how, .. } if how.contains("out-of-band")), "{failure:?}");
     for call in 0..3 {
         std::thread::scope(|scope| {
             scope.spawn(|| exchange(&mut *ones, call, &[(1, 50_000)], &[(1, 50_000)], timeout).unwrap());

@@ -1,4 +1,4 @@
-//! Ranks that say nothing, though somebody asks them.
+//! Ranks that do not reply.
 
 use std::thread;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use crate::transport::{Cause, ContextId, Failure};
 
 const RANKS: usize = 12;
 
-/// The last rank, when it has proposed a failure and has waited once for somebody to decide.
+/// Returns the last rank after it has proposed a failure and waited once for a decision.
 fn waited_once(meanwhile: impl FnOnce(&mut Harness)) -> Harness {
     let mut harness = Harness::new(RANKS - 1, RANKS);
     let rank = Rank::new(RANKS - 1);
-    let cause = Cause::Aborted { rank, reason: "it wants no more".into() };
+    let cause = Cause::Aborted { rank, reason: "stopped on purpose".into() };
     harness.engine.contexts.get_mut(&ContextId::WORLD).unwrap().timeouts = Duration::ZERO.into();
     let failure = Failure { call: 0, description: "a call".into(), round: 0, observer: rank, culprit: None, cause };
     harness.engine.propose(ContextId::WORLD, failure);
@@ -31,15 +31,15 @@ fn turned_to(harness: &Harness) -> Option<usize> {
 }
 
 #[test]
-fn many_who_say_nothing_are_waited_for_all_at_once() {
+fn silent_members_are_waited_for_all_at_once() {
     let harness = waited_once(|_| ());
     assert_eq!(turned_to(&harness), Some(RANKS - 1));
 }
 
 #[test]
-fn among_many_who_say_nothing_one_who_says_something_decides() {
+fn responsive_member_among_silent_ones_decides() {
     let harness = waited_once(|harness| {
-        // Anything will do.
+        // Any frame shows that the rank is alive.
         harness.send_from(7, Header::new(Kind::FinAck, ContextId::WORLD), &[]);
         let read = |engine: &Engine| engine.connections[7].as_ref().is_some_and(|connection| connection.reads > 0);
         assert!(harness.read_until(7, read));

@@ -1,4 +1,4 @@
-//! Who cannot decide, and who turns to somebody else.
+//! A member that cannot decide, and proposals to another coordinator.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::transport::{Cause, ContextId, Failure};
 
 pub(super) fn aborted(rank: usize) -> Failure {
     let rank = Rank::new(rank);
-    let cause = Cause::Aborted { rank, reason: "it wants no more".into() };
+    let cause = Cause::Aborted { rank, reason: "stopped on purpose".into() };
     Failure { call: 0, description: "a call".into(), round: 0, observer: rank, culprit: Some(rank), cause }
 }
 
@@ -19,7 +19,7 @@ fn proposal(id: ContextId) -> Header {
     Header::new(Kind::Proposal, id)
 }
 
-/// Reads what has come, and decides.
+/// Reads what has arrived, and decides.
 fn settle(harness: &mut Harness) {
     for _ in 0..5 {
         thread::sleep(Duration::from_millis(2));
@@ -30,12 +30,12 @@ fn settle(harness: &mut Harness) {
 }
 
 #[test]
-fn who_has_said_that_it_cannot_decide_asks_before_it_does() {
+fn member_that_declined_requests_votes_before_it_decides() {
     let (id, others) = (ContextId::of(5), [Rank::new(0), Rank::new(1), Rank::new(2)]);
     for first in [false, true] {
         let mut harness = Harness::new(0, 3);
         if first {
-            // Nobody has asked it yet: it decides at once.
+            // It has not said yet that it cannot decide, so it decides at once.
             harness.engine.open(id, &others).unwrap();
             harness.engine.propose(id, aborted(0));
             settle(&mut harness);
@@ -47,9 +47,8 @@ fn who_has_said_that_it_cannot_decide_asks_before_it_does() {
         harness.engine.open(id, &others).unwrap();
         harness.engine.propose(id, aborted(0));
         settle(&mut harness);
-        assert_eq!(harness.engine.failure(id), None, "somebody else may be deciding");
-        // One of the two others alone is not enough; who has turned to it and away again does not
-        // count.
+        assert_eq!(harness.engine.failure(id), None, "another member may be deciding");
+        // One vote of two is not enough, and a retracted vote does not count.
         harness.send_from(1, proposal(id), &write_failure(&aborted(0)));
         settle(&mut harness);
         assert_eq!(harness.engine.failure(id), None);
@@ -65,7 +64,7 @@ fn who_has_said_that_it_cannot_decide_asks_before_it_does() {
 }
 
 #[test]
-fn the_next_one_is_asked_where_the_first_cannot_decide() {
+fn proposal_goes_to_the_next_member_if_the_first_declines() {
     let mut harness = Harness::new(2, 3);
     harness.engine.propose(ContextId::WORLD, aborted(2));
     let to =
@@ -74,7 +73,7 @@ fn the_next_one_is_asked_where_the_first_cannot_decide() {
     harness.send_from(0, Header::new(Kind::CannotDecide, ContextId::WORLD), &[]);
     assert!(harness.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].unable.is_empty()));
     assert_eq!(to(&harness), Some(1));
-    // It has opened it, and asks: it is turned to again.
+    // It has opened the context and requests votes, so the proposal goes to it again.
     harness.send_from(0, Header::new(Kind::VoteRequest, ContextId::WORLD), &write_failure(&aborted(0)));
     assert!(harness.read_until(0, |engine| engine.contexts[&ContextId::WORLD].unable.is_empty()));
     assert_eq!(to(&harness), Some(0));

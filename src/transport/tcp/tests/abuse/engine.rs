@@ -1,4 +1,4 @@
-//! What an engine does, whatever comes in whatever parts.
+//! An engine under arbitrary input, in pieces of any length.
 
 use super::fuzz_engine::FuzzEngine;
 use super::mutation::{mutate, random_frame};
@@ -11,7 +11,7 @@ use crate::transport::engine::lane::Credit;
 use crate::transport::{Cause, ContextId, Failure};
 
 #[test]
-fn what_is_as_it_should_be_is_received_in_parts_of_any_length() {
+fn valid_frames_are_received_in_parts_of_any_length() {
     let (mut fuzz, frames) = (FuzzEngine::new(), frames());
     for seed in 0..300 {
         assert_eq!(fuzz.play(&frames, &mut Random(seed)), CALLS as usize * ROUNDS.len(), "seed {seed}");
@@ -19,17 +19,17 @@ fn what_is_as_it_should_be_is_received_in_parts_of_any_length() {
 }
 
 #[test]
-fn what_is_garbled_harms_nobody_but_those_who_wait_for_it() {
+fn mutated_frames_fail_only_the_rounds_that_await_them() {
     let (mut fuzz, good, mut random) = (FuzzEngine::new(), frames(), Random(4));
     let (mut mutations, mut ended, mut well) = (0, [0; 2], 0);
     while mutations < 100_000 {
         let mut frames = good.clone();
-        // Short sequences too, in which more is reached.
+        // Truncates some sequences, which reaches more states.
         frames.truncate(1 + random.below(frames.len()));
         let count = 1 + random.below(4);
         (0..count).for_each(|_| mutate(&mut frames, &mut random));
         mutations += count;
-        // It may end in the middle.
+        // Ends some sequences within a frame.
         if random.below(4) == 0
             && let Some((_, text)) = frames.last_mut()
         {
@@ -39,19 +39,19 @@ fn what_is_garbled_harms_nobody_but_those_who_wait_for_it() {
         well += fuzz.play(&frames, &mut Random(seed));
         ended[usize::from(fuzz.connection().is_open())] += 1;
     }
-    // Both that a connection is ended for what came over it, and that it goes on.
+    // Both happen often: the connection is closed for its input, and it stays open.
     assert!(ended.iter().all(|count| *count > 1000) && well > 1000, "{ended:?} ended or not, {well} rounds ended well");
 }
 
 #[test]
-fn random_words_in_any_number_stay_within_bounds() {
+fn random_frames_in_any_number_stay_within_bounds() {
     let mut fuzz = FuzzEngine::new();
     for seed in 0..300 {
         let mut random = Random(seed);
         let frames: Vec<Frame> = (0..300).map(|_| random_frame(&mut random)).collect();
         fuzz.play(&frames, &mut random);
     }
-    // One kind alone, many times, each of which might be answered.
+    // Repeats one kind alone, each of which might be answered.
     for seed in 0..100 {
         let one = random_frame(&mut Random(seed));
         let frames = vec![one; 20_000];
@@ -60,8 +60,8 @@ fn random_words_in_any_number_stay_within_bounds() {
 }
 
 #[test]
-fn a_peer_that_floods_and_never_reads_costs_bounded_memory() {
-    // Each of these may be answered.
+fn flooding_peer_that_never_reads_costs_bounded_memory() {
+    // Each of these frames may be answered.
     let message_id = MessageId::default();
     let failure = Failure {
         call: 0,
@@ -92,8 +92,8 @@ fn a_peer_that_floods_and_never_reads_costs_bounded_memory() {
 }
 
 #[test]
-fn a_sender_that_is_always_ahead_does_not_fill_the_memory() {
-    // So many messages that what is kept of them is never empty.
+fn sender_always_ahead_costs_bounded_memory() {
+    // So many messages are ahead that the unexpected-message queue is never empty.
     let (mut fuzz, mut next) = (FuzzEngine::new(), 0);
     fuzz.reset();
     let message = |call: u64| {
@@ -117,10 +117,10 @@ fn a_sender_that_is_always_ahead_does_not_fill_the_memory() {
 }
 
 #[test]
-fn what_is_sent_beyond_its_bounds_ends_the_connection() {
+fn frame_beyond_its_bounds_ends_the_connection() {
     let mut fuzz = FuzzEngine::new();
     let elsewhere = |id| ContextId::of(id);
-    // More than there is credit for, in a context that nobody drives.
+    // Sends more than the credit, in a context that no thread drives.
     fuzz.reset();
     let eager = Header { context: elsewhere(5), eager: true, ..header(Kind::Message, MessageId::default(), 60_000) };
     let (bytes, lane) = (flat(&[frame(eager, &[1; 60_000])]), Credit::among(2).lane);
@@ -128,7 +128,7 @@ fn what_is_sent_beyond_its_bounds_ends_the_connection() {
     (0..most).for_each(|_| fuzz.engine.parse(1, &bytes).unwrap());
     assert!(fuzz.engine.parse(1, &bytes).unwrap_err().contains("credit"));
     fuzz.bounds();
-    // Of more contexts than it may have opened before this process.
+    // Sends frames for more contexts than a peer may open first.
     fuzz.reset();
     let ready = |id| {
         flat(&[frame(Header { context: elsewhere(id), ..header(Kind::ClearToSend, MessageId::default(), 0) }, &[])])

@@ -1,4 +1,4 @@
-//! An engine that is spoken to by hand.
+//! An engine whose input is passed to it directly.
 #![allow(unsafe_code)]
 
 use std::net::TcpStream;
@@ -18,8 +18,8 @@ use crate::transport::engine::state::Engine;
 use crate::transport::tcp::sockets::Sockets;
 use crate::transport::{ContextId, Signature};
 
-/// The engine of rank 0 of 2, whose socket takes nothing and tells nothing: what comes is put in by
-/// hand.
+/// The engine of rank 0 of 2. Its socket neither accepts bytes nor reports events; the test passes
+/// its input directly.
 pub(super) struct FuzzEngine {
     pub(super) engine: Engine,
     program: Program,
@@ -47,7 +47,7 @@ impl FuzzEngine {
         self.engine.connections[1].as_mut().unwrap()
     }
 
-    /// As if nothing had been.
+    /// Returns to the initial state.
     pub(super) fn reset(&mut self) {
         let engine = &mut self.engine;
         engine.contexts.clear();
@@ -67,15 +67,16 @@ impl FuzzEngine {
         let Self { engine, program, input, output, .. } = self;
         let signature = Signature { fingerprint: FINGERPRINT, description: "a call".into() };
         let bases = Bases::of(&mut Buffers { input, output, scratch: &mut [] });
-        // SAFETY: program and buffers stay where they are, and are touched again only when the active round
-        // has been withdrawn.
+        // SAFETY: program and buffers stay in place, and are accessed again only after the active
+        // round has been withdrawn.
         let active =
             unsafe { ActiveRound::new((program, round), bases, call, &signature, Duration::from_secs(1).into()) };
         let messages = (&program.rounds()[round].sends[..], &program.rounds()[round].receives[..]);
         engine.post(ContextId::WORLD, active, &signature, messages);
     }
 
-    /// Puts bytes in, part by part, and goes from round to round; returns how many ended well.
+    /// Passes the frames in random pieces, drives one round after the other, and returns how many
+    /// rounds succeeded.
     pub(super) fn play(&mut self, frames: &[Frame], random: &mut Random) -> usize {
         let (bytes, mut breaks, mut end) = (flat(frames), Vec::new(), 0);
         for (head, text) in frames {
@@ -87,7 +88,7 @@ impl FuzzEngine {
         self.reset();
         let mut well = 0;
         let (mut at, rounds) = (0, CALLS as usize * ROUNDS.len());
-        // Sometimes messages are there before somebody awaits them.
+        // In some runs, messages arrive before a round awaits them.
         let mut posted = random.below(4) > 0;
         self.output.fill(0);
         if posted {
@@ -99,11 +100,11 @@ impl FuzzEngine {
                 1 => 1 + random.below(1000),
                 _ => 1 + random.below(10_000),
             };
-            // Who should have waited until it is awaited has done so, as far as that can be seen.
+            // Stops before the next frame that needs a CTS, since a correct sender waits there.
             let next = breaks.iter().copied().find(|next| *next > at).unwrap_or(bytes.len());
             let part = &bytes[at..next.min(at + here)];
             at += part.len();
-            // As a read leaves it.
+            // Prepends the rest that the last read left.
             let held = self.connection().partial_header;
             let mut all = held.bytes[..held.len].to_vec();
             all.extend_from_slice(part);
@@ -142,8 +143,8 @@ impl FuzzEngine {
         self.engine.failure(ContextId::WORLD).is_some() || self.engine.is_undecided(ContextId::WORLD)
     }
 
-    /// Whether the round under way has all it needs. Nothing goes, so what is to go is taken for
-    /// gone.
+    /// Returns whether the round under way has received everything. Nothing is really sent, so its
+    /// sends count as complete.
     pub(super) fn is_over(&mut self) -> bool {
         if self.is_failing() {
             return false;
@@ -157,7 +158,7 @@ impl FuzzEngine {
         over
     }
 
-    /// That what was received up to the end of that round is right.
+    /// Checks everything that was received up to the end of a round.
     fn is_right(&self, well: usize) {
         let round = well % ROUNDS.len();
         let end: u64 = ROUNDS[..=round].iter().flat_map(|(lengths, _)| *lengths).sum();
@@ -165,7 +166,7 @@ impl FuzzEngine {
         assert!(self.output[..end as usize] == expected, "round {well} ended well with wrong bytes");
     }
 
-    /// That nothing grows beyond its bounds.
+    /// Checks that nothing grows beyond its bounds.
     pub(super) fn bounds(&mut self) {
         let queued = self.connection().queue.len();
         assert!(queued <= (1 << 20) + 8 * MAX_CONTROL as usize, "{queued} bytes wait to be read");

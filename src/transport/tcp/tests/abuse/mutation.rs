@@ -1,4 +1,4 @@
-//! What should not be said.
+//! Random and mutated frames.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Left;
 use crate::transport::{Cause, ContextId, Deadline, Failure, History};
 
-/// Something that may be said at some time, with sense or without.
+/// Returns a random frame, valid or not.
 pub(super) fn random_frame(random: &mut Random) -> Frame {
     let kinds = [
         Kind::Message,
@@ -81,8 +81,7 @@ pub(super) fn random_frame(random: &mut Random) -> Frame {
     frame(Header { eager, consumed: random.number(), context, ..header(kind, message_id, bytes) }, &text)
 }
 
-/// Spoils frames, but for the bytes of the messages themselves, in which no receiver can see that
-/// anything is wrong.
+/// Mutates frames, except for the contents of messages, in which a receiver cannot see an error.
 pub(super) fn mutate(frames: &mut Vec<Frame>, random: &mut Random) {
     let at = random.below(frames.len());
     let Some((head, _)) = frames.get_mut(at) else { return };
@@ -93,7 +92,7 @@ pub(super) fn mutate(frames: &mut Vec<Frame>, random: &mut Random) {
                 *byte ^= 1 << random.below(8);
             }
         }
-        // A field of the header is something else.
+        // Replaces a field of the header.
         2 => {
             let field = random.below(head.len() / 8) * 8;
             if let Some(field) = head.get_mut(field..field + 8) {

@@ -1,8 +1,8 @@
-//! Numbers drawn.
+//! Random numbers.
 
 use crate::transport::engine::frame::MAX_TEXT;
 
-/// Random numbers that are the same in every run.
+/// A generator of random numbers that are the same in every run.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -17,7 +17,7 @@ impl Random {
         (self.draw() % bound.max(1) as u64) as usize
     }
 
-    /// A number that may be at some edge.
+    /// Returns a number that is often a boundary value.
     pub(super) fn number(&mut self) -> u64 {
         let some = self.draw();
         [0, 1, 2, some % 64, 600, u64::from(MAX_TEXT), 1 << 31, 1 << 63, u64::MAX - 1, u64::MAX, some][self.below(11)]

@@ -1,4 +1,4 @@
-//! What a process does, whatever comes over its socket.
+//! A process under arbitrary input from its socket.
 
 use std::io::{Read, Write};
 use std::sync::mpsc;
@@ -14,7 +14,7 @@ use crate::plan::{Buffers, Sizes};
 use crate::transport::engine::frame::{Header, Kind, MAX_TEXT, MessageId};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 
-/// Calls until something fails, and once more; how many rounds ended well.
+/// Makes calls until one fails. Returns how many rounds succeeded, and the failure.
 fn calls(world: &mut dyn Transport, timeout: Duration) -> (usize, Option<Failure>) {
     let program = program();
     let Sizes { input, output, .. } = program.sizes();
@@ -36,7 +36,7 @@ fn calls(world: &mut dyn Transport, timeout: Duration) -> (usize, Option<Failure
     (well, None)
 }
 
-/// What the other end does after it has said its piece.
+/// What the peer does after it has sent its bytes.
 #[derive(Clone, Copy, Debug)]
 enum After {
     Closes,
@@ -45,8 +45,8 @@ enum After {
 }
 
 #[test]
-fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_good_time() {
-    // By hand what a mutation seldom finds.
+fn round_and_process_end_in_time_after_any_input() {
+    // Cases that mutation seldom finds.
     let message_id = MessageId::default();
     let message = |bytes: u64| header(Kind::Message, message_id, bytes);
     let eager = |bytes: u64| Header { eager: true, ..message(bytes) };
@@ -59,8 +59,7 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
         vec![(vec![0xff; 1000], vec![])],
         vec![(oversized.encode().to_vec(), vec![1; 1000])],
         vec![(overlong.encode().to_vec(), vec![1; 1000])],
-        // More than there is credit for, in a context that nobody has opened; and of a message that
-        // nobody is ready for.
+        // More than the credit, in a context that is not open; and messages without a CTS.
         (0..10).map(|_| frame(elsewhere, &[1; 60_000])).collect(),
         vec![frame(Header { context: ContextId::of(5), ..message(60_000) }, &[1; 60_000])],
         vec![frame(Header { message_id: MessageId { round: 2, ..message_id }, ..message(2000) }, &[1; 700])],
@@ -96,7 +95,7 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
     let timeout = Duration::from_millis(300);
     let (sender, results) = mpsc::channel();
     let count = cases.len();
-    // Sixteen at a time.
+    // Runs sixteen cases at a time.
     let cases = std::sync::Arc::new(std::sync::Mutex::new(cases));
     for _ in 0..16 {
         let (cases, sender) = (cases.clone(), sender.clone());
@@ -109,7 +108,7 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
         });
     }
     for _ in 0..count {
-        // Far longer than all of it takes.
+        // Far longer than all cases take.
         let (case, after, outcome) = results.recv_timeout(Duration::from_secs(60)).expect("a case hangs");
         let (well, failure) = outcome.unwrap_or_else(|()| panic!("case {case}, which {after:?}, panicked"));
         assert!(
@@ -119,7 +118,7 @@ fn whatever_comes_over_a_socket_a_round_ends_by_its_deadline_and_the_process_in_
     }
 }
 
-/// One rank against these bytes.
+/// Runs one rank against these bytes.
 fn abused(bytes: &[u8], after: After, timeout: Duration) -> (usize, Option<Failure>) {
     let (member, mut other) = half();
     let mut world = member.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
@@ -129,22 +128,22 @@ fn abused(bytes: &[u8], after: After, timeout: Duration) -> (usize, Option<Failu
         let mut reader = other.try_clone().unwrap();
         let reading = thread::spawn(move || {
             let mut all = [0; 4096];
-            // What it says is of no interest; until it ends.
+            // Reads until the end of the stream, and ignores the contents.
             if !matches!(after, After::Resets) {
                 while reader.read(&mut all).is_ok_and(|count| count > 0) {}
             }
         });
-        // It may have closed the connection already.
+        // The rank may have closed the connection already.
         let _ = other.write_all(&output);
         if matches!(after, After::IsSilent) {
             let _ = ended.recv();
         }
-        // With something unread, that is a reset.
+        // With unread bytes, this resets the connection.
         let _ = other.shutdown(std::net::Shutdown::Both);
         reading.join().unwrap();
     });
     let (well, failure) = calls(&mut *world, timeout);
-    // It stays what it was; nothing is poisoned.
+    // The failure stays the same; no lock is poisoned.
     let again = world.failure();
     assert!(failure.is_none() || again == failure, "{failure:?}, then {again:?}");
     let _ = end.send(());
