@@ -28,8 +28,8 @@
 //!
 //! # Limits
 //!
-//! A process that has left decides nothing more, and its last frame follows its decisions, so
-//! nobody needs its vote. If a member is silent for a while, agreement continues without it. In
+//! A process that has left decides nothing more, and its last frame follows its decisions, so no
+//! process needs its vote. If a member is silent for a while, agreement continues without it. In
 //! that case, and if several members are lost at once, members may see different failures.
 
 use std::sync::atomic::Ordering;
@@ -284,8 +284,8 @@ impl Engine {
         }
     }
 
-    /// Handles a decision. This process forwards it to its voters, which may not be able to reach
-    /// the process that decided. The same holds for the culprit, if it is still alive.
+    /// Handles a decision. This process forwards it to its voters and candidates, which may not be
+    /// able to reach the process that decided. The same holds for the culprit, if it is alive.
     pub(crate) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.failure.is_none()) else { return };
         let mut others = [&context.voters[..], &context.candidates].concat();

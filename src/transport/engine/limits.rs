@@ -6,8 +6,8 @@ use std::time::Duration;
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
 /// Minimum time that an ending process waits until the others have read what it sent. The maximum
-/// is their longest timeout, within bounds. After a failure this minimum is all, since nobody needs
-/// more than the news of the failure.
+/// is their longest timeout, within bounds. After a failure it waits for this minimum only, since
+/// the others need only the news of the failure.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// Maximum number of reads from, or writes to, one process before others get their share. If the

@@ -9,7 +9,8 @@
 // and incoming (`inbound`). It releases the lock to sleep. While it sleeps on the wire, other
 // threads wait until it has moved something for them. While no thread is in a round, a listener
 // thread polls now and then (`process`). `posting` begins and ends rounds, `polling` decides which
-// connection is read or written next, `control` queues control frames, and `contexts` opens, closes and compares contexts.
+// connection is read or written next, `control` queues control frames, and `contexts` opens, closes
+// and compares contexts.
 //
 // **Protocol.** A `wire` carries the bytes, over sockets or MPI, as frames (`frame`, `codec`). A
 // short message, and the head of a long one, is sent eagerly, on credit. The rest follows when its

@@ -79,7 +79,7 @@ impl Shared {
             engine.sleepers -= 1;
             return engine;
         };
-        // Nobody sleeps while there is more to do.
+        // No thread sleeps while there is more to do.
         let limit = if engine.unfinished.is_empty() { limit } else { Duration::ZERO };
         let mut events = std::mem::take(&mut engine.events);
         drop(engine);

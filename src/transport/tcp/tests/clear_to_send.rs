@@ -20,8 +20,8 @@ fn message_after_an_early_cts_is_sent_at_once() {
     // Nothing has arrived.
     harness.engine.pump_in(1);
     harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
-    let told = |engine: &Engine| engine.connections[1].as_ref().is_some_and(|connection| connection.readable);
-    assert!(harness.listen_until(told));
+    let readable = |engine: &Engine| engine.connections[1].as_ref().is_some_and(|connection| connection.readable);
+    assert!(harness.listen_until(readable));
     let program = call(&[(1, LONG, false)], &[]);
     let written = harness.during(ContextId::WORLD, &program, |harness| {
         let context = &harness.engine.contexts[&ContextId::WORLD];

@@ -59,13 +59,13 @@ fn credit_returns_while_a_long_message_is_sent() {
         }
     };
     // Reads a frame as a rank would.
-    let (mut heard, mut left) = (0, LONG);
-    let mut next = |heard: &mut u64, left: &mut u64| {
+    let (mut reported, mut left) = (0, LONG);
+    let mut next = |reported: &mut u64, left: &mut u64| {
         let mut bytes = [0; Header::BYTES];
         reader.read_exact(&mut bytes).unwrap();
         let header = Header::decode(&bytes).unwrap();
         if matches!(header.kind, Kind::Message | Kind::Credit) {
-            *heard = header.consumed.max(*heard);
+            *reported = header.consumed.max(*reported);
         }
         if header.kind == Kind::Leave {
             return false;
@@ -84,15 +84,15 @@ fn credit_returns_while_a_long_message_is_sent() {
         true
     };
     other.write_all(&header(Kind::ClearToSend, 0, 0).encode()).unwrap();
-    while next(&mut heard, &mut left) {}
+    while next(&mut reported, &mut left) {}
     // Otherwise it would wait for its FIN to be acknowledged.
     other.shutdown(Shutdown::Both).unwrap();
     rank.join().unwrap();
     assert_eq!(left, 0);
     // Everything is consumed by now. Credit that is not reported must leave room for another
     // message.
-    let open = 4 * Credit::cost(SHORT) - heard;
-    assert!(open + Credit::cost(SHORT) <= Credit::among(2).lane, "{heard} of {} bytes", 4 * Credit::cost(SHORT));
+    let open = 4 * Credit::cost(SHORT) - reported;
+    assert!(open + Credit::cost(SHORT) <= Credit::among(2).lane, "{reported} of {} bytes", 4 * Credit::cost(SHORT));
 }
 
 #[test]

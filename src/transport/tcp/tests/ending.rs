@@ -62,24 +62,24 @@ fn leaving_a_failed_context_forwards_the_decision() {
     assert!(harness.read_until(0, |engine| engine.failure(ContextId::WORLD) == Some(&failure)));
     let mut other = harness.others[2].take().unwrap();
     other.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let mut heard = Vec::new();
-    let mut hear = || {
+    let mut kinds = Vec::new();
+    let mut receive = || {
         let mut bytes = [0; Header::BYTES];
         other.read_exact(&mut bytes).unwrap();
         let header = Header::decode(&bytes).unwrap();
         let mut text = vec![0; header.text as usize];
         other.read_exact(&mut text).unwrap();
-        heard.push(header.kind);
+        kinds.push(header.kind);
         (header.kind, text)
     };
     harness.engine.broadcast_leave(ContextId::WORLD, "");
     // Rank 2 may have got the decision before, but not the leave.
-    let mut word = hear();
-    while word.0 != Kind::Leave {
-        assert!(word.0 != Kind::Decision || read_failure(&word.1).unwrap() == failure);
-        word = hear();
+    let mut frame = receive();
+    while frame.0 != Kind::Leave {
+        assert!(frame.0 != Kind::Decision || read_failure(&frame.1).unwrap() == failure);
+        frame = receive();
     }
-    assert!(heard.contains(&Kind::Decision), "{heard:?}");
+    assert!(kinds.contains(&Kind::Decision), "{kinds:?}");
 }
 
 #[test]

@@ -25,13 +25,13 @@ fn sender_without_pause_is_deferred_after_its_budget() {
         // At some point it finds the socket never empty, and returns all the same.
         let begin = Instant::now();
         let mut times = std::iter::from_fn(|| (begin.elapsed() < Duration::from_secs(20)).then_some(()));
-        let put_off = times.any(|()| {
+        let deferred = times.any(|()| {
             let before = harness.connection(1).reads;
             harness.engine.pump_in(1);
             assert!(harness.connection(1).reads <= before + u64::from(BUDGET));
             harness.engine.unfinished == [1]
         });
-        assert!(put_off, "the flood is too slow to tell");
+        assert!(deferred, "the flood is too slow to tell");
         harness.engine.resume();
     });
     end.shutdown(std::net::Shutdown::Both).unwrap();

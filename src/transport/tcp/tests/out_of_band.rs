@@ -62,7 +62,7 @@ fn out_of_band_sender_alone_is_disconnected() {
     let mut member = |rank: usize| endpoint(rank, std::mem::take(&mut streams[rank]), OVERSUBSCRIBED).unwrap();
     let (one, other) = (member(0), member(2));
     let id = ContextId::WORLD.child(1, 1);
-    let (mut ones, mut others) =
+    let (mut transport_a, mut transport_b) =
         (one.open(id, &[Rank::new(0), Rank::new(2)]).unwrap(), other.open(id, &[Rank::new(0), Rank::new(2)]).unwrap());
     let mut world = open(&*one, ContextId::WORLD);
     let to_one = violator[0].as_mut().unwrap();
@@ -74,8 +74,8 @@ fn out_of_band_sender_alone_is_disconnected() {
     assert!(matches!(&failure.cause, Cause::Gone { how, .. } if how.contains("out-of-band")), "{failure:?}");
     for call in 0..3 {
         std::thread::scope(|scope| {
-            scope.spawn(|| exchange(&mut *ones, call, &[(1, 50_000)], &[(1, 50_000)], timeout).unwrap());
-            exchange(&mut *others, call, &[(0, 50_000)], &[(0, 50_000)], timeout).unwrap();
+            scope.spawn(|| exchange(&mut *transport_a, call, &[(1, 50_000)], &[(1, 50_000)], timeout).unwrap());
+            exchange(&mut *transport_b, call, &[(0, 50_000)], &[(0, 50_000)], timeout).unwrap();
         });
     }
 }

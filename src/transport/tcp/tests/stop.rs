@@ -102,7 +102,7 @@ fn wait(role: &str) {
     std::process::exit(0);
 }
 
-fn say(stream: &mut TcpStream, header: Header, text: &[u8]) {
+fn send(stream: &mut TcpStream, header: Header, text: &[u8]) {
     let head = Header { text: text.len() as u32, ..header }.encode();
     stream.write_all(&[&head, text].concat()).unwrap();
 }
@@ -122,13 +122,13 @@ fn suspended_rank_blames_no_rank_that_sends() {
     let message = Header { eager: true, bytes: 8, fingerprint: 1, ..Header::new(Kind::Message, ContextId::WORLD) };
     let timeout = Duration::from_secs(2);
     let mut waiting = Waiting::start(test, timeout);
-    waiting.stopped(timeout.mul_f64(1.1), |waiting| say(&mut waiting.one, message, &[7; 8]));
+    waiting.stopped(timeout.mul_f64(1.1), |waiting| send(&mut waiting.one, message, &[7; 8]));
     assert_eq!(waiting.outcome(), Ok(()));
     // As if the whole job was suspended: no rank has been idle.
     let mut waiting = Waiting::start(test, timeout);
     waiting.stopped(timeout.mul_f64(1.1), |_| ());
     thread::sleep(Duration::from_millis(100));
-    say(&mut waiting.one, message, &[7; 8]);
+    send(&mut waiting.one, message, &[7; 8]);
     assert_eq!(waiting.outcome(), Ok(()));
 }
 
@@ -184,7 +184,7 @@ fn suspended_coordinator_accepts_the_decision_of_others() {
     while stopped < 2 && trials < 30 {
         trials += 1;
         let mut waiting = Waiting::start(test, Duration::from_secs(30));
-        say(&mut waiting.one, Header::new(Kind::Proposal, ContextId::WORLD), &write_failure(&failure(1, "EARLY")));
+        send(&mut waiting.one, Header::new(Kind::Proposal, ContextId::WORLD), &write_failure(&failure(1, "EARLY")));
         // It reads the proposal, and sweeps before it decides.
         thread::sleep(Duration::from_millis(2));
         let mut early = false;
@@ -197,7 +197,7 @@ fn suspended_coordinator_accepts_the_decision_of_others() {
             early = output[..count].windows(5).any(|word| word == b"EARLY");
             for stream in [two, one] {
                 let text = write_failure(&failure(2, "decided by the others"));
-                say(stream, Header::new(Kind::Decision, ContextId::WORLD), &text);
+                send(stream, Header::new(Kind::Decision, ContextId::WORLD), &text);
             }
         });
         if early {
@@ -223,8 +223,8 @@ fn coordinator_polls_its_sockets_before_it_decides() {
     harness.send_from(2, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&decision));
     harness.engine.sweep();
     assert_eq!(harness.engine.failure(ContextId::WORLD), None);
-    let told = |engine: &Engine| engine.connections[2].as_ref().is_some_and(|connection| connection.readable);
-    assert!(harness.listen_until(told));
+    let readable = |engine: &Engine| engine.connections[2].as_ref().is_some_and(|connection| connection.readable);
+    assert!(harness.listen_until(readable));
     harness.engine.sweep();
     assert_eq!(harness.engine.failure(ContextId::WORLD), Some(&decision));
 }
