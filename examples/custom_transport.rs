@@ -167,8 +167,14 @@ impl Transport for MailboxTransport {
         let (me, call, timeouts, signature) = (self.me, io.call, io.timeouts, io.signature);
         let fail = |context: &mut Context, (culprit, cause): Fault| {
             let observer = Rank::new(me);
-            let failure =
-                Failure { call, words: signature.words.clone(), round: round.number, observer, culprit, cause };
+            let failure = Failure {
+                call,
+                description: signature.description.clone(),
+                round: round.number,
+                observer,
+                culprit,
+                cause,
+            };
             self.shared.changed.notify_all();
             context.failure.get_or_insert(failure).clone()
         };
@@ -307,10 +313,10 @@ impl Context {
                 && theirs == call
                 && other.fingerprint != mine.fingerprint
             {
-                let (one, ones) = (Rank::new(me), mine.words.clone());
+                let (call_a, call_b) = (mine.description.clone(), other.description.clone());
                 return Some((
                     None,
-                    Cause::Disagree { one, ones, other: Rank::new(rank), others: other.words.clone() },
+                    Cause::Disagree { rank_a: Rank::new(me), call_a, rank_b: Rank::new(rank), call_b },
                 ));
             }
         }
@@ -347,13 +353,8 @@ fn mismatch(
 ) -> Option<Cause> {
     let same = (batches.call, batches.round, batches.signature.fingerprint) == (call, round, signature.fingerprint);
     if !same || batches.payloads.len() != lengths.len() {
-        let (one, other) = (Rank::new(me), Rank::new(from));
-        return Some(Cause::Disagree {
-            one,
-            ones: signature.words.clone(),
-            other,
-            others: batches.signature.words.clone(),
-        });
+        let (call_a, call_b) = (signature.description.clone(), batches.signature.description.clone());
+        return Some(Cause::Disagree { rank_a: Rank::new(me), call_a, rank_b: Rank::new(from), call_b });
     }
     let found = batches.payloads.iter().map(|text| text.len() as u64);
     let (&expected, found) = lengths.iter().zip(found).find(|(expected, found)| *expected != found)?;

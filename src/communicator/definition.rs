@@ -278,8 +278,8 @@ impl Communicator {
     pub fn abort(&mut self, reason: &str) {
         let (call, rank) = (self.context.history.calls, Rank::new(self.rank()));
         let cause = Cause::Aborted { rank, reason: reason.into() };
-        let words = "abort".into();
-        self.context.transport.abort(Failure { call, words, round: 0, observer: rank, culprit: Some(rank), cause });
+        let description = "abort".into();
+        self.context.transport.abort(Failure { call, description, round: 0, observer: rank, culprit: Some(rank), cause });
     }
 
     /// Returns the failure of the communicator, if this rank has heard of one. Local.
@@ -368,9 +368,9 @@ impl Communicator {
         let (rank, size, context) = (self.rank(), self.size(), self.context.id);
         log::debug!("rank {rank} of {size} in communicator {context}: planned {description}");
         if self.options.fingerprints {
-            Signature { fingerprint: fingerprint(&description), words: description.into() }
+            Signature { fingerprint: fingerprint(&description), description: description.into() }
         } else {
-            Signature { fingerprint: 0, words: (description + ", without a fingerprint").into() }
+            Signature { fingerprint: 0, description: (description + ", without a fingerprint").into() }
         }
     }
 }

@@ -58,7 +58,7 @@ impl<T: Pod> Persistent<T> {
     /// Describes the call in text: collective, sizes, algorithm, network.
     #[must_use]
     pub fn description(&self) -> &str {
-        &self.planned.signature.words
+        &self.planned.signature.description
     }
 }
 

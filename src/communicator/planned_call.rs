@@ -36,7 +36,7 @@ impl PlannedCall {
     /// buffer.
     pub(super) fn new(plan: Plan, signature: Signature) -> Result<Self, ArgumentError> {
         let bytes = plan.program().sizes().scratch;
-        let no_memory = || ArgumentError::Memory { call: Arc::clone(&signature.words), bytes };
+        let no_memory = || ArgumentError::Memory { call: Arc::clone(&signature.description), bytes };
         let words = usize::try_from(bytes.div_ceil(size_of::<u128>() as u64)).map_err(|_| no_memory())?;
         let mut scratch = Vec::new();
         scratch.try_reserve_exact(words).map_err(|_| no_memory())?;

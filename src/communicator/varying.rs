@@ -340,7 +340,7 @@ impl Communicator {
     /// Fails the communicator for an error that the counts of other ranks have caused.
     fn fail_planning(&mut self, description: &str, culprit: Option<Rank>, cause: Cause) -> Error {
         let (call, observer) = (self.context.history.calls.saturating_sub(1), Rank::new(self.rank()));
-        let failure = Failure { call, words: description.into(), round: 0, observer, culprit, cause };
+        let failure = Failure { call, description: description.into(), round: 0, observer, culprit, cause };
         self.context.transport.abort(failure.clone());
         self.context.failed(self.context.transport.failure().unwrap_or(failure))
     }

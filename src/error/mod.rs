@@ -87,8 +87,8 @@ impl From<OpenError> for Error {
 }
 
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-impl From<crate::transport::Discord> for Error {
-    fn from(crate::transport::Discord { failure, rank, members }: crate::transport::Discord) -> Self {
+impl From<crate::transport::Disagreement> for Error {
+    fn from(crate::transport::Disagreement { failure, rank, members }: crate::transport::Disagreement) -> Self {
         Self::Failed { rank, failure: Box::new(failure), members: crate::transport::renumbered(&members) }
     }
 }

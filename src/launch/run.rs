@@ -9,7 +9,7 @@ use super::backend::{Joined, Supervise};
 use crate::communicator::Communicator;
 use crate::error::{CallError, Error, JobCause, JobError};
 use crate::ids::Rank;
-use crate::transport::{Discord, Endpoint, renumbered};
+use crate::transport::{Disagreement, Endpoint, renumbered};
 
 /// Runs the closure on every rank and returns the results by rank: on a thread each, or, if this
 /// process is the rank, on this thread.
@@ -57,7 +57,7 @@ pub(super) fn run<R: Send>(
         return Err(error);
     }
     match supervisor.and_then(|supervisor| supervisor.end()) {
-        Some(discord) => Err(Error::from(discord).into()),
+        Some(disagreement) => Err(Error::from(disagreement).into()),
         None => Ok(results.into_iter().flatten().collect()),
     }
 }
@@ -65,8 +65,9 @@ pub(super) fn run<R: Send>(
 /// The error of a rank that has panicked. If its message quotes the failure of a call, as that of
 /// `unwrap` does, the rank has only followed another, and the error is that failure.
 fn panicked(rank: Rank, message: &str, supervisor: Option<&dyn Supervise>) -> JobError {
-    let quotes =
-        |Discord { failure, members, .. }: &Discord| message.contains(&failure.named(&renumbered(members)).to_string());
+    let quotes = |Disagreement { failure, members, .. }: &Disagreement| {
+        message.contains(&failure.named(&renumbered(members)).to_string())
+    };
     let failures = supervisor.map_or_else(Vec::new, |supervisor| supervisor.failures(rank));
     match failures.into_iter().find(quotes) {
         Some(failed) => Error::from(failed).into(),

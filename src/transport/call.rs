@@ -52,7 +52,7 @@ pub struct Signature {
     /// A hash of collective, algorithm with parameters, sizes, root, operation.
     pub fingerprint: u64,
     /// The same in words, for the error: `alltoall, 64 bytes a block, by torus-exchange`.
-    pub words: Arc<str>,
+    pub description: Arc<str>,
 }
 
 /// One round, as a transport is given it.

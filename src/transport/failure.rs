@@ -9,13 +9,13 @@ use crate::ids::Rank;
 
 /// Failure of a context, equal on every member.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("call {call} ({words}), round {round}: {cause}")]
+#[error("call {call} ({description}), round {round}: {cause}")]
 pub struct Failure {
     /// Number of the call within the context. A communicator counts its user's calls from 1; call 0
     /// makes the communicator of the job.
     pub call: u64,
     /// Description of the call, by the rank that found the failure.
-    pub words: Arc<str>,
+    pub description: Arc<str>,
     /// Round of the schedule.
     pub round: u32,
     /// The rank that found the failure.
@@ -33,8 +33,8 @@ impl Failure {
         struct Named<'a>(&'a Failure, &'a [Rank]);
         impl fmt::Display for Named<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let Failure { call, words, round, cause, .. } = self.0;
-                write!(f, "call {call} ({words}), round {round}: ")?;
+                let Failure { call, description, round, cause, .. } = self.0;
+                write!(f, "call {call} ({description}), round {round}: ")?;
                 cause.write(f, self.1)
             }
         }
@@ -79,14 +79,14 @@ pub enum Cause {
     },
     /// Two ranks make different calls.
     Disagree {
-        /// One of them.
-        one: Rank,
-        /// Its call.
-        ones: Arc<str>,
+        /// One of the two.
+        rank_a: Rank,
+        /// Description of its call.
+        call_a: Arc<str>,
         /// The other.
-        other: Rank,
-        /// The call of the other.
-        others: Arc<str>,
+        rank_b: Rank,
+        /// Description of its call.
+        call_b: Arc<str>,
     },
     /// A message has another length than its receiver expects.
     Length {
@@ -127,8 +127,8 @@ impl Cause {
                 )
             }
             Self::Gone { rank, how } => write!(f, "{} {how}", name(rank)),
-            Self::Disagree { one, ones, other, others } => {
-                write!(f, "{} calls {ones}, {} calls {others}", name(one), name(other))
+            Self::Disagree { rank_a, call_a, rank_b, call_b } => {
+                write!(f, "{} calls {call_a}, {} calls {call_b}", name(rank_a), name(rank_b))
             }
             Self::Length { from, to, expected, found } => {
                 write!(f, "{} awaits {expected} bytes from {}, which sends {found}", name(to), name(from))

@@ -267,14 +267,14 @@ impl FaultyTransport {
 
 /// The signature with another fingerprint, which its words tell of.
 fn marked(signature: &Signature, fingerprint: u64) -> Signature {
-    let words = format!("{}, under the fingerprint {fingerprint:x}", signature.words).into();
-    Signature { fingerprint, words }
+    let description = format!("{}, under the fingerprint {fingerprint:x}", signature.description).into();
+    Signature { fingerprint, description }
 }
 
 fn gave_up(rank: Rank, io: &RoundIo<'_>, reason: Arc<str>) -> Failure {
     Failure {
         call: io.call,
-        words: io.signature.words.clone(),
+        description: io.signature.description.clone(),
         round: io.number(),
         observer: rank,
         culprit: Some(rank),

@@ -59,14 +59,15 @@ impl Account<'_> {
 
 /// That two members have left a context after other calls, if they have.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-pub(crate) fn discord(mine: &Account<'_>, theirs: &Account<'_>) -> Option<Failure> {
+pub(crate) fn disagreement(mine: &Account<'_>, theirs: &Account<'_>) -> Option<Failure> {
     if mine.history == theirs.history {
         return None;
     }
     let common = mine.history.calls.min(theirs.history.calls);
-    let failure =
-        |call, words, culprit, cause| Some(Failure { call, words, round: 0, observer: mine.rank, culprit, cause });
-    let disagree = |ones, others| Cause::Disagree { one: mine.rank, ones, other: theirs.rank, others };
+    let failure = |call, description, culprit, cause| {
+        Some(Failure { call, description, round: 0, observer: mine.rank, culprit, cause })
+    };
+    let disagree = |call_a, call_b| Cause::Disagree { rank_a: mine.rank, call_a, rank_b: theirs.rank, call_b };
     // The first call in which they parted, of those that both remember.
     let parted = |call: &u64| match (mine.fingerprint(*call), theirs.fingerprint(*call)) {
         (Some(mine), Some(theirs)) => *call < common && mine != theirs,
@@ -90,7 +91,7 @@ pub(crate) fn discord(mine: &Account<'_>, theirs: &Account<'_>) -> Option<Failur
 /// before a panic.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 #[derive(Clone, Debug)]
-pub(crate) struct Discord {
+pub(crate) struct Disagreement {
     pub(crate) failure: Failure,
     /// Who has found it.
     pub(crate) rank: Rank,
@@ -114,11 +115,11 @@ mod tests {
     }
 
     fn compared(one: &[u64], other: &[u64], remembered: usize) -> Option<Failure> {
-        with(1, one, remembered, |one| with(2, other, remembered, |other| discord(one, other)))
+        with(1, one, remembered, |one| with(2, other, remembered, |other| disagreement(one, other)))
     }
 
     #[test]
-    fn equal_histories_are_no_discord() {
+    fn equal_histories_do_not_disagree() {
         for calls in [&[][..], &[3], &[3, 3, 4]] {
             assert_eq!(compared(calls, calls, 8), None);
         }
@@ -127,8 +128,9 @@ mod tests {
     #[test]
     fn first_remembered_call_that_differs_is_named() {
         let failure = compared(&[7, 1, 1, 5, 6], &[7, 1, 2, 5, 6], 8).unwrap();
-        let (one, other) = (Rank::new(1), Rank::new(2));
-        let cause = Cause::Disagree { one, ones: "call of kind 1".into(), other, others: "call of kind 2".into() };
+        let (rank_a, rank_b) = (Rank::new(1), Rank::new(2));
+        let cause =
+            Cause::Disagree { rank_a, call_a: "call of kind 1".into(), rank_b, call_b: "call of kind 2".into() };
         assert_eq!((failure.call, failure.culprit, failure.cause), (2, None, cause));
     }
 
@@ -139,7 +141,7 @@ mod tests {
             let rank = Rank::new(early);
             let cause = Cause::Gone { rank, how: "returned before the call".into() };
             assert_eq!((failure.culprit, failure.cause), (Some(rank), cause));
-            assert_eq!((failure.call as usize, &*failure.words), (one.len().min(other.len()), "call of kind 5"));
+            assert_eq!((failure.call as usize, &*failure.description), (one.len().min(other.len()), "call of kind 5"));
         }
     }
 

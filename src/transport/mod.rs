@@ -83,5 +83,5 @@ pub use failure::{Cause, Failure, OpenError};
 pub(crate) use failure::{rank_words, renumbered};
 pub use history::History;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-pub(crate) use history::{Account, Discord, discord};
+pub(crate) use history::{Account, Disagreement, disagreement};
 pub use timeouts::{Deadline, Timeouts};

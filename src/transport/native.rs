@@ -298,7 +298,7 @@ impl<'a> NativeIo<'a> {
     pub(super) fn gave_up(&self, rank: Rank, reason: Arc<str>) -> Failure {
         Failure {
             call: self.call,
-            words: self.signature.words.clone(),
+            description: self.signature.description.clone(),
             round: 0,
             observer: rank,
             culprit: Some(rank),
@@ -361,7 +361,7 @@ mod tests {
             fn prepend(&self, _: &mut [u8], _: &[u8]) {}
             fn append(&self, _: &mut [u8], _: &[u8]) {}
         }
-        let signature = Signature { fingerprint: 0, words: "".into() };
+        let signature = Signature { fingerprint: 0, description: "".into() };
         let (from, mut to) = (vec![0_u128; input / 16 + 2], vec![0_u128; output / 16 + 2]);
         let from = &bytemuck::cast_slice(&from)[before..before + input];
         let buffers = (from, &mut bytemuck::cast_slice_mut(&mut to)[into..into + output]);
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_reduction_needs_an_operation() {
-        let signature = Signature { fingerprint: 0, words: "".into() };
+        let signature = Signature { fingerprint: 0, description: "".into() };
         let (what, barrier) = (regular(Collective::Scan, 1, 0), regular(Collective::Barrier, 1, 0));
         assert!(NativeIo::new(&what, (Rank::new(1), 3), (&[], &mut []), None, 0, &signature, Duration::ZERO).is_none());
         assert!(

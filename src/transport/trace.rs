@@ -160,7 +160,7 @@ impl Transport for TracedTransport {
 
     fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure> {
         let log = &*self.tracing.0;
-        let (call, words, round) = (io.call, io.signature.words.clone(), io.number());
+        let (call, words, round) = (io.call, io.signature.description.clone(), io.number());
         let (sends, receives) = (io.sends(), io.receives());
         let begin = log.start.elapsed();
         let outcome = self.inner.round(io);
@@ -212,7 +212,7 @@ impl Native for TracedTransport {
 
     fn call(&mut self, io: NativeIo<'_>) -> Result<(), Failure> {
         let rank = self.inner.rank();
-        let (call, words, bytes) = (io.call, io.signature.words.clone(), io.given());
+        let (call, words, bytes) = (io.call, io.signature.description.clone(), io.given());
         let begin = self.tracing.0.start.elapsed();
         let outcome = crate::transport::call_native(&mut *self.inner, io);
         let end = self.tracing.0.start.elapsed();

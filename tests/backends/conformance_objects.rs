@@ -110,7 +110,7 @@ impl Transport for BrokenTransport {
     fn round(&mut self, mut io: RoundIo<'_>) -> Result<(), Failure> {
         self.rounds += 1;
         let (rank, how, inner) = (self.rank(), self.how, self.inner.as_mut().unwrap());
-        let signature = Signature { fingerprint: 1, words: "anything".into() };
+        let signature = Signature { fingerprint: 1, description: "anything".into() };
         let program = io.program();
         let first_run = |message: &Message| program.runs(message).iter().find(|run| run.bytes() > 0).copied();
         let receives = io.receives();
@@ -183,7 +183,7 @@ impl Drop for BrokenTransport {
             Mutant::FailsWhenItLeaves => {
                 let (observer, culprit) = (inner.rank(), None);
                 let cause = Cause::Aborted { rank: observer, reason: "it leaves".into() };
-                inner.abort(Failure { call: 0, words: "".into(), round: 0, observer, culprit, cause });
+                inner.abort(Failure { call: 0, description: "".into(), round: 0, observer, culprit, cause });
             }
             _ => {}
         }

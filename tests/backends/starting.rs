@@ -130,8 +130,8 @@ fn conflicting_broadcasts_fail_the_job_at_its_end() {
             let root = comm.rank();
             broadcast(&mut comm, root);
         }));
-        let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
-        let one_says = |what| [ones, others].iter().any(|words| words.contains(what));
+        let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+        let one_says = |what| [call_a, call_b].iter().any(|words| words.contains(what));
         assert!(one_says("broadcast from root 0") && one_says("broadcast from root 1"), "{failure}");
     });
 }
@@ -152,7 +152,7 @@ fn rank_that_leaves_before_an_outstanding_send_is_named() {
         }));
         let cause = Cause::Gone { rank: Rank::new(1), how: "returned before the call".into() };
         assert_eq!((failure.culprit, failure.cause), (Some(Rank::new(1)), cause));
-        assert!(failure.words.contains("broadcast from root 0"), "{}", failure.words);
+        assert!(failure.description.contains("broadcast from root 0"), "{}", failure.description);
     });
 }
 

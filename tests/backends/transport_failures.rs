@@ -48,8 +48,11 @@ fn aborting_rank_gives_its_reason() {
 #[test]
 fn fingerprint_mismatch_shows_both_descriptions() {
     let failure = all_fail_alike(&exchange_with(4, &[Fault::of(Rank::new(3), What::Fingerprint(0xbad))]));
-    let Cause::Disagree { ones, others, .. } = failure.cause else { panic!("{failure}") };
-    assert_eq!([&*ones, &*others].map(|words| words.contains("fingerprint bad")).iter().filter(|bad| **bad).count(), 1);
+    let Cause::Disagree { call_a, call_b, .. } = failure.cause else { panic!("{failure}") };
+    assert_eq!(
+        [&*call_a, &*call_b].map(|words| words.contains("fingerprint bad")).iter().filter(|bad| **bad).count(),
+        1
+    );
 }
 
 #[test]

@@ -292,7 +292,7 @@ fn told(at: i64, failure: &Failure) -> String {
     let kind = match &failure.cause {
         Cause::Deadline { .. } => "deadline".to_owned(),
         Cause::Gone { rank, .. } => format!("gone:{rank}"),
-        Cause::Disagree { one, other, .. } => format!("disagree:{one},{other}"),
+        Cause::Disagree { rank_a, rank_b, .. } => format!("disagree:{rank_a},{rank_b}"),
         Cause::Length { from, to, .. } => format!("length:{from},{to}"),
         _ => "aborted".to_owned(),
     };

@@ -63,7 +63,7 @@ impl Calls {
     /// Notes that a member makes a call; panics where another makes a different one, as a library
     /// would mix them up.
     fn note(&self, context: ContextId, io: &NativeIo<'_>) {
-        let words = Arc::clone(&io.signature.words);
+        let words = Arc::clone(&io.signature.description);
         let first =
             self.0.lock().unwrap().native.entry((context, io.call)).or_insert_with(|| Arc::clone(&words)).clone();
         assert_eq!(first, words, "members make different calls, and the library is not told");

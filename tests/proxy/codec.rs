@@ -186,8 +186,8 @@ pub(crate) use {enums, structs};
 structs! {
     Run { buffer, offset, len, stride, count }
     Sizes { input, output, scratch }
-    Signature { fingerprint, words }
-    Failure { call, words, round, observer, culprit, cause }
+    Signature { fingerprint, description }
+    Failure { call, description, round, observer, culprit, cause }
 }
 
 enums! {
@@ -203,7 +203,7 @@ enums! {
     Cause {
         0 = Deadline { deadline: deadline, waited: waited, chain: chain },
         1 = Gone { rank: rank, how: how },
-        2 = Disagree { one: one, ones: ones, other: other, others: others },
+        2 = Disagree { rank_a: rank_a, call_a: call_a, rank_b: rank_b, call_b: call_b },
         3 = Length { from: from, to: to, expected: expected, found: found },
         4 = Aborted { rank: rank, reason: reason },
     }

@@ -82,7 +82,10 @@ impl Request {
             Self::Make { job, size, .. } => format!("making job {job} of {size} ranks"),
             Self::Open { job, context, .. } => format!("opening context {context} of job {job}"),
             Self::Round { transport, round: Round { index, call, signature, timeouts, .. } } => {
-                format!("round {index} of call {call} ({}) by transport {transport}, {timeouts:?}", signature.words)
+                format!(
+                    "round {index} of call {call} ({}) by transport {transport}, {timeouts:?}",
+                    signature.description
+                )
             }
             Self::Abort { transport, failure } => format!("aborting transport {transport}: {failure}"),
             other => format!("{other:?}"),

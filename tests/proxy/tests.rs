@@ -22,7 +22,7 @@ fn returns<T: Code + PartialEq + std::fmt::Debug>(value: T) {
 
 fn failure(cause: Cause) -> Failure {
     let culprit = matches!(cause, Cause::Gone { .. }).then_some(Rank::new(1));
-    Failure { call: u64::MAX, words: "späh".into(), round: 7, observer: Rank::new(2), culprit, cause }
+    Failure { call: u64::MAX, description: "späh".into(), round: 7, observer: Rank::new(2), culprit, cause }
 }
 
 fn causes() -> [Cause; 5] {
@@ -30,7 +30,7 @@ fn causes() -> [Cause; 5] {
     [
         Cause::Deadline { deadline: Deadline::Arrival, waited: Duration::MAX, chain: "rank 0 waits".into() },
         Cause::Gone { rank: one, how: "".into() },
-        Cause::Disagree { one, ones: "this".into(), other, others: "that".into() },
+        Cause::Disagree { rank_a: one, call_a: "this".into(), rank_b: other, call_b: "that".into() },
         Cause::Length { from: one, to: other, expected: 1 << 40, found: 0 },
         Cause::Aborted { rank: other, reason: "for a reason of its own".into() },
     ]
@@ -65,7 +65,7 @@ fn request_of_a_proxy_round_trips() {
     let members = [2, 0, 1].map(Rank::new).to_vec();
     returns(Request::Open { job: 0, context: ContextId::WORLD.child(1, 2), members, transport: 1 });
     for program in [None, Some(program())] {
-        let (signature, bytes) = (Signature { fingerprint: 5, words: "words".into() }, Bytes(vec![1, 2, 3]));
+        let (signature, bytes) = (Signature { fingerprint: 5, description: "words".into() }, Bytes(vec![1, 2, 3]));
         let round = Round {
             program,
             index: 1,

@@ -60,7 +60,7 @@ pub(super) fn absent_rank_is_named_by_every_rank() {
             assert_eq!((*deadline, *waited), (Deadline::Arrival, jobs::soon()));
             assert_eq!(failure.culprit.map(|culprit| culprit.index()), Some(missing), "{failure}");
             assert!(chain.contains(&format!("rank {missing}, which has not called")), "{failure}");
-            assert!(failure.words.contains("alltoall") && failure.words.contains(algorithm), "{failure}");
+            assert!(failure.description.contains("alltoall") && failure.description.contains(algorithm), "{failure}");
         });
     }
 }
@@ -80,7 +80,7 @@ pub(super) fn late_rank_is_named_with_the_number_of_the_call() {
         });
         let failure = one_failure(&outcomes);
         assert_eq!((failure.call, failure.culprit.map(|culprit| culprit.index())), (3, Some(2)), "{failure}");
-        assert!(failure.words.contains("allreduce"), "{failure}");
+        assert!(failure.description.contains("allreduce"), "{failure}");
     });
 }
 
@@ -346,7 +346,7 @@ pub(super) fn split_without_a_rank_fails_for_all() {
                 return Ok(());
             }
             let outcome = comm.split(0, 0).map(|_| ());
-            assert!(failure(&outcome).words.contains("split"));
+            assert!(failure(&outcome).description.contains("split"));
             outcome
         });
         left(&outcomes, 1, "returned");

@@ -78,7 +78,7 @@ fn disagree(job: Job, algorithm: &'static str, case: Case, planned: bool) {
     let Cause::Length { from, to, expected, found } = failure.cause else { panic!("{failure}") };
     assert_eq!((from.index(), to.index()), (case.from, case.to), "{failure}");
     assert_eq!((expected, found), (8 * case.awaited as u64, 8 * case.sent as u64), "{failure}");
-    assert!(failure.words.contains("alltoallv") && failure.words.contains(algorithm), "{failure}");
+    assert!(failure.description.contains("alltoallv") && failure.description.contains(algorithm), "{failure}");
 }
 
 pub(super) fn elements_of_different_sizes_are_different_calls() {

@@ -183,12 +183,12 @@ pub(super) fn differs(ranks: usize, dissenter: usize, most: &How, odd: &How) {
         outcome.and_then(|()| comm.barrier())
     });
     let failure = one_failure(&outcomes);
-    let Cause::Disagree { one, ones, other, others } = &failure.cause else { panic!("{failure}") };
-    assert!([one, other].iter().any(|rank| rank.index() == dissenter), "{failure}");
+    let Cause::Disagree { rank_a, call_a, rank_b, call_b } = &failure.cause else { panic!("{failure}") };
+    assert!([rank_a, rank_b].iter().any(|rank| rank.index() == dissenter), "{failure}");
     // Every rank needs messages of all others, so all find the difference, which is the digest.
     let digest = |words: &str| {
         let (_, digest) = words.split_once(&format!("by {} [", odd.name())).unwrap_or_else(|| panic!("{failure}"));
         digest.split_once(']').unwrap().0.to_owned()
     };
-    assert_ne!(digest(ones), digest(others), "{failure}");
+    assert_ne!(digest(call_a), digest(call_b), "{failure}");
 }

@@ -128,9 +128,9 @@ fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
         outcome
     });
     let failure = one_failure(&outcomes);
-    let Cause::Disagree { one, ones, other, others } = &failure.cause else { panic!("{failure}") };
-    assert!((one.index() == dissenter) != (other.index() == dissenter), "nobody names rank {dissenter}: {failure}");
-    let (of_dissenter, of_other) = if one.index() == dissenter { (ones, others) } else { (others, ones) };
+    let Cause::Disagree { rank_a, call_a, rank_b, call_b } = &failure.cause else { panic!("{failure}") };
+    assert!((rank_a.index() == dissenter) != (rank_b.index() == dissenter), "nobody names rank {dissenter}: {failure}");
+    let (of_dissenter, of_other) = if rank_a.index() == dissenter { (call_a, call_b) } else { (call_b, call_a) };
     assert!(of_dissenter.contains(odd.0), "{:?} is not named in {failure}", odd.0);
     // Another rank may have been through its call and be in the barrier already, but then it is not
     // the same call.
@@ -177,8 +177,8 @@ pub(super) fn planned_call_disagrees_with_another_call() {
                 outcome
             });
             let failure = one_failure(&outcomes);
-            let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
-            let words = format!("{ones} {others}");
+            let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+            let words = format!("{call_a} {call_b}");
             assert!(words.contains("2 x 8") && words.contains("3 x 8"), "{failure}");
         });
     }
@@ -212,8 +212,8 @@ pub(super) fn extra_call_of_one_rank_is_found() {
                 exchange(&mut comm, 1).and_then(|()| exchange(&mut comm, 1))
             });
             let failure = one_failure(&outcomes);
-            let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
-            let words = format!("{ones} {others}");
+            let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+            let words = format!("{call_a} {call_b}");
             assert!(words.contains("barrier") && words.contains("alltoall"), "{failure}");
         });
     }
@@ -230,8 +230,8 @@ pub(super) fn disagreement_stays_within_its_part() {
         });
         assert!(outcomes[..3].iter().all(Result::is_ok), "{outcomes:?}");
         let failure = one_failure(&outcomes[3..]);
-        let Cause::Disagree { one, other, .. } = failure.cause else { panic!("{failure}") };
-        assert!(one.index() == 1 || other.index() == 1, "ranks of the part: {failure}");
+        let Cause::Disagree { rank_a, rank_b, .. } = failure.cause else { panic!("{failure}") };
+        assert!(rank_a.index() == 1 || rank_b.index() == 1, "ranks of the part: {failure}");
     });
 }
 
@@ -263,8 +263,8 @@ pub(super) fn returned_rank_is_not_blamed_for_a_disagreement() {
         });
         assert!(outcomes[0].is_ok() && outcomes[1].is_ok(), "{outcomes:?}");
         let failure = failure(&outcomes[2]);
-        let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
-        assert!([ones, others].iter().any(|words| words.contains("from root 1")), "{failure}");
+        let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+        assert!([call_a, call_b].iter().any(|words| words.contains("from root 1")), "{failure}");
     });
 }
 
@@ -284,8 +284,8 @@ pub(super) fn calls_of_a_returned_rank_are_still_compared() {
         assert!(outcomes[0].is_ok(), "{outcomes:?}");
         for outcome in &outcomes[1..] {
             let failure = failure(outcome);
-            let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
-            let words = [ones, others];
+            let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+            let words = [call_a, call_b];
             let one_says = |what| words.iter().any(|words| words.contains(what));
             assert!(one_says("broadcast from root 0") && one_says("alltoall"), "{failure}");
         }
@@ -300,8 +300,8 @@ pub(super) fn close_finds_differing_roots_on_every_rank() {
             comm.close()
         });
         let failure = one_failure(&outcomes);
-        let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
-        let one_says = |what| [ones, others].iter().any(|words| words.contains(what));
+        let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+        let one_says = |what| [call_a, call_b].iter().any(|words| words.contains(what));
         assert!(one_says("broadcast from root 0") && one_says("broadcast from root 1"), "{failure}");
     });
 }

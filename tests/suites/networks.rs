@@ -61,9 +61,9 @@ pub(super) fn different_networks_are_found_at_the_start() {
             watched(&format!("{odd} on rank {dissenter} only"), move || {
                 let texts: Vec<&str> = (0..16).map(|rank| if rank == dissenter { odd } else { most }).collect();
                 let failure = one_failure(&start(told(&texts)));
-                let Cause::Disagree { one, ones, other, others } = &failure.cause else { panic!("{failure}") };
-                assert!([one, other].iter().any(|rank| rank.index() == dissenter), "{failure}");
-                let words = format!("{ones}{others}");
+                let Cause::Disagree { rank_a, call_a, rank_b, call_b } = &failure.cause else { panic!("{failure}") };
+                assert!([rank_a, rank_b].iter().any(|rank| rank.index() == dissenter), "{failure}");
+                let words = format!("{call_a}{call_b}");
                 assert!(words.contains(most) && words.contains(odd), "{failure}");
             });
         }
@@ -93,8 +93,8 @@ pub(super) fn different_placements_are_found_at_the_start() {
         };
         let all = vec![placed([0, 1, 3, 2]), placed([0, 1, 2, 3]), placed([0, 1, 3, 2]), placed([0, 1, 3, 2])];
         let failure = one_failure(&start(all));
-        let Cause::Disagree { one, other, .. } = &failure.cause else { panic!("{failure}") };
-        assert!(one.index() == 1 || other.index() == 1, "{failure}");
+        let Cause::Disagree { rank_a, rank_b, .. } = &failure.cause else { panic!("{failure}") };
+        assert!(rank_a.index() == 1 || rank_b.index() == 1, "{failure}");
         assert!(failure.to_string().contains("[0, 1, 3, 2]"), "{failure}");
     });
 }

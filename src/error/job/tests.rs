@@ -15,7 +15,7 @@ fn chain(error: &dyn StdError) -> Vec<String> {
 fn failed(culprit: Option<usize>, members: &[usize]) -> Error {
     let cause = Cause::Gone { rank: Rank::new(1), how: "panicked: no".into() };
     let culprit = culprit.map(Rank::new);
-    let failure = Failure { call: 3, words: "barrier".into(), round: 0, observer: Rank::new(0), culprit, cause };
+    let failure = Failure { call: 3, description: "barrier".into(), round: 0, observer: Rank::new(0), culprit, cause };
     let members = members.iter().copied().map(Rank::new).collect();
     Error::Failed { rank: Rank::new(0), failure: Box::new(failure), members }
 }

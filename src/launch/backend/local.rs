@@ -43,7 +43,7 @@ mod threads {
     use crate::ids::Rank;
     use crate::launch::backend::row::{Entry, Environment, Joined, Row, Size, Supervise};
     use crate::launch::claim::Claim;
-    use crate::transport::Discord;
+    use crate::transport::Disagreement;
     use crate::transport::local::{self, MAX_RANKS, SizeError, Supervisor};
 
     pub(super) fn enter(
@@ -70,7 +70,7 @@ mod threads {
     }
 
     impl Supervise for Supervisor {
-        fn failures(&self, rank: Rank) -> Vec<Discord> {
+        fn failures(&self, rank: Rank) -> Vec<Disagreement> {
             Self::failures(self, rank)
         }
 
@@ -78,8 +78,8 @@ mod threads {
             Self::panicked(self, rank, message);
         }
 
-        fn end(self: Box<Self>) -> Option<Discord> {
-            self.discord()
+        fn end(self: Box<Self>) -> Option<Disagreement> {
+            self.disagreement()
         }
     }
 }

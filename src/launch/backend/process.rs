@@ -2,11 +2,11 @@
 
 use super::row::Supervise;
 use crate::ids::Rank;
-use crate::transport::Discord;
+use crate::transport::Disagreement;
 use crate::transport::engine::Supervisor;
 
 impl Supervise for Supervisor {
-    fn failures(&self, _: Rank) -> Vec<Discord> {
+    fn failures(&self, _: Rank) -> Vec<Disagreement> {
         Self::failures(self)
     }
 
@@ -14,7 +14,7 @@ impl Supervise for Supervisor {
         Self::panicked(self, message);
     }
 
-    fn end(self: Box<Self>) -> Option<Discord> {
+    fn end(self: Box<Self>) -> Option<Disagreement> {
         Self::end(*self)
     }
 }

@@ -8,7 +8,7 @@ use crate::ids::Rank;
 use crate::launch::claim::Claim;
 use crate::launch::variable::Variable;
 use crate::machine::Machine;
-use crate::transport::{Discord, Endpoint};
+use crate::transport::{Disagreement, Endpoint};
 
 /// A backend, as a launch sees it.
 #[derive(Debug)]
@@ -159,12 +159,12 @@ pub(in crate::launch) struct Joined {
 /// Reports how the ranks of this process end.
 pub(in crate::launch) trait Supervise: Send + Sync + std::fmt::Debug {
     /// The first failures that a rank has seen, in contexts which it has left.
-    fn failures(&self, rank: Rank) -> Vec<Discord>;
+    fn failures(&self, rank: Rank) -> Vec<Disagreement>;
 
     /// Tells the other ranks why a rank has panicked.
     fn panicked(&self, rank: Rank, message: &str);
 
     /// All ranks of this process are through. Returns what ranks have found as they compared their
     /// calls.
-    fn end(self: Box<Self>) -> Option<Discord>;
+    fn end(self: Box<Self>) -> Option<Disagreement>;
 }

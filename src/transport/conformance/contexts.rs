@@ -83,8 +83,15 @@ pub(super) fn a_failed_context_leaves_the_others_alone(fixture: &dyn Fixture) ->
         let mut failing = part.act(&sketch(&[(0, &others, &others)])?)?;
         if part.rank == 1 {
             let cause = Cause::Aborted { rank: Rank::new(1), reason: "the suite aborts".into() };
-            let words = "the suite's call".into();
-            failing.transport.abort(Failure { call: 0, words, round: 0, observer: Rank::new(1), culprit: None, cause });
+            let description = "the suite's call".into();
+            failing.transport.abort(Failure {
+                call: 0,
+                description,
+                round: 0,
+                observer: Rank::new(1),
+                culprit: None,
+                cause,
+            });
         }
         failing.must_fail()?;
         arrives(&scene, before, part)?;

@@ -121,8 +121,8 @@ impl Act {
     }
 }
 
-pub(super) fn signature(fingerprint: u64, words: &str) -> Signature {
-    Signature { fingerprint, words: words.into() }
+pub(super) fn signature(fingerprint: u64, description: &str) -> Signature {
+    Signature { fingerprint, description: description.into() }
 }
 
 /// Plays a part on every rank of a fresh job; what the ranks return, or the first complaint.

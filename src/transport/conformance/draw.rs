@@ -260,7 +260,7 @@ impl Draft {
         }
     }
 
-    /// One run of pieces `gap` apart, `before` bytes after the last one.
+    /// One run of pieces `gap` out_of_band, `before` bytes after the last one.
     fn lay(&mut self, buffer: Buffer, len: u64, gap: u64, count: u64, before: u64) {
         if len == 0 {
             return;

@@ -24,7 +24,7 @@ pub(super) fn a_failure_is_everybodys_and_stays(fixture: &dyn Fixture) -> Result
         let mut act = part.act(&program)?;
         let reason = |reason: &str| Failure {
             call: 0,
-            words: "the suite's call".into(),
+            description: "the suite's call".into(),
             round: 0,
             observer: Rank::new(part.rank),
             culprit: None,

@@ -96,8 +96,8 @@ pub(super) fn another_fingerprint_of_a_rank_not_awaited_is_found(fixture: &dyn F
 
 fn names_both(failure: &Failure, words: [&str; 2]) -> Result<(), String> {
     match &failure.cause {
-        Cause::Disagree { ones, others, .. }
-            if words.iter().all(|words| [ones, others].iter().any(|said| said.contains(words))) =>
+        Cause::Disagree { call_a, call_b, .. }
+            if words.iter().all(|words| [call_a, call_b].iter().any(|said| said.contains(words))) =>
         {
             Ok(())
         }

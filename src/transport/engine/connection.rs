@@ -1,4 +1,4 @@
-//! A connection with one other process: what is halfway through it.
+//! The state of a connection with one other process, including partly sent and received frames.
 
 use std::sync::Arc;
 
@@ -6,128 +6,131 @@ use super::frame::Header;
 use super::limits::STAGE;
 use crate::transport::ContextId;
 
-/// See the [module](self).
+/// The state of a connection; see the [module](self).
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) state: State,
-    /// Whether something may have come that was not read.
+    pub(crate) state: ConnectionState,
+    /// Whether the wire may have unread bytes.
     pub(crate) readable: bool,
-    /// Whether the other has closed it: then what is read last is not the end.
+    /// Whether the peer has closed its end. Then the stream ends only where a read says so.
     pub(crate) closing: bool,
-    /// How often something was read.
+    /// Number of reads that returned bytes.
     pub(crate) reads: u64,
-    /// Whether the wire takes no more for now.
+    /// Whether the wire accepts no more bytes for now.
     pub(crate) blocked: bool,
-    /// Why nothing can be written any more. What has come is to be read first: it may say why.
+    /// Why nothing can be written any more. What has arrived is read first, since it may give the
+    /// reason.
     pub(crate) broken: Option<Arc<str>>,
-    /// How many bytes have gone.
-    pub(crate) gone: u64,
-    /// What is to go before anything else, but for the rest of a frame that is under way.
+    /// Number of bytes written.
+    pub(crate) bytes_written: u64,
+    /// Control frames, and rests of frames. They are written before anything else but the rest of a
+    /// partly written frame.
     pub(crate) queue: Vec<u8>,
     pub(crate) sending: Option<Sending>,
-    /// What goes, and what comes, apart from the stream: nothing else does meanwhile.
-    pub(crate) going: Option<Lent>,
-    pub(crate) coming: Option<Lent>,
+    /// The out-of-band transfers under way. While there is one, the stream in its direction stands
+    /// still.
+    pub(crate) oob_send: Option<BufferOwner>,
+    pub(crate) oob_receive: Option<BufferOwner>,
     /// The beginning of a header.
-    pub(crate) part: Part,
+    pub(crate) partial_header: PartialHeader,
     pub(crate) receiving: Receiving,
-    /// The contexts that the other had open when it said that it opens no more.
+    /// The contexts that the peer had open when it announced that it opens no more.
     pub(crate) goodbye: Option<Vec<ContextId>>,
-    /// Whether the other has said that nothing follows, but that it has heard.
-    pub(crate) farewell: bool,
-    /// Whether it has read everything that this process had to say.
-    pub(crate) heard: bool,
+    /// Whether the peer has sent FIN: only its FIN acknowledgement may follow.
+    pub(crate) fin_received: bool,
+    /// Whether the peer has acknowledged this process's FIN, and so has read everything before it.
+    pub(crate) fin_acked: bool,
 }
 
-/// Whether there is somebody at the other end.
+/// Whether the peer can be reached.
 #[derive(Clone, Debug)]
-pub(crate) enum State {
+pub(crate) enum ConnectionState {
     Open,
-    /// It is gone, as it said it would be.
+    /// The peer has closed the connection after its FIN.
     Ended,
-    /// It is gone without a word.
+    /// The connection ended without a FIN.
     Lost(Arc<str>),
 }
 
-/// A frame of a message that goes straight from the memory of a round.
+/// A frame that is sent straight from the memory of a round.
 #[derive(Debug)]
 pub(crate) struct Sending {
     pub(crate) context: ContextId,
     pub(crate) header: [u8; Header::BYTES],
-    /// How much of the header has gone.
-    pub(crate) headed: usize,
-    /// How much of the text has not.
+    /// Number of header bytes that have been written.
+    pub(crate) header_written: usize,
+    /// Number of text bytes that have not been written.
     pub(crate) left: usize,
-    /// Whether the text goes apart from the stream.
-    pub(crate) apart: bool,
+    /// Whether the text goes out of band.
+    pub(crate) out_of_band: bool,
 }
 
-/// Whose memory is lent to what goes apart from the stream.
+/// The owner of a buffer that an out-of-band transfer uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lent {
-    /// Nobody's.
-    Own,
-    /// A round's, of that context.
+pub(crate) enum BufferOwner {
+    /// The engine or the wire: a bounce buffer.
+    Engine,
+    /// The round of that context.
     Round(ContextId),
 }
 
-/// The bytes of a header that have come so far.
+/// The part of a header that has arrived.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct PartialHeader {
     pub(crate) bytes: [u8; Header::BYTES],
     pub(crate) len: usize,
 }
 
-/// What the next bytes are.
+/// What the next bytes are, and how many of them are left.
 #[derive(Debug)]
 pub(crate) enum Receiving {
     Header,
-    /// So many bytes more of a message, for where its round wants it.
+    /// Bytes of a message for a posted receive.
     Placed(ContextId, usize),
-    /// So many bytes more of a message that is kept.
-    Kept(ContextId, usize),
-    /// So many bytes that nobody wants any more.
-    Dropped(usize),
-    /// So many bytes more of what is said in words, and what there is of it.
-    Said(Header, Vec<u8>, usize),
+    /// Bytes of a message for the unexpected-message queue.
+    Unexpected(ContextId, usize),
+    /// Bytes of a message that no round awaits any more.
+    Discarded(usize),
+    /// The text of a control frame, with what has arrived of it.
+    Control(Header, Vec<u8>, usize),
 }
 
 impl Default for Connection {
     fn default() -> Self {
         Self {
-            state: State::Open,
+            state: ConnectionState::Open,
             readable: true,
             closing: false,
             reads: 0,
             blocked: false,
             broken: None,
-            // What the wire does not take is put back here, at any time; it is not touched before.
+            // What the wire does not accept returns to this queue. Its memory is touched only then.
             queue: Vec::with_capacity(2 * STAGE),
-            gone: 0,
+            bytes_written: 0,
             sending: None,
-            going: None,
-            coming: None,
-            part: Part { bytes: [0; Header::BYTES], len: 0 },
+            oob_send: None,
+            oob_receive: None,
+            partial_header: PartialHeader { bytes: [0; Header::BYTES], len: 0 },
             receiving: Receiving::Header,
             goodbye: None,
-            farewell: false,
-            heard: false,
+            fin_received: false,
+            fin_acked: false,
         }
     }
 }
 
 impl Connection {
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open)
+        matches!(self.state, ConnectionState::Open)
     }
 
-    /// Whether the other takes what it is told.
-    pub(crate) fn listens(&self) -> bool {
-        self.is_open() && !self.farewell
+    /// Returns whether the peer still accepts frames.
+    pub(crate) fn accepts_frames(&self) -> bool {
+        self.is_open() && !self.fin_received
     }
 
-    /// Nothing comes or goes any more.
-    pub(crate) fn close(&mut self, state: State) {
+    /// Closes the connection: nothing is sent or received any more.
+    pub(crate) fn close(&mut self, state: ConnectionState) {
         self.state = state;
         self.queue = Vec::new();
         (self.sending, self.readable, self.blocked) = (None, false, false);

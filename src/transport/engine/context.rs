@@ -1,100 +1,100 @@
-//! A context, as one process sees it.
+//! The state of a context in one process.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::frame::{Header, Stamp};
+use super::call_tracker::CallTracker;
+use super::frame::{Header, MessageId};
 use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
 use super::limits::REMEMBERED;
-use super::outside::Outside;
 use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
-use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, Timeouts, discord};
+use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, Timeouts, disagreement};
 
-/// See the [module](self). It begins when this process opens it, or when the first word of it
-/// comes.
+/// The state of a context; see the [module](self). It exists from when this process opens it, or
+/// when the first frame for it arrives.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) id: ContextId,
     /// The process of each member; empty until this process opens it.
     pub(crate) members: Box<[Rank]>,
     pub(crate) presence: Presence,
-    /// Who was the first to say something of it.
+    /// The process from which the first frame came.
     pub(crate) first: usize,
-    /// By process.
+    /// The lane to each process.
     pub(crate) lanes: Box<[Lane]>,
     /// The round that this process drives.
-    pub(crate) turn: Option<Turn>,
-    /// The call and the round it drives, or drove last.
+    pub(crate) active: Option<ActiveRound>,
+    /// The call and the round that it drives, or drove last.
     pub(crate) posted: Option<(u64, u32)>,
-    /// Which thread did.
+    /// The thread that drives it, or drove it last.
     pub(crate) driver: u64,
-    /// What it has been calling: the last changes, the latest first, each from which call on.
-    said: VecDeque<(u64, Signature)>,
-    /// Those of its last round.
+    /// The last changes of what this process calls, latest first. Each has the number of its first
+    /// call.
+    calls: VecDeque<(u64, Signature)>,
+    /// The timeouts of its last round.
     pub(crate) timeouts: Timeouts,
-    /// Counts whatever it gets done.
+    /// Counts progress.
     pub(crate) progress: u64,
     pub(crate) failure: Option<Failure>,
-    /// What this process has called in all, once it is through.
+    /// The digest of all calls of this process, once it has concluded.
     pub(crate) history: Option<History>,
-    /// Whether there is a failure, or a proposal of one: to be seen without the engine's lock.
-    pub(crate) troubled: Arc<AtomicBool>,
-    /// What this process proposes, found by itself or by others, and to whom.
+    /// Whether there is a failure or a proposal. It can be read without the engine's lock.
+    pub(crate) maybe_failed: Arc<AtomicBool>,
+    /// The failure that this process proposes, found by itself or by others.
     pub(crate) proposal: Option<Proposal>,
-    /// Who has proposed something to this process, and not taken it back; and who has asked whether
-    /// it may decide itself.
-    pub(crate) turned: Vec<usize>,
-    pub(crate) asking: Vec<usize>,
-    /// How often one that could not decide has asked after all.
-    pub(crate) returns: u32,
-    /// Processes that were asked to decide, and did not; and those that said that they cannot.
-    pub(crate) mute: Vec<usize>,
+    /// The processes that have proposed to this one and not retracted it; and those that have
+    /// requested votes.
+    pub(crate) voters: Vec<usize>,
+    pub(crate) candidates: Vec<usize>,
+    /// Number of times that a process which could not decide has requested votes after all.
+    pub(crate) reinstatements: u32,
+    /// The processes that were to decide and did not; and those that cannot decide.
+    pub(crate) unresponsive: Vec<usize>,
     pub(crate) unable: Vec<usize>,
-    /// Whether this process has said that it cannot.
+    /// Whether this process has replied that it cannot decide.
     pub(crate) declined: bool,
     pub(crate) inquiry: Option<Inquiry>,
-    /// Calls that are with a library beneath, where there is one; and what is known of the one
-    /// under way.
-    pub(crate) outside: Option<Arc<Outside>>,
+    /// The calls that a library executes, if there is one; and the watchdog of the call under way.
+    pub(crate) library: Option<Arc<CallTracker>>,
     pub(crate) watchdog: Option<Watchdog>,
 }
 
-/// Where this process is.
+/// Whether this process has opened or left the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// It has not opened it yet.
+    /// It has not opened the context yet.
     Expected,
     Open,
     Left,
 }
 
-/// A failure on its way to whoever decides.
+/// A proposed failure on its way to the coordinator.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
     pub(crate) failure: Failure,
     pub(crate) to: usize,
     pub(crate) since: Instant,
-    /// Those who might decide next, and how often something had been read from each.
-    pub(crate) next: Vec<(usize, u64)>,
-    /// Whether all others were asked, where this process is to decide.
-    pub(crate) asked: bool,
-    /// How often the same one was turned to again.
-    pub(crate) again: u32,
+    /// The possible next coordinators, each with the number of reads from it when it was probed.
+    pub(crate) successors: Vec<(usize, u64)>,
+    /// Whether votes were requested, if this process is to decide.
+    pub(crate) votes_requested: bool,
+    /// Number of times that the proposal went again to the same coordinator.
+    pub(crate) retries: u32,
 }
 
 /// A round under way.
 ///
-/// Its pointers are to what the thread lends that drives the round. It stays in `Transport::round`
-/// until it has taken the turn out of the context again, under the lock of the engine, so what they
-/// point to lives as long as the turn is there.
+/// Its pointers refer to memory that the thread which drives the round lends. This thread stays in
+/// `Transport::round` until it has removed the active round from the context, under the engine's
+/// lock. So the memory lives at least as long as the active round.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct ActiveRound {
     program: *const Program,
     round: usize,
     pub(crate) bases: Bases,
@@ -102,25 +102,26 @@ pub(crate) struct Turn {
     pub(crate) number: u32,
     pub(crate) fingerprint: u64,
     pub(crate) timeouts: Timeouts,
-    /// Lanes on which something is still to come, and to go.
+    /// Number of lanes that still have something to receive, and to send.
     pub(crate) incoming: usize,
     pub(crate) outgoing: usize,
-    /// Something that came is not what is awaited.
-    pub(crate) doubt: Option<Doubt>,
+    /// A message has arrived that is not the awaited one.
+    pub(crate) mismatch: Option<Mismatch>,
 }
 
-// SAFETY: what it points to is lent by a thread that waits until the turn is over; whoever holds
-// the lock of the engine may touch it meanwhile, in whichever thread.
+// SAFETY: its pointers refer to memory that is lent by a thread which waits until the active round
+// is over. Meanwhile only the holder of the engine's lock accesses that memory, on whichever
+// thread.
 #[allow(unsafe_code)]
-unsafe impl Send for Turn {}
+unsafe impl Send for ActiveRound {}
 
-/// What is wrong with something that came.
+/// How a message differs from the awaited one.
 #[derive(Clone, Debug)]
-pub(crate) enum Doubt {
-    /// It is a message of another call, or round.
-    Of(Rank, Header),
-    /// It is the message, but not as long.
-    Known(Cause),
+pub(crate) enum Mismatch {
+    /// It belongs to another call or round.
+    OtherCall(Rank, Header),
+    /// It is the awaited message, with another length.
+    Length(Cause),
 }
 
 impl Context {
@@ -131,29 +132,29 @@ impl Context {
             presence: Presence::Expected,
             first,
             lanes: (0..processes).map(|_| Lane::default()).collect(),
-            turn: None,
+            active: None,
             posted: None,
             driver: 0,
-            said: VecDeque::with_capacity(REMEMBERED + 1),
+            calls: VecDeque::with_capacity(REMEMBERED + 1),
             timeouts: Timeouts::new(Duration::from_secs(10), Duration::from_secs(10)),
             progress: 0,
             failure: None,
             history: None,
-            troubled: Arc::default(),
+            maybe_failed: Arc::default(),
             proposal: None,
-            turned: Vec::new(),
-            asking: Vec::new(),
-            returns: 0,
-            mute: Vec::new(),
+            voters: Vec::new(),
+            candidates: Vec::new(),
+            reinstatements: 0,
+            unresponsive: Vec::new(),
             unable: Vec::new(),
             declined: false,
             inquiry: None,
-            outside: None,
+            library: None,
             watchdog: None,
         }
     }
 
-    /// The rank of a process in the context.
+    /// Returns the rank of a process in the context.
     pub(crate) fn rank_of(&self, process: usize) -> Option<Rank> {
         let member = Rank::new(process);
         if self.members.get(process) == Some(&member) {
@@ -162,71 +163,77 @@ impl Context {
         self.members.iter().position(|other| *other == member).map(Rank::new)
     }
 
-    /// The process of a rank.
+    /// Returns the process of a rank.
     pub(crate) fn process(&self, rank: Rank) -> usize {
         self.members.get(rank.index()).map_or(usize::MAX, |process| process.index())
     }
 
-    /// Remembers what a call is.
-    pub(crate) fn say(&mut self, call: u64, signature: &Signature) {
-        if let Some(outside) = &self.outside {
-            return outside.say(call, signature);
+    /// Records the signature of a call.
+    pub(crate) fn record_call(&mut self, call: u64, signature: &Signature) {
+        if let Some(library) = &self.library {
+            return library.record(call, signature);
         }
-        if self.said.front().is_none_or(|(_, last)| last.fingerprint != signature.fingerprint) {
-            self.said.push_front((call, signature.clone()));
-            self.said.truncate(REMEMBERED);
+        if self.calls.front().is_none_or(|(_, last)| last.fingerprint != signature.fingerprint) {
+            self.calls.push_front((call, signature.clone()));
+            self.calls.truncate(REMEMBERED);
         }
     }
 
-    /// What this process called in that call, if it remembers.
+    /// Returns what this process called in a call, if that is still recorded.
     pub(crate) fn called(&self, call: u64) -> Option<Signature> {
-        if let Some(outside) = &self.outside {
-            return outside.called(call);
+        if let Some(library) = &self.library {
+            return library.called(call);
         }
-        self.said.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
+        self.calls.iter().find(|(first, _)| *first <= call).map(|(_, signature)| signature.clone())
     }
 
-    /// The last changes of what this process called: from which call on, and the fingerprint.
+    /// Returns the last changes of what this process called: the number of the first call, and the
+    /// fingerprint.
     pub(crate) fn changes(&self) -> Vec<(u64, u64)> {
-        if let Some(outside) = &self.outside {
-            return outside.changes();
+        if let Some(library) = &self.library {
+            return library.changes();
         }
-        self.said.iter().map(|(first, signature)| (*first, signature.fingerprint)).collect()
+        self.calls.iter().map(|(first, signature)| (*first, signature.fingerprint)).collect()
     }
 
-    /// That a member has left after other calls than this process, if it has.
-    pub(crate) fn discord(&self, me: Rank, other: Rank) -> Option<Failure> {
+    /// Returns a failure if a member has left after other calls than this process made.
+    pub(crate) fn disagreement(&self, me: Rank, other: Rank) -> Option<Failure> {
         let left = self.lanes.get(self.process(other))?.left.as_ref().filter(|left| left.how.is_none())?;
         let (history, theirs) = (self.history?, left.history?);
         if self.failure.is_some() || self.proposal.is_some() || history == theirs {
             return None;
         }
         let changes = self.changes();
-        let mine = |call| self.called(call).map(|said| said.words);
+        let mine = |call| self.called(call).map(|signature| signature.description);
         let since = left.changes.iter().map(|(first, _)| *first).max();
-        let others = |call| left.said.as_ref().filter(|_| Some(call) >= since).map(|(_, words)| words.clone());
+        let others =
+            |call| left.signature.as_ref().filter(|_| Some(call) >= since).map(|(_, description)| description.clone());
         let mine = Account { rank: me, history, changes: &changes, words: &mine };
-        discord(&mine, &Account { rank: other, history: theirs, changes: &left.changes, words: &others })
+        disagreement(&mine, &Account { rank: other, history: theirs, changes: &left.changes, words: &others })
     }
 
-    /// The call and the round it is in, or was in last, with a library beneath or not.
+    /// Returns the call and the round that it is in, or was in last, including calls that a library
+    /// executes.
     pub(crate) fn at(&self) -> Option<(u64, u32)> {
-        let outside = self.outside.as_ref().and_then(|outside| outside.posted());
-        self.posted.max(outside.map(|call| (call, 0)))
+        let library = self.library.as_ref().and_then(|library| library.latest());
+        self.posted.max(library.map(|call| (call, 0)))
     }
 
-    /// One of those it waits for.
+    /// Returns one of the processes that it waits for.
     pub(crate) fn awaits(&self) -> Option<usize> {
-        self.turn.as_ref()?;
+        self.active.as_ref()?;
         let awaited = self.lanes.iter().position(|lane| !lane.into.awaited.is_empty());
         awaited.or_else(|| self.lanes.iter().position(|lane| !lane.out.waiting.is_empty() || lane.out.settling))
     }
 }
 
-impl Turn {
+impl ActiveRound {
+    /// Makes a round under way.
+    ///
     /// # Safety
     ///
-    /// The program stays where it is, and the buffers are for this turn alone, until it is dropped.
+    /// Until it is dropped, the program must stay in place, and the buffers must be accessed
+    /// through this active round alone.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn new(
         (program, round): (&Program, usize),
@@ -245,25 +252,25 @@ impl Turn {
             timeouts,
             incoming: 0,
             outgoing: 0,
-            doubt: None,
+            mismatch: None,
         }
     }
 
     fn program(&self) -> &Program {
-        // SAFETY: it is where it was when the turn was made, as `new` was promised.
+        // SAFETY: the caller of `new` promises that the program stays in place.
         #[allow(unsafe_code)]
         unsafe {
             &*self.program
         }
     }
 
-    /// The message that is to go next on a lane.
+    /// Returns the next message to send on a lane.
     pub(crate) fn next_out(&self, out: &Outgoing) -> Option<&Message> {
         let messages = &self.program().rounds()[self.round].sends;
         if out.waiting.is_empty() { None } else { messages.get(out.waiting.start as usize) }
     }
 
-    /// The message that is to come next on a lane.
+    /// Returns the next message to receive on a lane.
     pub(crate) fn next_in(&self, into: &Incoming) -> Option<&Message> {
         let messages = &self.program().rounds()[self.round].receives;
         if into.awaited.is_empty() { None } else { messages.get(into.awaited.start as usize) }
@@ -273,22 +280,22 @@ impl Turn {
         self.program().runs(message)
     }
 
-    pub(crate) fn stamp(&self, message: &Message) -> Stamp {
-        Stamp { call: self.call, round: self.number, index: message.index }
+    pub(crate) fn message_id(&self, message: &Message) -> MessageId {
+        MessageId { call: self.call, round: self.number, index: message.index }
     }
 
-    /// What a message sent is announced by.
+    /// Returns the header that begins or announces a message.
     pub(crate) fn header(&self, kind: super::frame::Kind, context: ContextId, message: &Message) -> Header {
-        let stamp = self.stamp(message);
-        Header { stamp, bytes: message.bytes, fingerprint: self.fingerprint, ..Header::new(kind, context) }
+        let message_id = self.message_id(message);
+        Header { message_id, bytes: message.bytes, fingerprint: self.fingerprint, ..Header::new(kind, context) }
     }
 
-    /// Why what came is not the message that is awaited, if it is not.
-    pub(crate) fn doubt(&self, (from, me): (Rank, Rank), header: &Header, awaited: &Message) -> Option<Doubt> {
-        if (header.stamp, header.fingerprint) != (self.stamp(awaited), self.fingerprint) {
-            return Some(Doubt::Of(from, *header));
+    /// Returns how a message that arrives differs from the awaited one, if it does.
+    pub(crate) fn mismatch(&self, (from, me): (Rank, Rank), header: &Header, awaited: &Message) -> Option<Mismatch> {
+        if (header.message_id, header.fingerprint) != (self.message_id(awaited), self.fingerprint) {
+            return Some(Mismatch::OtherCall(from, *header));
         }
         let (expected, found) = (awaited.bytes, header.bytes);
-        (expected != found).then_some(Doubt::Known(Cause::Length { from, to: me, expected, found }))
+        (expected != found).then_some(Mismatch::Length(Cause::Length { from, to: me, expected, found }))
     }
 }

@@ -1,48 +1,48 @@
-//! A place in the runs of a message, from where its bytes go on.
+//! A position in the runs of a message.
 #![allow(unsafe_code)]
 
 use crate::plan::{Buffer, Run};
 use crate::transport::bases::Bases;
 
-/// See the [module](self). It holds no pointer, so that it may outlive the round.
+/// A position in the runs of a message. It holds no pointer, so it may outlive the round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
     run: usize,
     piece: u64,
-    /// How much of the piece is behind it.
+    /// The offset within the piece.
     at: u64,
 }
 
-/// A run's pieces, those that touch each other taken as one: how long, how far apart, how many.
+/// Returns the length, distance and number of a run's pieces. Adjacent pieces count as one.
 fn pieces(run: &Run) -> (u64, u64, u64) {
     let whole = run.count == 1 || run.stride == run.len;
     if whole { (run.bytes(), 0, 1) } else { (run.len, run.stride, run.count) }
 }
 
-/// Whether a message of so many bytes is in pieces so small that it is cheaper to gather them than
-/// to name them all.
+/// Returns whether the pieces of a message are so small that gathering them is cheaper than listing
+/// them.
 pub(crate) fn is_scattered(runs: &[Run], bytes: u64) -> bool {
-    /// Measured: below that, a piece costs more in a list of pieces than its copy does.
+    /// Measured: below this length, an entry in a list of pieces costs more than a copy.
     const SMALL: u64 = 512;
     runs.iter().map(|run| pieces(run).2).fold(0, u64::saturating_add) > 1 + bytes / SMALL
 }
 
 impl Cursor {
-    /// Where it points to, and how many bytes there are in one piece; `None` at the end.
+    /// Returns the address and the length of the rest of the current piece; `None` at the end.
     ///
     /// # Safety
     ///
-    /// Every run lies inside its buffer, which begins where `bases` says.
+    /// Every run must lie inside its buffer, which begins where `bases` says.
     #[inline]
     pub(crate) unsafe fn piece(&self, runs: &[Run], bases: &Bases) -> Option<(*mut u8, usize)> {
         let run = runs.get(self.run)?;
         let (len, stride, _) = pieces(run);
         let offset = run.offset + self.piece * stride + self.at;
-        // SAFETY: the place is inside of a piece of the run, and that inside its buffer.
+        // SAFETY: the position is inside a piece of the run, and the run lies inside its buffer.
         Some((unsafe { bases.at(run.buffer, offset as usize) }, (len - self.at) as usize))
     }
 
-    /// Goes on by so many bytes of the current piece.
+    /// Advances within the current piece.
     #[inline]
     fn step(&mut self, runs: &[Run], bytes: usize) {
         let Some(run) = runs.get(self.run) else { return };
@@ -56,12 +56,12 @@ impl Cursor {
         }
     }
 
-    /// The pieces from here on, of at most `limit` bytes together, as many as there is room for:
-    /// each is made what `slice` makes of it. Returns how many, and how many bytes.
+    /// Fills `into` with the next pieces, of at most `limit` bytes in all, each converted by
+    /// `slice`. Returns the number of pieces and of bytes.
     ///
     /// # Safety
     ///
-    /// As for [`piece`](Self::piece), and `slice` may touch what it is given.
+    /// As for [`piece`](Self::piece). `slice` must be allowed to access the memory that it gets.
     pub(crate) unsafe fn slices<S>(
         mut self,
         (runs, bases): (&[Run], &Bases),
@@ -74,7 +74,7 @@ impl Cursor {
             if bytes == limit {
                 return (i, bytes);
             }
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises it.
             let Some((from, len)) = (unsafe { self.piece(runs, bases) }) else { return (i, bytes) };
             let len = len.min(limit - bytes);
             *into = slice(from, len);
@@ -84,7 +84,7 @@ impl Cursor {
         (into.len(), bytes)
     }
 
-    /// Goes on by so many bytes, of which there are as many.
+    /// Advances by `bytes`, which must not exceed what is left.
     pub(crate) fn advance(&mut self, runs: &[Run], mut bytes: usize) {
         while bytes > 0 {
             let Some(run) = runs.get(self.run) else { return };
@@ -94,38 +94,38 @@ impl Cursor {
         }
     }
 
-    /// Copies what comes next to the end of `into`: so many bytes, or as there are.
+    /// Appends the next `bytes` bytes, or as many as are left, to `into`.
     ///
     /// # Safety
     ///
-    /// As for [`piece`](Self::piece), and nobody else writes there.
+    /// As for [`piece`](Self::piece). Meanwhile nothing may write to this memory.
     pub(crate) unsafe fn take(&mut self, runs: &[Run], bases: &Bases, mut bytes: usize, into: &mut Vec<u8>) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises it.
         while bytes > 0
             && let Some((from, len)) = unsafe { self.piece(runs, bases) }
         {
             let len = len.min(bytes);
-            // SAFETY: so many bytes are there in one piece.
+            // SAFETY: the piece has at least `len` bytes.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(from, len) });
             self.step(runs, len);
             bytes -= len;
         }
     }
 
-    /// Copies these bytes to where they belong; what there is no place for is left out.
+    /// Copies `from` to the next bytes of the runs, and ignores what exceeds them.
     ///
     /// # Safety
     ///
-    /// As for [`piece`](Self::piece), none of the runs is of the input, and nobody else touches
-    /// what lies there.
+    /// As for [`piece`](Self::piece). No run may be in the input, and nothing else may access this
+    /// memory.
     pub(crate) unsafe fn put(&mut self, runs: &[Run], bases: &Bases, mut from: &[u8]) {
         debug_assert!(runs.iter().all(|run| run.buffer != Buffer::Input));
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises it.
         while !from.is_empty()
             && let Some((into, len)) = unsafe { self.piece(runs, bases) }
         {
             let (here, rest) = from.split_at(len.min(from.len()));
-            // SAFETY: so many bytes are there in one piece, and the caller's buffer is another.
+            // SAFETY: the piece has at least `here.len()` bytes, and `from` is another buffer.
             unsafe { std::ptr::copy_nonoverlapping(here.as_ptr(), into, here.len()) };
             self.step(runs, here.len());
             from = rest;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_goes_in_parts_of_any_length() {
+    fn message_is_copied_in_parts_of_any_length() {
         let runs = [
             Run { buffer: Buffer::Output, offset: 1, len: 2, stride: 4, count: 3 },
             Run::new(Buffer::Output, 20, 5),
@@ -158,7 +158,7 @@ mod tests {
             for _ in 0..15_usize.div_ceil(step) {
                 let mut part = Vec::new();
                 let mut slices = [(0, 0); 2];
-                // SAFETY: the runs lie inside of 30 bytes; the two buffers are this test's.
+                // SAFETY: the runs lie inside 30 bytes, and the test owns both buffers.
                 let (count, bytes) = unsafe {
                     reading.take(&runs, &here, step, &mut part);
                     writing.put(&runs, &there, &part);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn few_long_pieces_are_named_and_many_short_ones_gathered() {
+    fn only_many_short_pieces_are_scattered() {
         let strided = |len, count| Run { buffer: Buffer::Output, offset: 0, len, stride: 2 * len, count };
         assert!(
             !is_scattered(&[strided(1024, 8)], 8192) && !is_scattered(&[], 0) && !is_scattered(&[strided(4, 1)], 4)

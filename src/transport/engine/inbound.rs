@@ -1,42 +1,42 @@
-//! What comes in: frames, taken apart, and put where they belong.
+//! The receive path: reads frames and puts their contents where they belong.
 #![allow(unsafe_code)]
 
 use std::io::IoSliceMut;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::connection::{Lent, Receiving};
+use super::codec::{read_contexts, read_failure, read_left, read_status};
+use super::connection::{BufferOwner, Receiving};
 use super::context::{Context, Presence};
 use super::cursor::is_scattered;
 use super::frame::{Header, Kind};
 use super::lane::Credit;
-use super::limits::TURN;
+use super::limits::BUDGET;
 use super::state::Engine;
 use super::wire::Went;
-use super::words::{read_contexts, read_failure, read_left, read_standing};
 use crate::transport::ContextId;
 
-/// From here on what is left of a message is read straight to where it belongs.
+/// From this length on, the rest of a message is read straight into its place.
 const DIRECT: usize = 4 << 10;
 
-/// Where at least so much is to come of a message, its next header is read alone, so that nothing
-/// of it is copied twice.
+/// If at least this much of a message is still to come, its next header is read alone, so that no
+/// part of the text is copied twice.
 const LONG: u64 = 32 << 10;
 
-/// Pieces that one call to the system fills.
+/// Maximum number of pieces that one read fills.
 const PIECES: usize = 16;
 
-/// Why a connection cannot go on.
-type Fault = Arc<str>;
+/// Why a connection has to be closed.
+type CloseReason = Arc<str>;
 
 impl Engine {
-    /// Reads what has come from a process, until there is no more for now, or it has had its turn.
+    /// Reads from a process until nothing is left for now or its budget is used up.
     pub(crate) fn pump_in(&mut self, from: usize) {
-        let mut desk = std::mem::take(&mut self.desk);
-        let mut turn = TURN;
-        while self.connections[from].as_ref().is_some_and(|open| open.is_open() && open.coming.is_none()) {
-            let flow = self.read(from, &mut desk);
-            // Before more is read: whoever has said that it is ready waits.
+        let mut bounce_buffer = std::mem::take(&mut self.bounce_buffer);
+        let mut active = BUDGET;
+        while self.connections[from].as_ref().is_some_and(|open| open.is_open() && open.oob_receive.is_none()) {
+            let flow = self.read(from, &mut bounce_buffer);
+            // Before reading more: receivers that have just sent a CTS are waiting.
             while let Some(to) = self.due.pop() {
                 self.pump_out(to);
             }
@@ -45,17 +45,17 @@ impl Engine {
                 Ok(ControlFlow::Break(())) => break,
                 Err(why) => self.lose(from, why),
             }
-            turn -= 1;
-            if turn == 0 {
-                self.put_off(from);
+            active -= 1;
+            if active == 0 {
+                self.defer(from);
                 break;
             }
         }
-        self.desk = desk;
+        self.bounce_buffer = bounce_buffer;
     }
 
     /// Reads once.
-    fn read(&mut self, from: usize, desk: &mut [u8]) -> Result<ControlFlow<()>, Fault> {
+    fn read(&mut self, from: usize, bounce_buffer: &mut [u8]) -> Result<ControlFlow<()>, CloseReason> {
         let expects_long = self.expects_long(from);
         let Self { connections, contexts, wire, .. } = self;
         let Some(connection) = connections[from].as_mut() else { return Ok(ControlFlow::Break(())) };
@@ -64,34 +64,33 @@ impl Engine {
         if let Receiving::Placed(id, left) = connection.receiving
             && left >= DIRECT
             && let Some(context) = contexts.get_mut(&id)
-            && let Some(turn) = &context.turn
+            && let Some(active) = &context.active
             && let into = &context.lanes[from].into
-            && let Some(message) = turn.next_in(into)
+            && let Some(message) = active.next_in(into)
         {
-            let runs = turn.runs(message);
+            let runs = active.runs(message);
             if !is_scattered(runs, message.bytes) {
-                // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it
-                // is, and what is received is for this alone.
+                // SAFETY: the active round's runs lie inside its buffers, which live as long as it
+                // does. Memory for received messages is accessed through this round alone.
                 (pieces, direct) = unsafe {
-                    into.to.slices((runs, &turn.bases), left, &mut slices[..PIECES - 1], |at, len| {
+                    into.to.slices((runs, &active.bases), left, &mut slices[..PIECES - 1], |at, len| {
                         IoSliceMut::new(std::slice::from_raw_parts_mut(at, len))
                     })
                 };
             }
         }
-        // What is not read straight to where it belongs comes over the desk, all that is there of
-        // it.
+        // Everything that does not go straight into its place passes through the bounce buffer.
         let is_next = match connection.receiving {
             Receiving::Header => true,
             Receiving::Placed(_, left) => left == direct,
             _ => false,
         };
-        let room = if expects_long && is_next { Header::BYTES } else { desk.len() };
-        let held = connection.part.len;
-        desk[..held].copy_from_slice(&connection.part.bytes[..held]);
-        slices[pieces] = IoSliceMut::new(&mut desk[held..room]);
+        let room = if expects_long && is_next { Header::BYTES } else { bounce_buffer.len() };
+        let held = connection.partial_header.len;
+        bounce_buffer[..held].copy_from_slice(&connection.partial_header.bytes[..held]);
+        slices[pieces] = IoSliceMut::new(&mut bounce_buffer[held..room]);
         let (count, flow) = match wire.read(from, &mut slices[..=pieces]) {
-            // An end that came with the bytes is not told again.
+            // If the connection was closed together with these bytes, no further event reports it.
             Went::Stuck(count) if count > 0 && connection.closing => (count, ControlFlow::Continue(())),
             Went::On(count) => (count, ControlFlow::Continue(())),
             Went::Stuck(count) => {
@@ -103,16 +102,15 @@ impl Engine {
         connection.reads += u64::from(count > 0);
         let placed = count.min(direct);
         if placed > 0 {
-            self.placed(from, placed, None);
+            self.place(from, placed, None);
         }
         if count > placed {
-            self.take(from, &desk[..held + count - placed])?;
+            self.parse(from, &bounce_buffer[..held + count - placed])?;
         }
         Ok(flow)
     }
 
-    /// Whether the next frame, after the one under way, may be of a message of which much is to
-    /// come.
+    /// Returns whether the next frame may belong to a message of which much is still to come.
     fn expects_long(&self, from: usize) -> bool {
         let Some(connection) = &self.connections[from] else { return false };
         self.active.iter().filter_map(|id| self.contexts.get(id)).any(|context| {
@@ -121,37 +119,37 @@ impl Engine {
                 _ => 0,
             };
             let into = &context.lanes[from].into;
-            let message = context.turn.as_ref().and_then(|turn| turn.next_in(into));
-            message.is_some_and(|message| message.bytes.saturating_sub(into.came + under_way) >= LONG)
+            let message = context.active.as_ref().and_then(|active| active.next_in(into));
+            message.is_some_and(|message| message.bytes.saturating_sub(into.received + under_way) >= LONG)
         })
     }
 
-    /// Takes apart what was read.
-    pub(crate) fn take(&mut self, from: usize, mut bytes: &[u8]) -> Result<(), Fault> {
+    /// Parses bytes that were read.
+    pub(crate) fn parse(&mut self, from: usize, mut bytes: &[u8]) -> Result<(), CloseReason> {
         loop {
             let Some(connection) = self.connections[from].as_mut().filter(|open| open.is_open()) else { return Ok(()) };
             match &mut connection.receiving {
                 Receiving::Header => {
                     let Some((header, rest)) = bytes.split_first_chunk() else {
-                        connection.part.len = bytes.len();
-                        connection.part.bytes[..bytes.len()].copy_from_slice(bytes);
+                        connection.partial_header.len = bytes.len();
+                        connection.partial_header.bytes[..bytes.len()].copy_from_slice(bytes);
                         return Ok(());
                     };
-                    connection.part.len = 0;
+                    connection.partial_header.len = 0;
                     bytes = rest;
-                    let header = Header::decode(header).map_err(|fault| babble(&fault.to_string()))?;
-                    self.begin(from, header)?;
+                    let header = Header::decode(header).map_err(|fault| protocol_violation(&fault.to_string()))?;
+                    self.begin_frame(from, header)?;
                 }
                 _ if bytes.is_empty() => {
-                    connection.part.len = 0;
+                    connection.partial_header.len = 0;
                     return Ok(());
                 }
                 Receiving::Placed(_, left) => {
                     let (here, rest) = bytes.split_at(bytes.len().min(*left));
                     bytes = rest;
-                    self.placed(from, here.len(), Some(here));
+                    self.place(from, here.len(), Some(here));
                 }
-                Receiving::Kept(id, left) => {
+                Receiving::Unexpected(id, left) => {
                     let (here, rest) = bytes.split_at(bytes.len().min(*left));
                     (bytes, *left) = (rest, *left - here.len());
                     let id = *id;
@@ -159,32 +157,33 @@ impl Engine {
                         connection.receiving = Receiving::Header;
                     }
                     if let Some(context) = self.contexts.get_mut(&id) {
-                        context.lanes[from].into.stash.keep(here);
+                        context.lanes[from].into.unexpected.keep(here);
                     }
                 }
-                Receiving::Dropped(left) => {
+                Receiving::Discarded(left) => {
                     let here = bytes.len().min(*left);
                     (bytes, *left) = (&bytes[here..], *left - here);
                     if *left == 0 {
                         connection.receiving = Receiving::Header;
                     }
                 }
-                Receiving::Said(header, words, left) => {
+                Receiving::Control(header, text, left) => {
                     let (here, rest) = bytes.split_at(bytes.len().min(*left));
-                    words.extend_from_slice(here);
+                    text.extend_from_slice(here);
                     (bytes, *left) = (rest, *left - here.len());
                     if *left == 0 {
-                        let (header, words) = (*header, std::mem::take(words));
+                        let (header, text) = (*header, std::mem::take(text));
                         connection.receiving = Receiving::Header;
-                        self.hear(from, header, &words)?;
+                        self.handle_control(from, header, &text)?;
                     }
                 }
             }
         }
     }
 
-    /// So many bytes more of a message are where they belong, or, if they are given, are put there.
-    fn placed(&mut self, from: usize, count: usize, bytes: Option<&[u8]>) {
+    /// Advances the current message by `count` bytes, which are in place already, or are copied
+    /// from `bytes`.
+    fn place(&mut self, from: usize, count: usize, bytes: Option<&[u8]>) {
         let Some(connection) = self.connections[from].as_mut() else { return };
         let Receiving::Placed(id, left) = &mut connection.receiving else { return };
         let id = *id;
@@ -194,259 +193,268 @@ impl Engine {
             connection.receiving = Receiving::Header;
         }
         let Some(context) = self.contexts.get_mut(&id) else { return };
-        let Some(turn) = &context.turn else { return };
+        let Some(active) = &context.active else { return };
         let into = &mut context.lanes[from].into;
-        let Some(message) = turn.next_in(into) else { return };
+        let Some(message) = active.next_in(into) else { return };
         match bytes {
-            // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is,
-            // and what is received is for this alone.
-            Some(bytes) => unsafe { into.to.put(turn.runs(message), &turn.bases, bytes) },
-            None => into.to.advance(turn.runs(message), count),
+            // SAFETY: the active round's runs lie inside its buffers, which live as long as it
+            // does. Memory for received messages is accessed through this round alone.
+            Some(bytes) => unsafe { into.to.put(active.runs(message), &active.bases, bytes) },
+            None => into.to.advance(active.runs(message), count),
         }
-        into.came += count as u64;
+        into.received += count as u64;
         context.progress += 1;
-        if whole && into.came == message.bytes {
-            self.arrived(id, from);
+        if whole && into.received == message.bytes {
+            self.complete_receive(id, from);
         }
     }
 
-    /// The first of the awaited messages is there.
-    fn arrived(&mut self, id: ContextId, from: usize) {
+    /// Completes the first of the awaited messages.
+    fn complete_receive(&mut self, id: ContextId, from: usize) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
-        let Some(turn) = &mut context.turn else { return };
+        let Some(active) = &mut context.active else { return };
         let into = &mut context.lanes[from].into;
         into.awaited.start += 1;
-        (into.came, into.to) = (0, Default::default());
+        (into.received, into.to) = (0, Default::default());
         context.progress += 1;
         if into.awaited.is_empty() {
-            turn.incoming -= 1;
+            active.incoming -= 1;
         }
     }
 
-    /// What came without being asked for is taken; its sender hears of it in time.
-    fn taken(&mut self, id: ContextId, from: usize, bytes: u64) {
+    /// Counts eager bytes as consumed, and reports it to the sender once half of its credit is
+    /// used.
+    fn return_credit(&mut self, id: ContextId, from: usize, bytes: u64) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let into = &mut context.lanes[from].into;
-        into.taken += Credit::cost(bytes);
-        if into.taken - into.told >= self.credit.lane / 2 {
-            into.told = into.taken;
-            let header = Header { taken: into.taken, ..Header::new(Kind::Credit, id) };
-            self.say(from, header, &[]);
-            self.owe(from);
+        into.consumed += Credit::cost(bytes);
+        if into.consumed - into.reported >= self.credit.lane / 2 {
+            into.reported = into.consumed;
+            let header = Header { consumed: into.consumed, ..Header::new(Kind::Credit, id) };
+            self.enqueue(from, header, &[]);
+            self.mark_due(from);
         }
     }
 
-    /// Takes what was kept for the round that has begun.
-    pub(crate) fn unpack(&mut self, id: ContextId, from: usize) {
+    /// Delivers messages of the unexpected-message queue to a round that has begun.
+    pub(crate) fn deliver_unexpected(&mut self, id: ContextId, from: usize) {
         loop {
             let Some(context) = self.contexts.get_mut(&id) else { return };
             let me = context.rank_of(self.me).zip(context.rank_of(from));
-            let (Some(turn), Some((me, sender))) = (&mut context.turn, me) else { return };
+            let (Some(active), Some((me, sender))) = (&mut context.active, me) else { return };
             let into = &mut context.lanes[from].into;
-            let (Some((header, text)), Some(message)) = (into.stash.first(), turn.next_in(into)) else { return };
-            if let Some(doubt) = turn.doubt((sender, me), &header, message) {
-                turn.doubt.get_or_insert(doubt);
+            let (Some((header, text)), Some(message)) = (into.unexpected.first(), active.next_in(into)) else { return };
+            if let Some(mismatch) = active.mismatch((sender, me), &header, message) {
+                active.mismatch.get_or_insert(mismatch);
                 return;
             }
             let count = text.len();
-            if into.came > 0 {
-                // The rest of a head goes on where that stops; nobody begins it again.
-                return self.lose(from, babble("a message in the middle of another"));
+            if into.received > 0 {
+                // The queued frame begins a message, but the present one still lacks its rest.
+                return self.lose(from, protocol_violation("a message within another one"));
             }
-            // SAFETY: as for what comes; the stash is no buffer of the round's.
-            unsafe { into.to.put(turn.runs(message), &turn.bases, text) };
-            into.came = count as u64;
-            into.stash.pop(count);
+            // SAFETY: as in `place`; the unexpected-message queue is no buffer of the round.
+            unsafe { into.to.put(active.runs(message), &active.bases, text) };
+            into.received = count as u64;
+            into.unexpected.pop(count);
             if count as u64 == header.bytes {
-                self.arrived(id, from);
+                self.complete_receive(id, from);
             } else if count < header.text as usize
                 && let Some(connection) = &mut self.connections[from]
             {
-                // The rest of the frame has not come yet; it goes where it belongs.
+                // The rest of the frame has not arrived yet; it goes straight into its place.
                 connection.receiving = Receiving::Placed(id, header.text as usize - count);
             }
-            self.taken(id, from, header.text.into());
+            self.return_credit(id, from, header.text.into());
         }
     }
 
     /// Begins a frame.
-    fn begin(&mut self, from: usize, header: Header) -> Result<(), Fault> {
+    fn begin_frame(&mut self, from: usize, header: Header) -> Result<(), CloseReason> {
         let text = header.text as usize;
         let receiving = match header.kind {
-            Kind::Message => self.message(from, header)?,
-            Kind::More => self.more(from, header)?,
-            Kind::Proposal | Kind::Ask | Kind::Verdict | Kind::Answer | Kind::Leave | Kind::Goodbye => {
-                Receiving::Said(header, Vec::new(), text)
+            Kind::Message => self.begin_message(from, header)?,
+            Kind::Continuation => self.continue_message(from, header)?,
+            Kind::Proposal | Kind::VoteRequest | Kind::Decision | Kind::StatusReply | Kind::Leave | Kind::Goodbye => {
+                Receiving::Control(header, Vec::new(), text)
             }
-            _ => return self.hear(from, header, &[]),
+            _ => return self.handle_control(from, header, &[]),
         };
-        if header.apart {
-            return self.meet(from, receiving, text);
+        if header.out_of_band {
+            return self.begin_out_of_band_receive(from, receiving, text);
         }
         match receiving {
             Receiving::Placed(_, 0) => {
-                self.set(from, receiving);
-                self.placed(from, 0, None);
+                self.set_receiving(from, receiving);
+                self.place(from, 0, None);
             }
-            Receiving::Said(_, _, 0) => return self.hear(from, header, &[]),
-            Receiving::Kept(_, 0) | Receiving::Dropped(0) => {}
-            receiving => self.set(from, receiving),
+            Receiving::Control(_, _, 0) => return self.handle_control(from, header, &[]),
+            Receiving::Unexpected(_, 0) | Receiving::Discarded(0) => {}
+            receiving => self.set_receiving(from, receiving),
         }
         Ok(())
     }
 
-    /// Receives a text apart from the stream: straight to where it belongs if that is one piece,
-    /// and otherwise by way of a desk.
-    fn meet(&mut self, from: usize, receiving: Receiving, text: usize) -> Result<(), Fault> {
+    /// Receives a text out of band, straight into its place if that is one piece, and otherwise
+    /// through a bounce buffer.
+    fn begin_out_of_band_receive(&mut self, from: usize, receiving: Receiving, text: usize) -> Result<(), CloseReason> {
         let Self { connections, contexts, wire, .. } = self;
-        let (Some(connection), Some(apart)) = (connections[from].as_mut(), wire.apart()) else {
-            return Err(babble("a text apart from where all is said"));
+        let (Some(connection), Some(out_of_band)) = (connections[from].as_mut(), wire.out_of_band()) else {
+            return Err(protocol_violation("an out-of-band text on a wire without that path"));
         };
         let mut place = None;
         if let Receiving::Placed(id, _) = receiving
             && let Some(context) = contexts.get(&id)
-            && let Some(turn) = &context.turn
+            && let Some(active) = &context.active
             && let into = &context.lanes[from].into
-            && let Some(message) = turn.next_in(into)
+            && let Some(message) = active.next_in(into)
         {
-            // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is.
-            let piece = unsafe { into.to.piece(turn.runs(message), &turn.bases) };
+            // SAFETY: the active round's runs lie inside its buffers, which live as long as it
+            // does.
+            let piece = unsafe { into.to.piece(active.runs(message), &active.bases) };
             place = piece.filter(|(_, length)| *length >= text).map(|(at, _)| (id, at));
         }
         connection.receiving = receiving;
-        connection.coming = Some(place.map_or(Lent::Own, |(id, _)| Lent::Round(id)));
-        // SAFETY: there is room for as much; what is received is for this alone, and the turn is
-        // withdrawn only once what is lent has come back.
-        unsafe { apart.receive(from, place.map(|(_, at)| at), text) }
+        connection.oob_receive = Some(place.map_or(BufferOwner::Engine, |(id, _)| BufferOwner::Round(id)));
+        // SAFETY: the place has room for the text and is accessed through this round alone. The
+        // round is withdrawn only once it has got back all memory that it lent.
+        unsafe { out_of_band.receive(from, place.map(|(_, at)| at), text) }
     }
 
-    /// What comes apart from the stream has come.
-    pub(crate) fn met(&mut self, from: usize) {
-        let desk = self.wire.apart().and_then(|apart| apart.desk(from));
+    /// Handles the end of an out-of-band receive.
+    pub(crate) fn out_of_band_received(&mut self, from: usize) {
+        let bounce_buffer = self.wire.out_of_band().and_then(|out_of_band| out_of_band.bounce_buffer(from));
         let Some(connection) = self.connections[from].as_mut() else { return };
-        connection.coming = None;
-        match (&desk, &connection.receiving) {
+        connection.oob_receive = None;
+        match (&bounce_buffer, &connection.receiving) {
             (Some(bytes), _) => {
-                if let Err(why) = self.take(from, bytes) {
+                if let Err(why) = self.parse(from, bytes) {
                     self.lose(from, why);
                 }
             }
-            (None, &Receiving::Placed(_, left)) => self.placed(from, left, None),
-            // It came to its place, where nobody wanted it any more.
+            (None, &Receiving::Placed(_, left)) => self.place(from, left, None),
+            // It arrived in its place after the round no longer awaited it.
             (None, _) => connection.receiving = Receiving::Header,
         }
-        if let (Some(desk), Some(apart)) = (desk, self.wire.apart()) {
-            apart.put_back(desk);
+        if let (Some(bounce_buffer), Some(out_of_band)) = (bounce_buffer, self.wire.out_of_band()) {
+            out_of_band.put_back(bounce_buffer);
         }
         self.pump_in(from);
     }
 
-    fn set(&mut self, from: usize, receiving: Receiving) {
+    fn set_receiving(&mut self, from: usize, receiving: Receiving) {
         if let Some(connection) = &mut self.connections[from] {
             connection.receiving = receiving;
         }
     }
 
-    /// The beginning of a message.
-    fn message(&mut self, from: usize, header: Header) -> Result<Receiving, Fault> {
+    /// Begins a message, and returns where its text goes.
+    fn begin_message(&mut self, from: usize, header: Header) -> Result<Receiving, CloseReason> {
         let (me, credit, id, text) = (self.me, self.credit, header.context, header.text as usize);
         let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
         if context.failure.is_some() || context.presence == Presence::Left {
-            return Ok(Receiving::Dropped(text));
+            return Ok(Receiving::Discarded(text));
         }
-        let more = credit_to(context, from, header.taken)?;
+        let more = update_credit(context, from, header.consumed)?;
         let ranks = context.rank_of(from).zip(context.rank_of(me));
         if context.presence == Presence::Open && ranks.is_none() {
-            return Err(babble("a message in a context that it is no member of"));
+            return Err(protocol_violation("a message in a context that the sender is no member of"));
         }
         if more {
-            self.owe(from);
+            self.mark_due(from);
         }
-        let Some(context) = self.contexts.get_mut(&id) else { return Ok(Receiving::Dropped(text)) };
+        let Some(context) = self.contexts.get_mut(&id) else { return Ok(Receiving::Discarded(text)) };
         let into = &mut context.lanes[from].into;
-        into.offer = None;
+        into.rts = None;
         if header.eager {
             into.arrived += Credit::cost(header.text.into());
-            if into.arrived - into.taken > credit.lane || u64::from(header.text) != credit.head(header.bytes) {
-                return Err(babble("more than it was given credit for"));
+            if into.arrived - into.consumed > credit.lane || u64::from(header.text) != credit.head(header.bytes) {
+                return Err(protocol_violation("more eager bytes than its credit"));
             }
         }
-        if let (Some(turn), Some((sender, receiver))) = (&mut context.turn, ranks)
-            && let Some(message) = turn.next_in(into)
-            && into.stash.is_empty()
+        if let (Some(active), Some((sender, receiver))) = (&mut context.active, ranks)
+            && let Some(message) = active.next_in(into)
+            && into.unexpected.is_empty()
         {
-            let Some(doubt) = turn.doubt((sender, receiver), &header, message) else {
-                if into.came > 0 {
-                    return Err(babble("a message in the middle of another"));
+            let Some(mismatch) = active.mismatch((sender, receiver), &header, message) else {
+                if into.received > 0 {
+                    return Err(protocol_violation("a message within another one"));
                 }
                 if header.eager {
-                    self.taken(id, from, header.text.into());
+                    self.return_credit(id, from, header.text.into());
                 }
                 return Ok(Receiving::Placed(id, text));
             };
-            turn.doubt.get_or_insert(doubt);
-            return Ok(Receiving::Dropped(text));
+            active.mismatch.get_or_insert(mismatch);
+            return Ok(Receiving::Discarded(text));
         }
         if !header.eager {
-            return Err(babble("a message that this rank has not said to be ready for"));
+            return Err(protocol_violation("a message without credit or clear to send"));
         }
-        into.stash.keep(&header.encode());
-        Ok(Receiving::Kept(id, text))
+        into.unexpected.keep(&header.encode());
+        Ok(Receiving::Unexpected(id, text))
     }
 
-    /// The next part of a message.
-    fn more(&mut self, from: usize, header: Header) -> Result<Receiving, Fault> {
+    /// Continues a message, and returns where its text goes.
+    fn continue_message(&mut self, from: usize, header: Header) -> Result<Receiving, CloseReason> {
         let (id, text) = (header.context, header.text as usize);
         let Some(context) = self.contexts.get(&id) else {
-            return Err(babble("the rest of a message that has not begun"));
+            return Err(protocol_violation("a continuation of a message that has not begun"));
         };
         let into = &context.lanes[from].into;
-        let Some(turn) = context.turn.as_ref().filter(|turn| context.failure.is_none() && turn.doubt.is_none()) else {
-            return Ok(Receiving::Dropped(text));
+        let Some(active) =
+            context.active.as_ref().filter(|active| context.failure.is_none() && active.mismatch.is_none())
+        else {
+            return Ok(Receiving::Discarded(text));
         };
-        let message = turn.next_in(into);
+        let message = active.next_in(into);
         let goes_on = message.is_some_and(|message| {
-            let place = into.came > 0 && into.came == header.bytes && turn.stamp(message) == header.stamp;
-            place && into.came + u64::from(header.text) <= message.bytes
+            let place =
+                into.received > 0 && into.received == header.bytes && active.message_id(message) == header.message_id;
+            place && into.received + u64::from(header.text) <= message.bytes
         });
-        if goes_on { Ok(Receiving::Placed(id, text)) } else { Err(babble("the rest of another message")) }
+        if goes_on {
+            Ok(Receiving::Placed(id, text))
+        } else {
+            Err(protocol_violation("a continuation of another message"))
+        }
     }
 
-    /// Hears something that is no message.
-    fn hear(&mut self, from: usize, header: Header, words: &[u8]) -> Result<(), Fault> {
+    /// Handles a control frame.
+    fn handle_control(&mut self, from: usize, header: Header, text: &[u8]) -> Result<(), CloseReason> {
         let id = header.context;
-        let garbled = |_| babble("words that mean nothing");
+        let invalid = |_| protocol_violation("a text that does not decode");
         match header.kind {
-            Kind::Message | Kind::More => {}
-            Kind::Void => {}
-            Kind::Offer => {
+            Kind::Message | Kind::Continuation => {}
+            Kind::Cancel => {}
+            Kind::RequestToSend => {
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
-                context.lanes[from].into.offer = Some(header);
+                context.lanes[from].into.rts = Some(header);
             }
-            Kind::Ready => {
+            Kind::ClearToSend => {
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
-                context.lanes[from].out.ready = Some((header.stamp.call, header.stamp.round));
-                self.owe(from);
+                context.lanes[from].out.cts = Some((header.message_id.call, header.message_id.round));
+                self.mark_due(from);
             }
             Kind::Credit => {
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
-                if credit_to(context, from, header.taken)? {
-                    self.owe(from);
+                if update_credit(context, from, header.consumed)? {
+                    self.mark_due(from);
                 }
             }
-            Kind::Proposal | Kind::Ask => {
-                let failure = read_failure(words).map_err(garbled)?;
-                self.consider(from, id, failure, header.kind).ok_or_else(too_many_contexts)?;
+            Kind::Proposal | Kind::VoteRequest => {
+                let failure = read_failure(text).map_err(invalid)?;
+                self.handle_proposal(from, id, failure, header.kind).ok_or_else(too_many_contexts)?;
             }
-            Kind::Verdict => {
-                let failure = read_failure(words).map_err(garbled)?;
+            Kind::Decision => {
+                let failure = read_failure(text).map_err(invalid)?;
                 self.expect(from, id).ok_or_else(too_many_contexts)?;
                 self.decided(from, id, failure);
             }
-            Kind::Question => self.answer(from, header),
-            Kind::Answer => self.answered(from, header.bytes, read_standing(words).map_err(garbled)?),
+            Kind::StatusRequest => self.answer(from, header),
+            Kind::StatusReply => self.answered(from, header.bytes, read_status(text).map_err(invalid)?),
             Kind::Leave => {
-                let left = read_left(words).map_err(garbled)?;
+                let left = read_left(text).map_err(invalid)?;
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
                 context.lanes[from].left.get_or_insert(left);
                 self.compare(id, Some(from));
@@ -455,7 +463,7 @@ impl Engine {
                 self.forget();
             }
             Kind::Goodbye => {
-                let open = read_contexts(words).map_err(garbled)?;
+                let open = read_contexts(text).map_err(invalid)?;
                 if let Some(connection) = &mut self.connections[from] {
                     connection.goodbye = Some(open);
                 }
@@ -463,29 +471,30 @@ impl Engine {
                 self.undecided = true;
                 self.forget();
             }
-            Kind::Farewell => {
-                // It is answered once, and that is the last it hears; what has not begun does not.
+            Kind::Fin => {
+                // Acknowledges it once, as the last frame to this peer. A frame that has not begun
+                // is not sent.
                 if let Some(connection) = &mut self.connections[from] {
-                    connection.sending.take_if(|sending| sending.headed == 0);
+                    connection.sending.take_if(|sending| sending.header_written == 0);
                 }
-                self.say(from, Header::new(Kind::Heard, ContextId::WORLD), &[]);
+                self.enqueue(from, Header::new(Kind::FinAck, ContextId::WORLD), &[]);
                 if let Some(connection) = &mut self.connections[from] {
-                    connection.farewell = true;
+                    connection.fin_received = true;
                 }
                 self.pump_out(from);
                 self.departures += 1;
                 self.undecided = true;
                 self.forget();
             }
-            Kind::Unable => self.unable(from, id),
+            Kind::CannotDecide => self.unable(from, id),
             Kind::Retract => {
                 if let Some(context) = self.contexts.get_mut(&id) {
-                    context.turned.retain(|process| *process != from);
+                    context.voters.retain(|process| *process != from);
                 }
             }
-            Kind::Heard => {
+            Kind::FinAck => {
                 if let Some(connection) = &mut self.connections[from] {
-                    connection.heard = true;
+                    connection.fin_acked = true;
                 }
             }
         }
@@ -493,23 +502,23 @@ impl Engine {
     }
 }
 
-/// Takes note of how much of what was sent without being asked for the receiver has taken. Returns
-/// whether something waited for that.
-fn credit_to(context: &mut Context, from: usize, taken: u64) -> Result<bool, Fault> {
+/// Updates how many eager bytes the receiver has consumed. Returns whether a waiting message may
+/// now be sent.
+fn update_credit(context: &mut Context, from: usize, consumed: u64) -> Result<bool, CloseReason> {
     let out = &mut context.lanes[from].out;
-    if taken > out.sent {
-        return Err(babble("that it has taken more than it was sent"));
+    if consumed > out.sent {
+        return Err(protocol_violation("more bytes consumed than were sent"));
     }
-    let more = taken > out.taken && !out.waiting.is_empty();
-    out.taken = out.taken.max(taken);
+    let more = consumed > out.consumed && !out.waiting.is_empty();
+    out.consumed = out.consumed.max(consumed);
     Ok(more)
 }
 
-/// That the other does not speak as it should.
-fn babble(what: &str) -> Fault {
-    format!("it sent what it should not: {what}").into()
+/// Returns the reason for closing a connection after a protocol violation.
+fn protocol_violation(what: &str) -> CloseReason {
+    format!("protocol violation: {what}").into()
 }
 
-fn too_many_contexts() -> Fault {
-    babble("word of more contexts than this rank can expect")
+fn too_many_contexts() -> CloseReason {
+    protocol_violation("frames of too many contexts that are not open")
 }

@@ -1,21 +1,21 @@
-//! A question from process to process.
+//! A status request to another process.
 
 use std::time::Instant;
 
-use super::words::Standing;
+use super::codec::RankStatus;
 
-/// A question that was asked.
+/// A status request that was sent, and its reply.
 #[derive(Debug)]
 pub(crate) struct Inquiry {
     pub(super) number: u64,
     pub(super) asked: usize,
     pub(super) since: Instant,
-    pub(super) standing: Option<Standing>,
+    pub(super) status: Option<RankStatus>,
 }
 
 impl Inquiry {
-    /// Whether it is open, and to that process.
+    /// Returns whether it awaits the reply of that process.
     pub(crate) fn is_to(&self, process: usize) -> bool {
-        self.standing.is_none() && self.asked == process
+        self.status.is_none() && self.asked == process
     }
 }

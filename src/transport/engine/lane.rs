@@ -1,80 +1,80 @@
-//! A lane: one pair of processes in one context, as one of the two sees it.
+//! A lane: the messages between two processes in one context, as one of them sees it.
 //!
-//! What goes from one to the other is in the order of its stamps, so nothing is searched for: the
-//! next message that comes is the next one awaited, or one that is early and is kept, or a mistake.
+//! Messages arrive in the order of their ids, so matching needs no search. The next message to
+//! arrive is the next awaited one, an unexpected one, which is queued, or a mistake.
 //!
-//! **Credit.** A short message, and the head of a long one, is sent without being asked for, as
-//! long as what its receiver has not taken yet stays within the [`Credit`]; so what is kept for a
-//! context that nobody drives is bounded. The rest, and what there is no credit for, waits until
-//! its receiver says that it is ready, and goes straight to where it belongs.
+//! **Credit.** A short message, and the head of a long one, is sent eagerly, as long as the bytes
+//! that its receiver has not consumed stay within the [`Credit`]. So the memory for a context that
+//! no thread drives is bounded. The rest, and messages without credit, wait until the receiver is
+//! clear to send (CTS), and go straight into their place.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::cursor::Cursor;
-use super::frame::{Header, Stamp};
+use super::frame::{Header, MessageId};
 use crate::transport::History;
 
-/// How much goes without being asked for.
+/// The limits on eager bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credit {
-    /// Bytes of one message, at most: its head.
+    /// Maximum eager bytes of one message: its head.
     pub(crate) message: u64,
-    /// Bytes of all that is not taken yet, headers counted.
+    /// Maximum eager bytes that are not consumed yet, headers included.
     pub(crate) lane: u64,
 }
 
 impl Credit {
-    /// In a job of so many ranks: of what a context keeps at most, 64 MiB, each of them gets its
-    /// part.
+    /// Returns the credit in a job of so many ranks. Each gets an equal share of the 64 MiB that a
+    /// context queues at most.
     pub(crate) fn among(ranks: usize) -> Self {
         let lane = ((64 << 20) / ranks.max(1) as u64).clamp(16 << 10, 256 << 10);
         Self { message: lane / 4, lane }
     }
 
-    /// How much of a message goes without being asked for.
+    /// Returns the length of the eager part of a message.
     pub(crate) fn head(self, bytes: u64) -> u64 {
         bytes.min(self.message)
     }
 
-    /// What a message costs.
+    /// Returns the credit that a message uses.
     pub(crate) fn cost(bytes: u64) -> u64 {
         Header::BYTES as u64 + bytes
     }
 }
 
-/// See the [module](self).
+/// The two directions of a lane; see the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
     pub(crate) into: Incoming,
     pub(crate) out: Outgoing,
-    /// How the other has left the context, if it has.
+    /// How the peer has left the context, if it has.
     pub(crate) left: Option<Left>,
 }
 
-/// How somebody left a context.
+/// How a process left a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Left {
-    /// The last call it was in.
+    /// The last call that it was in.
     pub(crate) call: Option<u64>,
-    /// What it says of it: nothing, unless it panicked.
+    /// The reason, if it did not simply return; for example a panic.
     pub(crate) how: Option<Arc<str>>,
-    /// What that call was: fingerprint, words.
-    pub(crate) said: Option<(u64, Arc<str>)>,
-    /// What it has called in all, unless something has failed.
+    /// What it called in that call: fingerprint and description.
+    pub(crate) signature: Option<(u64, Arc<str>)>,
+    /// The digest of all its calls, unless something has failed.
     pub(crate) history: Option<History>,
-    /// The last changes of what it called: from which call on, and the fingerprint.
+    /// The last changes of what it called: the number of the first call, and the fingerprint.
     pub(crate) changes: Vec<(u64, u64)>,
 }
 
 impl Left {
-    /// What it called in that call, if it was its last.
+    /// Returns what it called in that call, if that was its last.
     pub(crate) fn called(&self, call: u64) -> Option<&(u64, Arc<str>)> {
-        self.said.as_ref().filter(|_| self.call == Some(call))
+        self.signature.as_ref().filter(|_| self.call == Some(call))
     }
 
-    /// How it left, for somebody in that call.
-    pub(crate) fn words(&self, during: u64) -> Arc<str> {
+    /// Describes how it left, for a process that is in call `during`.
+    pub(crate) fn describe(&self, during: u64) -> Arc<str> {
         match &self.how {
             Some(how) => how.clone(),
             None if self.call.is_some_and(|call| call >= during) => "returned in the middle of the call".into(),
@@ -83,72 +83,71 @@ impl Left {
     }
 }
 
-/// What comes.
+/// The receiving direction.
 #[derive(Debug, Default)]
 pub(crate) struct Incoming {
-    /// Those of the round's messages that are still to come.
+    /// The messages of the round that are still to arrive.
     pub(crate) awaited: Range<u32>,
-    /// How much of the first of them is there, and where the rest goes.
-    pub(crate) came: u64,
+    /// How much of the first of them has been received, and the position of the rest.
+    pub(crate) received: u64,
     pub(crate) to: Cursor,
-    pub(crate) stash: Stash,
-    /// Bytes that came without being asked for; of those, how many have been taken; and of how many
-    /// the sender knows.
+    pub(crate) unexpected: UnexpectedQueue,
+    /// Eager bytes that have arrived; how many of them are consumed; and how many of those are
+    /// reported to the sender.
     pub(crate) arrived: u64,
-    pub(crate) taken: u64,
-    pub(crate) told: u64,
-    /// A message that waits at its sender.
-    pub(crate) offer: Option<Header>,
+    pub(crate) consumed: u64,
+    pub(crate) reported: u64,
+    /// The RTS of a message that waits at its sender.
+    pub(crate) rts: Option<Header>,
 }
 
-/// What goes.
+/// The sending direction.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
-    /// Those of the round's messages that are still to go.
+    /// The messages of the round that are still to be sent.
     pub(crate) waiting: Range<u32>,
-    /// How much of the first of them has gone, and where the rest is.
-    pub(crate) went: u64,
+    /// How much of the first of them has been written, and the position of the rest.
+    pub(crate) written: u64,
     pub(crate) from: Cursor,
-    /// Whether the last of them is with the connection, which has not got rid of it; and how many
-    /// bytes of all that goes over the connection have gone when it has.
+    /// Whether the last of them is with the connection, but not written yet; and the connection's
+    /// count of written bytes when it will be.
     pub(crate) settling: bool,
     pub(crate) end: u64,
-    /// Bytes sent without being asked for, and how many of those the receiver has taken as far as
-    /// is known.
+    /// Eager bytes sent, and how many of them the receiver is known to have consumed.
     pub(crate) sent: u64,
-    pub(crate) taken: u64,
-    /// The last call and round whose messages the receiver awaits.
-    pub(crate) ready: Option<(u64, u32)>,
-    /// What was offered last.
-    pub(crate) offered: Option<Stamp>,
+    pub(crate) consumed: u64,
+    /// The last call and round for which the receiver has sent a CTS.
+    pub(crate) cts: Option<(u64, u32)>,
+    /// The last message for which an RTS was sent.
+    pub(crate) rts_sent: Option<MessageId>,
 }
 
 impl Outgoing {
-    /// Whether a message may go, and if so, whether on credit.
-    pub(crate) fn may_go(&self, stamp: Stamp, bytes: u64, credit: Credit) -> Option<bool> {
-        if self.ready.is_some_and(|ready| ready >= (stamp.call, stamp.round)) {
+    /// Returns whether a message may be sent: `Some(true)` on credit, `Some(false)` after a CTS.
+    pub(crate) fn may_go(&self, message_id: MessageId, bytes: u64, credit: Credit) -> Option<bool> {
+        if self.cts.is_some_and(|cts| cts >= (message_id.call, message_id.round)) {
             return Some(false);
         }
-        let open = self.sent - self.taken;
-        (self.went == 0 && open + Credit::cost(credit.head(bytes)) <= credit.lane).then_some(true)
+        let open = self.sent - self.consumed;
+        (self.written == 0 && open + Credit::cost(credit.head(bytes)) <= credit.lane).then_some(true)
     }
 }
 
-/// Messages that came before anybody awaited them: their frames, one after the other, the last
-/// perhaps not whole yet.
+/// The unexpected-message queue: messages that arrived before a round awaited them. It holds their
+/// frames one after the other; the last may be incomplete.
 #[derive(Debug, Default)]
-pub(crate) struct Stash {
-    /// Those from `begin` on.
+pub(crate) struct UnexpectedQueue {
+    /// The frames, from `begin` on.
     bytes: Vec<u8>,
     begin: usize,
 }
 
-impl Stash {
+impl UnexpectedQueue {
     pub(crate) fn is_empty(&self) -> bool {
         self.begin == self.bytes.len()
     }
 
-    /// How many bytes are kept, and how many there is room for.
+    /// Returns the number of bytes in the queue.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() - self.begin
@@ -159,9 +158,8 @@ impl Stash {
         self.bytes.capacity()
     }
 
-    /// Makes room for all that may come within that credit, and as much again, so that what is
-    /// taken leaves its place to what comes without moving it often. Of memory, it costs what is
-    /// used.
+    /// Reserves room for twice the credit, so that consumed frames make room for new ones without
+    /// many moves. Only the part that is used takes memory.
     pub(crate) fn make_room(&mut self, credit: Credit) {
         let most = 2 * credit.lane as usize;
         if self.bytes.capacity() < most {
@@ -169,9 +167,9 @@ impl Stash {
         }
     }
 
-    /// Keeps what comes.
+    /// Appends bytes of a frame.
     pub(crate) fn keep(&mut self, bytes: &[u8]) {
-        // A sender that is always ahead never leaves it empty.
+        // If the sender is always ahead, the queue is never empty.
         if self.bytes.len() + bytes.len() > self.bytes.capacity() && self.begin >= self.bytes.len() / 2 {
             self.bytes.drain(..self.begin);
             self.begin = 0;
@@ -179,14 +177,14 @@ impl Stash {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The header of the first message, and as much of its text as is there.
+    /// Returns the header of the first message, and what has arrived of its text.
     pub(crate) fn first(&self) -> Option<(Header, &[u8])> {
         let (header, rest) = self.bytes.get(self.begin..)?.split_first_chunk::<{ Header::BYTES }>()?;
         let header = Header::decode(header).ok()?;
         Some((header, &rest[..rest.len().min(header.text as usize)]))
     }
 
-    /// Drops the first message, of which so many bytes of text are there.
+    /// Drops the first message, of which `text` bytes of text have arrived.
     pub(crate) fn pop(&mut self, text: usize) {
         self.begin += Header::BYTES + text;
         if self.is_empty() {

@@ -1,29 +1,30 @@
-//! Times and amounts that several parts of the engine go by.
+//! Times and sizes that several parts of the engine share.
 
 use std::time::Duration;
 
-/// How often a process reads what nobody waits for, and looks at what it waits for itself.
+/// How often a process reads frames that no round awaits, and checks its own waiting rounds.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
-/// How long a process that ends waits at least until the others have read what it sent them. They
-/// have as long as their deadlines are, within bounds; unless something has failed, so that nobody
-/// needs any of it but word of the failure.
+/// Minimum time that an ending process waits until the others have read what it sent. The maximum
+/// is their longest timeout, within bounds. After a failure it waits for this minimum only, since
+/// the others need only the news of the failure.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
-/// How often one process is read from, or written to, before others have their turn: where the
-/// other is as fast as this one, the socket is never empty, or full.
-pub(crate) const TURN: u32 = 16;
+/// Maximum number of reads from, or writes to, one process before others get their share. If the
+/// peer is as fast as this process, the socket is never empty, or never full.
+pub(crate) const BUDGET: u32 = 16;
 
-/// So much is put together before it is written.
+/// Maximum number of bytes that are gathered for one write.
 pub(crate) const STAGE: usize = 64 << 10;
 
-/// How many changes of what is called are remembered. Who asks may be a few calls behind.
+/// Number of changes of the called signature that are recorded. A process that asks may be a few
+/// calls behind.
 pub(crate) const REMEMBERED: usize = 8;
 
-/// How often a deadline is put off since this process has slept.
-pub(crate) const MOST_NAPS: u32 = 8;
+/// Maximum number of times that a suspension of this process extends a deadline.
+pub(crate) const MAX_SUSPENSIONS: u32 = 8;
 
-/// How long somebody may take to answer, in a context whose rounds may wait so long.
+/// Returns the time that a process has to answer, in a context with that timeout.
 pub(crate) fn grace(timeout: Duration) -> Duration {
     (timeout / 8).clamp(Duration::from_millis(100), Duration::from_secs(15))
 }

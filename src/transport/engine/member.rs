@@ -3,14 +3,14 @@
 use std::io;
 use std::sync::Arc;
 
+use super::codec::write_contexts;
 use super::frame::{Header, Kind};
 use super::process::Process;
 use super::round::Driver;
 use super::wire::{Sleeper, Wire};
-use super::words::write_contexts;
 use crate::ids::Rank;
 use crate::machine::Machine;
-use crate::transport::{ContextId, Discord, Endpoint, OpenError, Transport, position};
+use crate::transport::{ContextId, Disagreement, Endpoint, OpenError, Transport, position};
 
 /// The endpoint of a process.
 #[derive(Debug)]
@@ -22,12 +22,12 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// That process of a job of so many, which talk over that wire. Where it `spins`, ranks that
-    /// wait take nobody's core.
+    /// Starts process `rank` of a job of `size` processes over a wire. With `spins`, waiting ranks
+    /// may poll without taking another rank's core.
     ///
     /// # Errors
     ///
-    /// Where there is no thread for it.
+    /// Fails if the listener thread cannot be started.
     pub(crate) fn start(
         (rank, size): (usize, usize),
         wire: Box<dyn Wire>,
@@ -55,8 +55,8 @@ impl Endpoint for Member {
 
     fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let me = position(self.rank, self.size, members)?;
-        let troubled = self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
-        Ok(Box::new(Driver::new(Arc::clone(&self.process), (id, troubled), Rank::new(me), members.len())))
+        let maybe_failed = self.process.lock().open(id, members).ok_or(OpenError::InUse(id))?;
+        Ok(Box::new(Driver::new(Arc::clone(&self.process), (id, maybe_failed), Rank::new(me), members.len())))
     }
 
     fn machine(&self) -> Machine {
@@ -69,14 +69,14 @@ impl Drop for Member {
         let mut engine = self.process.lock();
         let open = write_contexts(engine.still_open().into_iter());
         for process in (0..self.size).filter(|process| *process != self.rank.index()) {
-            engine.say(process, Header::new(Kind::Goodbye, ContextId::WORLD), &open);
+            engine.enqueue(process, Header::new(Kind::Goodbye, ContextId::WORLD), &open);
             engine.pump_out(process);
         }
     }
 }
 
-/// Says why a process's thread panicked, for a launcher that catches it. Until it does, or is
-/// dropped, the others do not hear of the panic.
+/// Reports why a thread of a process panicked, on behalf of a launcher that catches the panic.
+/// Until it does, or is dropped, other processes do not learn of the panic.
 #[derive(Debug)]
 pub struct Supervisor {
     member: Arc<Member>,
@@ -88,33 +88,33 @@ impl Supervisor {
         Self { member }
     }
 
-    /// A thread of this process has panicked; its transports are gone. Whoever waits for it, now or
-    /// later, fails with this message.
+    /// Reports that a thread of this process has panicked and its transports are dropped. Ranks
+    /// that wait for it, now or later, fail with this message.
     pub fn panicked(&self, message: &str) {
-        self.member.process.lock().fell(&format!("panicked: {message}"));
+        self.member.process.lock().report_panics(&format!("panicked: {message}"));
     }
 
-    /// The first failures that this process has seen.
-    pub(crate) fn failures(&self) -> Vec<Discord> {
+    /// Returns the first failures that this process has seen.
+    pub(crate) fn failures(&self) -> Vec<Disagreement> {
         self.member.process.lock().failures.clone()
     }
 
-    /// The rank is through. If nobody drives its contexts any more, waits until the others have
-    /// heard all that it had to say; then they have said what they have called, or will compare it
-    /// with what this one has. Returns what was found.
-    pub(crate) fn end(self) -> Option<Discord> {
+    /// Ends the rank. If no context is driven any more, waits until the others have read everything
+    /// that this process sent. By then they have sent the digest of their calls, or will compare it
+    /// with this one's. Returns a disagreement, if there is one.
+    pub(crate) fn end(self) -> Option<Disagreement> {
         let process = Arc::clone(&self.member.process);
         drop(self);
         if Arc::strong_count(&process) == 1 {
             process.finish();
         }
         let engine = process.lock();
-        engine.discord()
+        engine.disagreement()
     }
 }
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        self.member.process.lock().fell("panicked");
+        self.member.process.lock().report_panics("panicked");
     }
 }

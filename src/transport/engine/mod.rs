@@ -1,42 +1,52 @@
-//! The progress engine of backends of processes: matching, credit and failures, over any wire that
-//! carries bytes between two processes.
+//! The progress engine of backends whose ranks are processes. It adds matching, flow control,
+//! deadlines and failures to any wire that carries bytes between two processes.
 
-// A process has one engine (`state`), behind one lock: its connections (`connection`), its contexts
-// (`context`), and for each context a lane to every other process (`lane`). A thread in a round
-// (`round`) moves what it can of all contexts, out (`outbound`) and in (`inbound`), and sleeps
-// without the lock; other threads then sleep until it has moved something for them. While no thread
-// is in a round, a thread of the process listens now and then (`process`).
+// A process has one engine (`state`), behind one lock. It owns the connections to the other
+// processes (`connection`) and the contexts (`context`). Each context has a lane to every other
+// process (`lane`).
 //
-// A `wire` carries the bytes: sockets, or MPI. It carries frames (`frame`). A short message, and
-// the head of a long one, is sent eagerly, on credit; the rest once its receiver is ready (`lane`).
-// Both go straight from the sender's memory and, if they are awaited, straight into the receiver's
-// (`cursor`), unless they are in many small pieces. What comes early stays with the wire, or is
-// kept.
+// **Progress.** A thread in a round (`round`) makes progress on all contexts, outgoing (`outbound`)
+// and incoming (`inbound`). It releases the lock to sleep. While it sleeps on the wire, other
+// threads wait until it has moved something for them. While no thread is in a round, a listener
+// thread polls now and then (`process`). `posting` begins and ends rounds, `polling` decides which
+// connection is read or written next, `control` queues control frames, and `contexts` opens, closes
+// and compares contexts.
 //
-// A round that waits watches for faults (`watch`). A member that finds one proposes it to one of
-// the members, which decides (`verdict`). One that waits for long walks along the wait-for graph,
-// by asking from rank to rank (`walk`). Calls that a library makes have a `watchdog` (`oversight`).
+// **Protocol.** A `wire` carries the bytes, over sockets or MPI, as frames (`frame`, `codec`). A
+// short message, and the head of a long one, is sent eagerly, on credit. The rest follows when its
+// receiver is clear to send (`lane`). Both go straight from the sender's memory and, if the receive
+// is posted, straight into the receiver's memory (`cursor`), unless they consist of many small
+// pieces. What arrives early stays in the wire or in the unexpected-message queue.
+//
+// **Failures.** A waiting round watches for faults (`watch`). A member that finds one proposes it
+// to a coordinator, which decides (`agreement`). A member that has waited for long follows the
+// wait-for graph, by asking one rank after the other for its status (`wait_for`). A `watchdog`
+// supervises calls that a library executes (`library_calls`, `call_tracker`).
 
+pub(super) mod agreement;
+pub(super) mod call_tracker;
+pub(super) mod codec;
 pub(super) mod connection;
 pub(super) mod context;
+mod contexts;
+mod control;
 mod cursor;
 pub(super) mod frame;
 pub(super) mod inbound;
 mod inquiry;
 pub(super) mod lane;
+mod library_calls;
 pub(super) mod limits;
 pub(crate) mod member;
 pub(super) mod outbound;
-pub(super) mod outside;
-mod oversight;
+mod polling;
+mod posting;
 pub(super) mod process;
 mod round;
 pub(super) mod state;
-pub(super) mod verdict;
-mod walk;
+mod wait_for;
 pub(crate) mod watch;
 pub(super) mod watchdog;
 pub(super) mod wire;
-pub(super) mod words;
 
 pub use self::member::Supervisor;

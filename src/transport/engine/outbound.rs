@@ -1,51 +1,52 @@
-//! What goes out: short messages put together and written at once, long ones straight from the
+//! The send path: gathers short messages into one write, and writes long ones straight from the
 //! memory of their rounds.
 #![allow(unsafe_code)]
 
 use std::io::IoSlice;
 
-use super::connection::{Connection, Lent, Sending};
+use super::connection::{BufferOwner, Connection, Sending};
 use super::context::Context;
 use super::cursor::is_scattered;
-use super::frame::{Header, Kind, MOST_TEXT};
+use super::frame::{Header, Kind, MAX_TEXT};
 use super::lane::{Credit, Outgoing};
-use super::limits::{STAGE, TURN};
+use super::limits::{BUDGET, STAGE};
 use super::state::Engine;
 use super::wire::{Went, Wire};
 use crate::transport::ContextId;
 
-/// Up to here a message is cheaper copied to the others that go with it than named beside them.
+/// Up to this length, copying a message to those that are written with it is cheaper than listing
+/// it beside them.
 const SHORT: u64 = 2 << 10;
 
-/// Pieces that one call to the system takes.
+/// Maximum number of pieces in one write.
 const PIECES: usize = 64;
 
 impl Engine {
-    /// Sends to a process what may go, until nothing may, the socket takes no more, or it has had
-    /// its turn.
+    /// Sends to a process until nothing may be sent, the wire accepts no more, or its budget is
+    /// used up.
     pub(crate) fn pump_out(&mut self, to: usize) {
-        for _ in 0..TURN {
-            let Self { connections, contexts, active, stage, credit, wire, rotation, parting, .. } = self;
+        for _ in 0..BUDGET {
+            let Self { connections, contexts, active, stage, credit, wire, rotation, fin_sent, .. } = self;
             let ready = |open: &&mut Connection| {
-                open.is_open() && !open.blocked && open.broken.is_none() && open.going.is_none()
+                open.is_open() && !open.blocked && open.broken.is_none() && open.oob_send.is_none()
             };
             let Some(connection) = connections[to].as_mut().filter(ready) else { return };
-            let least = wire.apart().map(|apart| apart.least());
+            let least = wire.out_of_band().map(|out_of_band| out_of_band.least());
             stage.clear();
-            if connection.sending.as_ref().is_some_and(|sending| sending.headed == 0) {
-                // It has not begun: what was before it goes before it.
+            if connection.sending.as_ref().is_some_and(|sending| sending.header_written == 0) {
+                // The frame has not begun, so everything queued goes before it.
                 std::mem::swap(stage, &mut connection.queue);
             } else if connection.sending.is_none() {
                 if connection.queue.len() < STAGE {
                     stage.append(&mut connection.queue);
-                    // Each context in turn, a frame at a time.
+                    // The contexts take turns, one frame at a time.
                     *rotation = rotation.wrapping_add(1);
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
-                    // Who has said farewell takes nothing any more, and says nothing.
-                    let takes = |_: &&ContextId| !connection.farewell && !*parting;
+                    // After FIN, the peer accepts nothing and this process sends nothing.
+                    let takes = |_: &&ContextId| !connection.fin_received && !*fin_sent;
                     connection.sending = first.iter().chain(last).filter(takes).find_map(|id| {
                         let context = contexts.get_mut(id)?;
-                        compose(context, to, (*credit, least), (connection.gone, stage))
+                        compose(context, to, (*credit, least), (connection.bytes_written, stage))
                     });
                 } else {
                     std::mem::swap(stage, &mut connection.queue);
@@ -67,82 +68,82 @@ impl Engine {
                     return;
                 }
             };
-            connection.gone += count as u64;
+            connection.bytes_written += count as u64;
             let staged = count.min(stage.len());
             if staged < stage.len() {
-                // What is left of these goes before anything else.
+                // The rest of the gathered bytes goes before anything else.
                 connection.queue.splice(0..0, stage.drain(staged..));
             }
-            self.went(to, count - staged);
-            self.part(to);
+            self.record_written(to, count - staged);
+            self.begin_out_of_band_send(to);
             if !on {
                 return;
             }
         }
-        self.put_off(to);
+        self.defer(to);
     }
 
-    /// Sends the text of the frame under way apart from the stream, if that is how it goes, and the
-    /// header has gone.
-    fn part(&mut self, to: usize) {
+    /// Begins to send the text of the current frame out of band, if it goes that way and its header
+    /// is written.
+    fn begin_out_of_band_send(&mut self, to: usize) {
         let Self { connections, contexts, wire, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
-        if let Some(sending) = connection.sending.as_ref().filter(|sending| sending.apart)
-            && sending.headed == Header::BYTES
+        if let Some(sending) = connection.sending.as_ref().filter(|sending| sending.out_of_band)
+            && sending.header_written == Header::BYTES
             && let Some(context) = contexts.get(&sending.context)
-            && let Some(turn) = &context.turn
+            && let Some(active) = &context.active
             && let out = &context.lanes[to].out
-            && let Some(message) = turn.next_out(out)
-            && let Some(apart) = wire.apart()
+            && let Some(message) = active.next_out(out)
+            && let Some(out_of_band) = wire.out_of_band()
         {
-            // SAFETY: the turn's runs lie inside of its buffers, and the piece is as long as it was
-            // when the frame was composed; the turn is withdrawn only once what is lent has come
-            // back, and nobody writes what is sent.
+            // SAFETY: the active round's runs lie inside its buffers, and the piece is as long as
+            // when the frame was composed. The round is withdrawn only once it has got back all
+            // memory that it lent. Nothing writes to memory that is being sent.
             let begun = unsafe {
-                let Some((from, _)) = out.from.piece(turn.runs(message), &turn.bases) else { return };
-                apart.send(to, from, sending.left)
+                let Some((from, _)) = out.from.piece(active.runs(message), &active.bases) else { return };
+                out_of_band.send(to, from, sending.left)
             };
             match begun {
-                Ok(()) => connection.going = Some(Lent::Round(sending.context)),
+                Ok(()) => connection.oob_send = Some(BufferOwner::Round(sending.context)),
                 Err(why) => connection.broken = Some(why),
             }
         }
     }
 
-    /// What went apart from the stream has gone.
-    pub(crate) fn parted(&mut self, to: usize) {
+    /// Handles the end of an out-of-band send.
+    pub(crate) fn out_of_band_sent(&mut self, to: usize) {
         let Some(connection) = self.connections[to].as_mut() else { return };
-        connection.going = None;
+        connection.oob_send = None;
         if let Some(left) = connection.sending.as_ref().map(|sending| sending.left) {
-            connection.gone += left as u64;
-            self.went(to, left);
+            connection.bytes_written += left as u64;
+            self.record_written(to, left);
         }
         self.pump_out(to);
     }
 
-    /// So many bytes of the frame under way have gone, and all that was before it, as far as the
-    /// connection says. What has gone does not wait for what follows it, of other contexts: its
-    /// receiver may be through with it, and leave.
-    fn went(&mut self, to: usize, mut count: usize) {
+    /// Records that `count` bytes of the current frame are written, and completes the sends that
+    /// the connection has written in full. A message that is written does not wait for later ones
+    /// of other contexts: its receiver may finish with it and leave.
+    fn record_written(&mut self, to: usize, mut count: usize) {
         let Self { connections, contexts, active, .. } = self;
         let Some(connection) = connections[to].as_mut() else { return };
         if let Some(sending) = &mut connection.sending
             && let Some(context) = contexts.get_mut(&sending.context)
-            && let Some(turn) = &context.turn
+            && let Some(active) = &context.active
             && let out = &mut context.lanes[to].out
-            && let Some(message) = turn.next_out(out)
+            && let Some(message) = active.next_out(out)
         {
-            let headed = count.min(Header::BYTES - sending.headed);
-            sending.headed += headed;
-            count -= headed;
+            let header_written = count.min(Header::BYTES - sending.header_written);
+            sending.header_written += header_written;
+            count -= header_written;
             sending.left -= count;
-            out.from.advance(turn.runs(message), count);
-            out.went += count as u64;
+            out.from.advance(active.runs(message), count);
+            out.written += count as u64;
             context.progress += 1;
-            if sending.left == 0 && sending.headed == Header::BYTES {
+            if sending.left == 0 && sending.header_written == Header::BYTES {
                 connection.sending = None;
-                if out.went == message.bytes {
-                    out.next(connection.gone);
+                if out.written == message.bytes {
+                    out.advance_message(connection.bytes_written);
                 }
             }
         }
@@ -150,11 +151,11 @@ impl Engine {
             let Some(context) = contexts.get_mut(id) else { continue };
             let out = &mut context.lanes[to].out;
             if out.settling
-                && out.end <= connection.gone
-                && let Some(turn) = &mut context.turn
+                && out.end <= connection.bytes_written
+                && let Some(active) = &mut context.active
             {
                 out.settling = false;
-                turn.outgoing -= 1;
+                active.outgoing -= 1;
                 context.progress += 1;
             }
         }
@@ -166,46 +167,47 @@ fn sending_context(connection: &Connection) -> ContextId {
 }
 
 impl Outgoing {
-    /// The first of the waiting messages has gone when so many bytes have.
-    fn next(&mut self, end: u64) {
+    /// Moves on to the next message. The present one is written once the connection has written
+    /// `end` bytes.
+    fn advance_message(&mut self, end: u64) {
         self.waiting.start += 1;
-        (self.went, self.from) = (0, Default::default());
+        (self.written, self.from) = (0, Default::default());
         (self.settling, self.end) = (self.waiting.is_empty(), end);
     }
 }
 
-/// Puts together what may go of a context, after so many bytes; and if a message is to go straight
-/// from its memory, its next frame.
+/// Gathers what a context may send to a process, once the connection has written what precedes it.
+/// Returns the next frame, if it is to be written straight from its memory.
 fn compose(
     context: &mut Context,
     to: usize,
     (credit, least): (Credit, Option<usize>),
-    (gone, stage): (u64, &mut Vec<u8>),
+    (before, stage): (u64, &mut Vec<u8>),
 ) -> Option<Sending> {
-    let (turn, lane) = (context.turn.as_ref()?, &mut context.lanes[to]);
+    let (active, lane) = (context.active.as_ref()?, &mut context.lanes[to]);
     let (out, into) = (&mut lane.out, &mut lane.into);
-    while let Some(message) = turn.next_out(out)
+    while let Some(message) = active.next_out(out)
         && stage.len() < STAGE
     {
-        let runs = turn.runs(message);
-        let on_credit = out.may_go(turn.stamp(message), message.bytes, credit)?;
-        let kind = if out.went == 0 { Kind::Message } else { Kind::More };
-        let left = message.bytes - out.went;
+        let runs = active.runs(message);
+        let on_credit = out.may_go(active.message_id(message), message.bytes, credit)?;
+        let kind = if out.written == 0 { Kind::Message } else { Kind::Continuation };
+        let left = message.bytes - out.written;
         let short = message.bytes <= SHORT || is_scattered(runs, message.bytes);
         let text = match (on_credit, short) {
             (true, _) => credit.head(left),
             (false, true) => left.min(STAGE as u64),
-            (false, false) => left.min(MOST_TEXT.into()),
+            (false, false) => left.min(MAX_TEXT.into()),
         };
-        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is.
-        let piece = unsafe { out.from.piece(runs, &turn.bases) }.map_or(0, |(_, length)| length);
-        let apart = least.is_some_and(|least| !short && text >= least as u64 && piece as u64 >= text);
+        // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
+        let piece = unsafe { out.from.piece(runs, &active.bases) }.map_or(0, |(_, length)| length);
+        let out_of_band = least.is_some_and(|least| !short && text >= least as u64 && piece as u64 >= text);
         let mut header =
-            Header { eager: on_credit, apart, text: text as u32, ..turn.header(kind, context.id, message) };
+            Header { eager: on_credit, out_of_band, text: text as u32, ..active.header(kind, context.id, message) };
         if kind == Kind::Message {
-            (into.told, header.taken) = (into.taken, into.taken);
+            (into.reported, header.consumed) = (into.consumed, into.consumed);
         } else {
-            header.bytes = out.went;
+            header.bytes = out.written;
         }
         if on_credit {
             out.sent += Credit::cost(text);
@@ -214,46 +216,46 @@ fn compose(
             return Some(Sending {
                 context: context.id,
                 header: header.encode(),
-                headed: 0,
+                header_written: 0,
                 left: text as usize,
-                apart,
+                out_of_band,
             });
         }
         stage.extend(header.encode());
-        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is;
-        // nobody writes what is sent.
-        unsafe { out.from.take(runs, &turn.bases, text as usize, stage) };
-        out.went += text;
-        if out.went == message.bytes {
-            out.next(gone + stage.len() as u64);
+        // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
+        // Nothing writes to memory that is being sent.
+        unsafe { out.from.take(runs, &active.bases, text as usize, stage) };
+        out.written += text;
+        if out.written == message.bytes {
+            out.advance_message(before + stage.len() as u64);
         }
     }
     None
 }
 
-/// Writes once: what is put together, then what is left of the frame under way.
+/// Writes once: the gathered bytes, then the rest of the current frame.
 fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stage: &[u8], wire: &mut dyn Wire) -> Went {
     let mut slices = [IoSlice::new(&[]); PIECES];
     slices[0] = IoSlice::new(stage);
     let mut count = 1;
-    // Copied, so that the connection may be written to.
+    // A copy that outlives the borrow of the connection.
     let header;
     if let Some(sending) = &connection.sending
         && let Some(context) = context
-        && let Some(turn) = &context.turn
+        && let Some(active) = &context.active
         && let out = &context.lanes[to].out
-        && let Some(message) = turn.next_out(out)
+        && let Some(message) = active.next_out(out)
     {
-        if sending.apart && stage.len() > STAGE {
+        if sending.out_of_band && stage.len() > STAGE {
             // Its header goes in one piece, or not yet.
             return wire.write(to, &slices[..1]);
         }
         header = sending.header;
-        slices[1] = IoSlice::new(&header[sending.headed..]);
-        let memory = (turn.runs(message), &turn.bases);
-        let left = if sending.apart { 0 } else { sending.left };
-        // SAFETY: the turn's runs lie inside of its buffers, which are there as long as it is;
-        // nobody writes what is sent.
+        slices[1] = IoSlice::new(&header[sending.header_written..]);
+        let memory = (active.runs(message), &active.bases);
+        let left = if sending.out_of_band { 0 } else { sending.left };
+        // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
+        // Nothing writes to memory that is being sent.
         let (pieces, _) = unsafe {
             out.from.slices(memory, left, &mut slices[2..], |at, len| IoSlice::new(std::slice::from_raw_parts(at, len)))
         };

@@ -1,41 +1,41 @@
-//! The endpoint: what a process shares among its contexts, and the thread that listens while nobody
-//! drives one.
+//! A process: one engine for all its contexts, and the thread that listens while no thread is in a
+//! round.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::connection::{Connection, State};
+#[cfg(feature = "mpi")]
+use super::call_tracker::CallTracker;
+use super::connection::{Connection, ConnectionState};
 use super::context::Presence;
 use super::frame::{Header, Kind};
 use super::limits::{LINGER, TICK};
-#[cfg(feature = "mpi")]
-use super::outside::Outside;
 use super::state::Engine;
 use super::wire::{Sleeper, Wire};
 use crate::transport::ContextId;
 
-/// How long it waits at most: whoever has started it wants to know what came of it.
+/// Maximum time that a process waits at its end: a launcher wants to know its result.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How long who waits on a wire that is polled only lets others run between two looks, and how long
-/// it sleeps at most.
+/// How long a thread that waits on a polled wire only yields between two polls; and how long it
+/// sleeps at most after that.
 const YIELDING: Duration = Duration::from_micros(500);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 
-/// A process of a job that has met.
+/// A process of a job whose bootstrap is complete.
 #[derive(Debug)]
 pub(crate) struct Process {
     shared: Arc<Shared>,
     listener: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What its threads share.
+/// The state that its threads share.
 #[derive(Debug)]
 struct Shared {
     engine: Mutex<Engine>,
-    /// Something was moved for others.
+    /// Notified when a thread has moved something for others.
     moved: Condvar,
     spins: bool,
 }
@@ -45,14 +45,14 @@ impl Shared {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes those who sleep until another thread has moved something for them.
+    /// Wakes the threads that sleep until another has moved something for them.
     fn wake(&self, engine: &Engine) {
         if engine.sleepers > 0 {
             self.moved.notify_all();
         }
     }
 
-    /// Sleeps until something has come, or for a while.
+    /// Sleeps until an event or until the limit, and handles the events.
     fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, limit: Duration) -> MutexGuard<'s, Engine> {
         if engine.polled {
             let limit = if engine.unfinished.is_empty() { limit } else { Duration::ZERO };
@@ -61,7 +61,7 @@ impl Shared {
                 thread::sleep(limit);
                 engine = self.lock();
             }
-            self.heed(&mut engine);
+            self.handle_events(&mut engine);
             return engine;
         }
         let Some(mut sleeper) = engine.sleeper.take() else {
@@ -79,7 +79,7 @@ impl Shared {
             engine.sleepers -= 1;
             return engine;
         };
-        // Where there is more to do, nobody sleeps.
+        // No thread sleeps while there is more to do.
         let limit = if engine.unfinished.is_empty() { limit } else { Duration::ZERO };
         let mut events = std::mem::take(&mut engine.events);
         drop(engine);
@@ -87,20 +87,20 @@ impl Shared {
         let mut engine = self.lock();
         engine.events = events;
         engine.sleeper = Some(sleeper);
-        self.heed(&mut engine);
+        self.handle_events(&mut engine);
         engine
     }
 
-    /// Takes note of what has happened.
-    fn heed(&self, engine: &mut Engine) {
-        engine.heed();
+    /// Handles the events that have been collected.
+    fn handle_events(&self, engine: &mut Engine) {
+        engine.handle_events();
         engine.resume();
         engine.looked = Instant::now();
         self.wake(engine);
     }
 
-    /// How long to sleep at once, for somebody who has waited so long: until the next tick, unless
-    /// the wire is polled, which costs the more the sooner it is polled again.
+    /// Returns how long a thread that has waited for `waited` should sleep: until the next tick, or
+    /// shorter on a polled wire, where frequent polls cost more.
     fn nap(&self, engine: &Engine, waited: Duration) -> Duration {
         match (engine.polled, waited < YIELDING) {
             (false, _) => TICK,
@@ -117,13 +117,13 @@ impl Shared {
             if engine.ended {
                 return;
             }
-            // Who sleeps on the wire does it itself.
+            // A thread that sleeps on the wire handles its events itself.
             if engine.polled || engine.sleeper.is_some() {
                 engine = self.sleep(engine, Duration::ZERO);
                 engine.sweep();
             }
-            engine.press();
-            if let Some(failure) = engine.look_after() {
+            engine.retry_proposals();
+            if let Some(failure) = engine.watch_library_calls() {
                 engine.wire.abort(&failure);
             }
             self.wake(&engine);
@@ -154,7 +154,7 @@ impl Process {
         self.shared.wake(engine);
     }
 
-    /// Sleeps a little, after somebody has waited so long.
+    /// Sleeps a little on behalf of a thread that has waited for `waited`.
     pub(crate) fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, waited: Duration) -> MutexGuard<'s, Engine> {
         let nap = self.shared.nap(&engine, waited);
         if nap.is_zero() {
@@ -165,38 +165,38 @@ impl Process {
         self.shared.sleep(engine, nap)
     }
 
-    /// Takes note of what has come, without waiting.
-    pub(crate) fn peek<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
-        // Who sleeps on the wire does it itself.
+    /// Handles events that have occurred, without waiting.
+    pub(crate) fn poll<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+        // The thread that sleeps on the wire handles its events itself.
         if !engine.polled && engine.sleeper.is_none() {
             return engine;
         }
         self.shared.sleep(engine, Duration::ZERO)
     }
 
-    /// A context's calls that are with a library beneath: from now on they are looked after.
+    /// Begins to supervise the calls that a library executes for a context.
     #[cfg(feature = "mpi")]
-    pub(crate) fn look_outside(&self, id: ContextId) -> Arc<Outside> {
-        let outside = Arc::<Outside>::default();
+    pub(crate) fn track_library_calls(&self, id: ContextId) -> Arc<CallTracker> {
+        let library = Arc::<CallTracker>::default();
         if let Some(context) = self.lock().contexts.get_mut(&id) {
-            context.outside = Some(Arc::clone(&outside));
+            context.library = Some(Arc::clone(&library));
         }
-        outside
+        library
     }
 
-    /// Reads what has come, without waiting.
-    pub(crate) fn glance<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
-        let mut engine = self.peek(engine);
+    /// Reads everything that has arrived, without waiting.
+    pub(crate) fn poll_all<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+        let mut engine = self.poll(engine);
         engine.sweep();
         engine
     }
 
-    /// Ends a round, once what it has lent is back. Where that does not come, nobody may ever use
-    /// that memory again, and the job ends.
+    /// Withdraws a round once it has got back all memory that it lent. If some memory does not come
+    /// back, nothing may ever use it again, and the job ends.
     pub(crate) fn withdraw<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, id: ContextId) -> MutexGuard<'s, Engine> {
         let begin = Instant::now();
         while !engine.call_back(id) {
-            let (waited, patience) = (begin.elapsed(), engine.patience.clamp(LINGER, LONGEST));
+            let (waited, patience) = (begin.elapsed(), engine.longest_silence.clamp(LINGER, LONGEST));
             if waited > patience {
                 let failure = engine.failure(id).cloned().or_else(|| engine.stranded(id));
                 failure.iter().for_each(|failure| engine.wire.abort(failure));
@@ -208,85 +208,87 @@ impl Process {
         engine
     }
 
-    /// Whether a thread is in a call that a library beneath does.
+    /// Returns whether a thread is in a call that a library executes.
     #[cfg(feature = "mpi")]
-    pub(crate) fn is_outside(&self) -> bool {
+    pub(crate) fn in_library_call(&self) -> bool {
         self.lock()
             .contexts
             .values()
-            .any(|context| context.outside.as_ref().is_some_and(|outside| outside.inside().is_some()))
+            .any(|context| context.library.as_ref().is_some_and(|library| library.current().is_some()))
     }
 
-    /// Whether a rank that spins takes nobody's core.
+    /// Returns whether a waiting rank may poll without taking another rank's core.
     pub(crate) fn spins(&self) -> bool {
         self.shared.spins
     }
 
-    /// Leaves a context. Where somebody will say why a thread panicked, the others hear of it then.
+    /// Leaves a context. After a panic, the members learn of it once the supervisor has given the
+    /// reason, if there is a supervisor.
     pub(crate) fn leave(&self, id: ContextId) {
         let mut engine = self.lock();
         let Some(context) = engine.contexts.get_mut(&id) else { return };
         context.presence = Presence::Left;
-        context.lanes.iter_mut().for_each(|lane| lane.into.stash = Default::default());
+        context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
         match (thread::panicking(), engine.supervised) {
-            (false, _) => engine.tell_leave(id, ""),
+            (false, _) => engine.broadcast_leave(id, ""),
             (true, false) => {
-                engine.fallen = true;
-                engine.tell_leave(id, "panicked");
+                engine.panicked = true;
+                engine.broadcast_leave(id, "panicked");
             }
-            (true, true) => engine.falling.push(id),
+            (true, true) => engine.panicked_contexts.push(id),
         }
     }
 }
 
 impl Process {
-    /// Ends the process, once: says farewell, and waits until everybody has read it, since what
-    /// lies unread in between would be lost. Whether everybody has.
+    /// Ends the process, once: sends FIN and waits until all others have acknowledged it, since
+    /// closing a connection would lose unread bytes. Returns whether all have.
     pub(crate) fn finish(&self) -> bool {
         let mut engine = self.shared.lock();
         if engine.ended {
             return engine.ended_well;
         }
-        // Who has said farewell itself needs no more of this process than it has been told.
-        let staying = |connection: &Option<Connection>| {
-            connection.as_ref().is_some_and(|connection| connection.is_open() && !connection.farewell)
+        // A peer that has sent FIN itself needs nothing more from this process.
+        let peers = |connection: &Option<Connection>| {
+            connection.as_ref().is_some_and(|connection| connection.is_open() && !connection.fin_received)
         };
-        let staying: Vec<bool> = engine.connections.iter().map(staying).collect();
-        // Those that a thread has open still, where the process exits: what was done in them was
-        // done.
+        let peers: Vec<bool> = engine.connections.iter().map(peers).collect();
+        // Another thread may still have contexts open when the process exits. The calls completed
+        // in them are complete.
         for id in engine.still_open() {
-            engine.tell_leave(id, "has ended");
+            engine.broadcast_leave(id, "has ended");
         }
-        for (process, _) in staying.iter().enumerate().filter(|(_, stays)| **stays) {
-            engine.say(process, Header::new(Kind::Farewell, ContextId::WORLD), &[]);
+        for (process, _) in peers.iter().enumerate().filter(|(_, stays)| **stays) {
+            engine.enqueue(process, Header::new(Kind::Fin, ContextId::WORLD), &[]);
             engine.pump_out(process);
         }
-        engine.parting = true;
+        engine.fin_sent = true;
         let failed =
-            |engine: &Engine| engine.fallen || engine.contexts.values().any(|context| context.failure.is_some());
-        // Where the end of impatience is that of the job, it does not end for a rank that is slow.
-        let hasty = |engine: &Engine| !engine.polled && failed(engine);
-        // Who has not heard all, and what has not gone; and how much has.
+            |engine: &Engine| engine.panicked || engine.contexts.values().any(|context| context.failure.is_some());
+        // If giving up here would abort the job, the process does not give up because of a slow
+        // rank.
+        let gives_up = |engine: &Engine| !engine.polled && failed(engine);
+        // The number of peers and transfers to wait for, and the number of bytes written.
         let state = |engine: &Engine| {
             let all = engine
                 .connections
                 .iter()
-                .zip(&staying)
+                .zip(&peers)
                 .filter_map(|(connection, stays)| Some((connection.as_ref()?, stays)));
             let open = all.filter(|(connection, _)| connection.is_open());
             let start = (engine.wire.under_way(), 0);
-            open.fold(start, |(waiting, gone), (connection, stays)| {
+            open.fold(start, |(waiting, written), (connection, stays)| {
                 let rest = !connection.queue.is_empty() || connection.sending.is_some();
-                let unheard = *stays && !connection.heard || engine.polled && rest;
-                (waiting + usize::from(unheard), gone + connection.gone)
+                let unacked = *stays && !connection.fin_acked || engine.polled && rest;
+                (waiting + usize::from(unacked), written + connection.bytes_written)
             })
         };
-        // Others that leave put it off for nobody that stays: only a wire that takes the job with
-        // it goes by what moves.
+        // Peers that leave do not extend the wait for the others. On a wire whose end takes the job
+        // with it, any progress does.
         let begin = Instant::now();
         let (mut last, mut since, mut failed_since) = (state(&engine), begin, None);
-        while last.0 > 0 && since.elapsed() < engine.patience.clamp(LINGER, LONGEST) {
-            if hasty(&engine) && failed_since.get_or_insert_with(Instant::now).elapsed() >= LINGER {
+        while last.0 > 0 && since.elapsed() < engine.longest_silence.clamp(LINGER, LONGEST) {
+            if gives_up(&engine) && failed_since.get_or_insert_with(Instant::now).elapsed() >= LINGER {
                 break;
             }
             engine = self.sleep(engine, since.elapsed());
@@ -297,7 +299,7 @@ impl Process {
                 since = if engine.polled { Instant::now() } else { begin };
             }
         }
-        let lost = |connection: &Connection| matches!(connection.state, State::Lost(_));
+        let lost = |connection: &Connection| matches!(connection.state, ConnectionState::Lost(_));
         let well = last.0 == 0 && !engine.connections.iter().flatten().any(lost);
         (engine.ended, engine.ended_well) = (true, well);
         engine.fail_open();
@@ -307,7 +309,7 @@ impl Process {
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(listener) = listener.filter(|listener| listener.thread().id() != thread::current().id()) {
             listener.thread().unpark();
-            // It may have panicked, and then it is over.
+            // It may have panicked; it is over in any case.
             let _ = listener.join();
         }
         well

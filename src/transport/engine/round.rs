@@ -1,20 +1,20 @@
-//! One round: what it moves.
+//! Drives one round of a context.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::context::Turn;
+use super::context::ActiveRound;
 use super::limits::TICK;
 use super::process::Process;
 use super::state::Engine;
-use super::watch::{About, Watch};
+use super::watch::{RoundInfo, Watch};
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::bases::Bases;
 use crate::transport::{Cause, ContextId, Failure, History, RoundIo, Transport};
 
-/// Drives one context of a process.
+/// The transport of one context of a process.
 #[derive(Debug)]
 pub(crate) struct Driver {
     process: Arc<Process>,
@@ -22,35 +22,35 @@ pub(crate) struct Driver {
     rank: Rank,
     size: usize,
     /// Whether the context has failed, or may have.
-    troubled: Arc<AtomicBool>,
-    /// The last call and round, and when it was over.
+    maybe_failed: Arc<AtomicBool>,
+    /// The last call and round, and when it ended.
     last: Option<(u64, u32)>,
     over: Instant,
 }
 
-/// How long a rank looks again and again before it sleeps, where each has a core of its own.
+/// How long a rank polls before it sleeps, if each rank has a core of its own.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// How long it does so without giving way.
+/// How long it polls without yielding.
 const EAGER: Duration = Duration::from_micros(10);
 
 impl Driver {
     pub(crate) fn new(
         process: Arc<Process>,
-        (id, troubled): (ContextId, Arc<AtomicBool>),
+        (id, maybe_failed): (ContextId, Arc<AtomicBool>),
         rank: Rank,
         size: usize,
     ) -> Self {
-        Self { process, id, rank, size, troubled, last: None, over: Instant::now() }
+        Self { process, id, rank, size, maybe_failed, last: None, over: Instant::now() }
     }
 
-    /// What is wrong with a round that this rank was given, if something is.
+    /// Returns what is wrong with a round that the caller passes, if something is.
     fn refusal(&mut self, io: &RoundIo<'_>) -> Option<String> {
         let now = (io.call, io.number());
         if self.last.replace(now).is_some_and(|last| last >= now) {
             return Some(format!("call {}, round {} does not come after the last one", now.0, now.1));
         }
-        // Those of a round are in order of their peers.
+        // The messages of a round are sorted by peer.
         let (sends, receives) = (io.sends(), io.receives());
         let peers = || sends.iter().chain(receives).map(|message| message.peer);
         if peers().any(|peer| peer == self.rank) {
@@ -60,8 +60,8 @@ impl Driver {
         Some(format!("a message with rank {beyond} of {}", self.size))
     }
 
-    /// Waits a little: looking again and again, where each rank has a core, for as long as that is
-    /// cheaper than to sleep; where not, once, after letting others run; then asleep.
+    /// Pauses: polls again while that is cheaper than sleeping, if each rank has a core; otherwise
+    /// yields and polls once, and sleeps from then on.
     fn pause<'p>(
         &'p self,
         mut engine: MutexGuard<'p, Engine>,
@@ -70,8 +70,8 @@ impl Driver {
     ) -> MutexGuard<'p, Engine> {
         let waited = watch.waited();
         let spins = self.process.spins() && waited < SPIN;
-        // What it waits for may come from a rank that has this core next; who has slept needs
-        // longer to come back.
+        // The awaited message may come from the rank that runs next on this core. A thread that
+        // sleeps takes longer to return.
         if engine.active.len() == 1 && (spins || watch.is_first_pause()) {
             if !spins || waited > EAGER {
                 drop(engine);
@@ -79,9 +79,9 @@ impl Driver {
                 engine = self.process.lock();
             }
             if spins {
-                engine.look(self.id, messages);
+                engine.poll_peers(self.id, messages);
             } else {
-                engine = self.process.peek(engine);
+                engine = self.process.poll(engine);
             }
             watch.tick();
             return engine;
@@ -108,44 +108,44 @@ impl Transport for Driver {
         let process = Arc::clone(&self.process);
         let refusal = self.refusal(&io);
         let (id, rank) = (self.id, self.rank);
-        let about =
-            About { id, rank, call: io.call, signature: io.signature, round: io.number(), timeouts: io.timeouts };
+        let info =
+            RoundInfo { id, rank, call: io.call, signature: io.signature, round: io.number(), timeouts: io.timeouts };
         let (program, index, messages) = (io.program(), io.index(), (io.sends(), io.receives()));
         let bases = Bases::of(&mut io.buffers());
-        // Declared before the engine is locked, so that it is dropped after that is let go of.
-        let mut posted = Posted { process: &process, id: self.id, turn: false };
+        // Declared before the engine is locked, so that it is dropped after the lock is released.
+        let mut posted = Posted { process: &process, id: self.id, active: false };
         let mut engine = process.lock();
         let mut watch = Watch::begin();
         if watch.now().duration_since(self.over) >= TICK {
-            // Who comes late first hears what has been said meanwhile: the call may have failed.
-            engine = process.glance(engine);
+            // A rank that comes late first reads what has arrived: the call may have failed.
+            engine = process.poll_all(engine);
         }
         if let Some(reason) = refusal {
             let cause = Cause::Aborted { rank: self.rank, reason: reason.into() };
-            engine.propose(id, about.failure((Some(rank), cause)));
+            engine.propose(id, info.failure((Some(rank), cause)));
         } else if engine.failure(self.id).is_none() && !engine.is_undecided(self.id) {
-            posted.turn = true;
-            // SAFETY: what `io` lends stays where it is until this returns, and before that, even
-            // if something here panics, `posted` withdraws the turn; the buffers are reached
-            // through these pointers alone.
+            posted.active = true;
+            // SAFETY: the memory that `io` lends stays in place until this function returns. Before
+            // that, even on a panic here, `posted` withdraws the active round. Until then, the
+            // buffers are accessed only through these pointers.
             #[allow(unsafe_code)]
-            let turn = unsafe { Turn::new((program, index), bases, about.call, about.signature, about.timeouts) };
-            engine.post(self.id, turn, about.signature, messages);
+            let active = unsafe { ActiveRound::new((program, index), bases, info.call, info.signature, info.timeouts) };
+            engine.post(self.id, active, info.signature, messages);
         }
         loop {
-            let done = posted.turn && !engine.is_undecided(self.id) && engine.is_done(self.id);
-            // A failure in a later call is none of what is done here.
-            let failure = engine.failure(self.id).filter(|failure| !done || failure.call <= about.call).cloned();
+            let done = posted.active && !engine.is_undecided(self.id) && engine.is_done(self.id);
+            // A failure in a later call does not concern a round that is done.
+            let failure = engine.failure(self.id).filter(|failure| !done || failure.call <= info.call).cloned();
             if done || failure.is_some() {
                 engine = process.withdraw(engine, self.id);
-                posted.turn = false;
+                posted.active = false;
                 process.wake(&engine);
                 drop(engine);
                 self.over = watch.now();
                 return failure.map_or(Ok(()), Err);
             }
-            if let Some(fault) = watch.fault(&mut engine, &about) {
-                engine.propose(id, about.failure(fault));
+            if let Some(fault) = watch.fault(&mut engine, &info) {
+                engine.propose(id, info.failure(fault));
             }
             engine = self.pause(engine, messages, &mut watch);
         }
@@ -157,11 +157,11 @@ impl Transport for Driver {
     }
 
     fn failure(&self) -> Option<Failure> {
-        if !self.troubled.load(Ordering::Acquire) {
+        if !self.maybe_failed.load(Ordering::Acquire) {
             return None;
         }
         let mut engine = self.process.lock();
-        // What was proposed is decided on soon, one way or another.
+        // A proposal is decided soon, one way or another.
         let begin = Instant::now();
         while engine.is_undecided(self.id) {
             engine = self.process.sleep(engine, begin.elapsed());
@@ -177,17 +177,17 @@ impl Transport for Driver {
     }
 }
 
-/// Whether a turn is posted; if so, it is withdrawn when this is dropped.
+/// Withdraws the active round when dropped, if one is posted.
 #[derive(Debug)]
 struct Posted<'p> {
     process: &'p Process,
     id: ContextId,
-    turn: bool,
+    active: bool,
 }
 
 impl Drop for Posted<'_> {
     fn drop(&mut self) {
-        if self.turn {
+        if self.active {
             drop(self.process.withdraw(self.process.lock(), self.id));
         }
     }

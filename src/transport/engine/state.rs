@@ -1,97 +1,85 @@
-//! The state of an engine: its connections, its contexts, and the rounds that its threads drive.
+//! The state of the engine: its connections, its contexts, and the rounds that its threads drive.
 //!
-//! It is behind one lock. A thread in a round moves what it can of all contexts, its own and those
-//! of other threads, and sleeps without the lock; so it does not matter which thread a byte comes
-//! to.
+//! It is behind one lock. A thread in a round makes progress on all contexts, its own and those of
+//! other threads, and sleeps without the lock. So any thread may receive any byte.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::connection::{Connection, Lent, Receiving, State};
-use super::context::{Context, Doubt, Presence, Turn};
-use super::frame::{Header, Kind, Stamp};
-use super::lane::{Credit, Lane, Left};
+use super::connection::Connection;
+use super::context::Context;
+use super::lane::Credit;
 use super::limits::STAGE;
-use super::wire::{Event, Sleeper, Wire};
-use super::words::{write_failure, write_left};
-use crate::ids::Rank;
-use crate::plan::Message;
-use crate::transport::{ContextId, Discord, Failure, Signature};
+use super::wire::{Sleeper, Wire, WireEvent};
+use crate::transport::{ContextId, Disagreement, Failure};
 
-/// See the [module](self).
+/// The state of the engine; see the [module](self).
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) me: usize,
-    /// By process; none with this one.
+    /// The connection to each process; `None` for this one.
     pub(crate) connections: Box<[Option<Connection>]>,
     pub(crate) contexts: BTreeMap<ContextId, Context>,
-    /// Those with a round under way.
+    /// The contexts with a round under way.
     pub(crate) active: Vec<ContextId>,
     pub(crate) credit: Credit,
     pub(crate) wire: Box<dyn Wire>,
-    /// Whether nothing tells what happens on the wire but a look at it.
+    /// Whether the wire reports no events and has to be polled.
     pub(crate) polled: bool,
-    /// What to sleep with otherwise. Taken away by whoever does.
+    /// What a thread sleeps on otherwise. The sleeping thread takes it away.
     pub(crate) sleeper: Option<Box<dyn Sleeper>>,
-    /// What it has told.
-    pub(crate) events: Vec<Event>,
-    /// Where bytes are read to, and where short frames are put together.
-    pub(crate) desk: Box<[u8]>,
+    /// The events that it has reported.
+    pub(crate) events: Vec<WireEvent>,
+    /// Where bytes are read whose place is not known yet, and where short frames are gathered for
+    /// one write.
+    pub(crate) bounce_buffer: Box<[u8]>,
     pub(crate) stage: Vec<u8>,
-    /// Which of the active contexts is the first to send.
+    /// Selects which of the active contexts sends first.
     pub(crate) rotation: usize,
-    /// Connections on which something may go that could not before.
+    /// Connections on which something may be sent that could not be before.
     pub(crate) due: Vec<usize>,
-    /// Connections that had their turn, and on which more may come or go.
+    /// Connections that have used up their budget, and may have more to read or write.
     pub(crate) unfinished: Vec<usize>,
-    /// How often in a row not everything that had come was read.
-    pub(crate) hurries: u32,
-    /// Whether a failure may be decided on.
+    /// Number of consecutive sweeps that left something unread.
+    pub(crate) deferrals: u32,
+    /// Whether some proposal may be ready for a decision.
     pub(crate) undecided: bool,
-    /// How often somebody has left or was lost.
+    /// Number of processes that have left or were lost.
     pub(crate) departures: u64,
-    /// The number of the last question.
-    pub(crate) questions: u64,
-    /// Threads that sleep until another has moved something for them.
+    /// The number of the last status request.
+    pub(crate) status_requests: u64,
+    /// Number of threads that sleep until another has moved something for them.
     pub(crate) sleepers: usize,
-    /// Whether somebody will say why a thread panicked; and the contexts that wait for that.
+    /// Whether a supervisor will give the reason of a panic; and the contexts that wait for it.
     pub(crate) supervised: bool,
-    pub(crate) falling: Vec<ContextId>,
-    /// When it last looked at all connections.
+    pub(crate) panicked_contexts: Vec<ContextId>,
+    /// When the engine last checked all connections.
     pub(crate) looked: Instant,
-    /// Whether a thread in a round, or between two, has panicked.
-    pub(crate) fallen: bool,
-    /// Whether a context has failed; and that members of one have left it after other calls than
-    /// this process.
-    pub(crate) marred: bool,
-    discord: Option<Discord>,
-    /// The first failures of contexts, as this process has seen them.
-    pub(crate) failures: Vec<Discord>,
-    /// The longest deadline that any round has had.
-    pub(crate) patience: Duration,
-    /// Whether the process has said farewell: it says nothing more but that it has heard.
-    pub(crate) parting: bool,
-    /// Whether the process is at its end, and if so, whether everybody has heard all it had to say.
+    /// Whether a thread has panicked that had a context open.
+    pub(crate) panicked: bool,
+    /// Whether a context has failed; and a disagreement with members that left a context after
+    /// other calls.
+    pub(crate) any_failed: bool,
+    pub(super) disagreement: Option<Disagreement>,
+    /// The first failures of contexts that this process has seen.
+    pub(crate) failures: Vec<Disagreement>,
+    /// The longest silence timeout of any round so far.
+    pub(crate) longest_silence: Duration,
+    /// Whether the process has sent FIN: it sends nothing more but FIN acknowledgements.
+    pub(crate) fin_sent: bool,
+    /// Whether the process has ended; and whether all others have acknowledged its FIN.
     pub(crate) ended: bool,
     pub(crate) ended_well: bool,
-    /// How often something that a round waits for lay unread until everything was looked through.
+    /// Number of times that a sweep found something unread that a round awaits.
     #[cfg(test)]
     pub(crate) overlooked: u64,
 }
 
-/// Bytes read at once, where it is not known where they belong.
-const DESK: usize = 128 << 10;
-
-/// How often in a row a decision waits for more to be read.
-const MOST_HURRIES: u32 = 8;
-
-/// Contexts that each of the others may have opened before this process does.
-const MOST_EXPECTED: usize = 1024;
+/// Maximum number of bytes read at once without a known place.
+const BOUNCE_BUFFER: usize = 128 << 10;
 
 impl Engine {
-    /// That process of so many.
+    /// Creates the engine of process `me` of a job of `processes`.
     pub(crate) fn new(me: usize, processes: usize, wire: Box<dyn Wire>, sleeper: Option<Box<dyn Sleeper>>) -> Self {
         let connections = (0..processes).map(|process| (process != me).then(Connection::default)).collect();
         let credit = Credit::among(processes);
@@ -105,25 +93,25 @@ impl Engine {
             polled: sleeper.is_none(),
             sleeper,
             events: Vec::with_capacity(processes.clamp(16, 1024)),
-            desk: vec![0; DESK].into(),
+            bounce_buffer: vec![0; BOUNCE_BUFFER].into(),
             stage: Vec::with_capacity(2 * STAGE),
             rotation: 0,
             due: Vec::with_capacity(processes),
             unfinished: Vec::with_capacity(processes),
-            hurries: 0,
+            deferrals: 0,
             undecided: false,
             departures: 0,
-            questions: 0,
+            status_requests: 0,
             sleepers: 0,
             supervised: false,
-            falling: Vec::new(),
+            panicked_contexts: Vec::new(),
             looked: Instant::now(),
-            fallen: false,
-            marred: false,
-            discord: None,
+            panicked: false,
+            any_failed: false,
+            disagreement: None,
             failures: Vec::new(),
-            patience: Duration::ZERO,
-            parting: false,
+            longest_silence: Duration::ZERO,
+            fin_sent: false,
             ended: false,
             ended_well: false,
             #[cfg(test)]
@@ -131,476 +119,23 @@ impl Engine {
         }
     }
 
-    /// What there is of a context; if nothing yet, its beginning, of which that process is the
-    /// first to say something. `None` if there are too many of those, or that one has spoken of too
-    /// many that only others have opened.
-    pub(crate) fn expect(&mut self, from: usize, id: ContextId) -> Option<&mut Context> {
-        if !self.contexts.contains_key(&id) {
-            let expected = |context: &&Context| context.presence == Presence::Expected && context.first == from;
-            if self.contexts.values().filter(expected).count() >= MOST_EXPECTED {
-                return None;
-            }
-            self.contexts.insert(id, Context::new(id, self.connections.len(), from));
-        }
-        self.contexts.get_mut(&id)
-    }
-
-    /// A context that this process opens, and what tells whether it may have failed: none of which
-    /// it has open, or which it has left while others have not.
-    pub(crate) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<Arc<AtomicBool>> {
-        let (processes, me) = (self.connections.len(), self.me);
-        let context = self.contexts.entry(id).or_insert_with(|| Context::new(id, processes, me));
-        if context.presence != Presence::Expected {
-            return None;
-        }
-        (context.members, context.presence) = (members.into(), Presence::Open);
-        let troubled = Arc::clone(&context.troubled);
-        self.active.reserve(self.contexts.len());
-        Some(troubled)
-    }
-
-    /// Begins a round: takes what has come for it already, says what it is ready for, sends what
-    /// may go.
-    ///
-    /// `sends` and `receives` are the turn's.
-    pub(crate) fn post(
-        &mut self,
-        id: ContextId,
-        mut turn: Turn,
-        signature: &Signature,
-        (sends, receives): (&[Message], &[Message]),
-    ) {
-        self.patience = self.patience.max(turn.timeouts.silence);
-        let Some(context) = self.contexts.get_mut(&id) else { return };
-        context.say(turn.call, signature);
-        context.posted = Some((turn.call, turn.number));
-        (context.timeouts, context.driver) = (turn.timeouts, this_thread());
-        let mut first = 0;
-        for part in receives.chunk_by(|a, b| a.peer == b.peer) {
-            let into = &mut context.lanes[context.members[part[0].peer.index()].index()].into;
-            into.stash.make_room(self.credit);
-            (into.awaited, into.came, into.to) = (first..first + part.len() as u32, 0, Default::default());
-            (first, turn.incoming) = (into.awaited.end, turn.incoming + 1);
-        }
-        first = 0;
-        for part in sends.chunk_by(|a, b| a.peer == b.peer) {
-            let out = &mut context.lanes[context.members[part[0].peer.index()].index()].out;
-            (out.waiting, out.went, out.from) = (first..first + part.len() as u32, 0, Default::default());
-            (first, turn.outgoing) = (out.waiting.end, turn.outgoing + 1);
-        }
-        let stamp = Stamp { call: turn.call, round: turn.number, index: 0 };
-        context.turn = Some(turn);
-        self.active.push(id);
-        let long = self.credit.message;
-        for part in receives.chunk_by(|a, b| a.peer == b.peer) {
-            let from = self.process(id, part[0].peer.index());
-            self.unpack(id, from);
-            if part.iter().any(|message| message.bytes > long) {
-                self.say(from, Header { stamp, ..Header::new(Kind::Ready, id) }, &[]);
-            }
-        }
-        // Beginning with the rank after this one, so that not all begin with the same receiver.
-        let me = self.contexts.get(&id).and_then(|context| context.rank_of(self.me));
-        let (before, after) = sends.split_at(sends.partition_point(|message| Some(message.peer) < me));
-        for message in after.iter().chain(before) {
-            self.pump_out(self.process(id, message.peer.index()));
-        }
-        // What was told of before anybody wanted it is not told again: messages, and that somebody
-        // is ready.
-        for message in receives.iter().chain(sends) {
-            let from = self.process(id, message.peer.index());
-            if self.has_words(from) {
-                self.pump_out(from);
-            }
-            if self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
-                self.pump_in(from);
-            }
-        }
-    }
-
-    fn process(&self, id: ContextId, rank: usize) -> usize {
+    /// Returns the process of a rank in a context.
+    pub(super) fn process(&self, id: ContextId, rank: usize) -> usize {
         self.contexts.get(&id).map_or(self.me, |context| context.members[rank].index())
     }
 
-    /// Whether the round under way has all it needs.
-    pub(crate) fn is_done(&self, id: ContextId) -> bool {
-        let turn = self.contexts.get(&id).and_then(|context| context.turn.as_ref());
-        turn.is_none_or(|turn| turn.incoming == 0 && turn.outgoing == 0 && turn.doubt.is_none())
-    }
-
-    /// Calls back what a round has lent. Whether all of it is back.
-    pub(crate) fn call_back(&mut self, id: ContextId) -> bool {
-        let Self { connections, wire, .. } = self;
-        let Some(apart) = wire.apart() else { return true };
-        let mut back = true;
-        for (process, connection) in connections.iter_mut().enumerate() {
-            let Some(connection) = connection else { continue };
-            if connection.coming == Some(Lent::Round(id)) {
-                if apart.call_back(process) {
-                    connection.coming = Some(Lent::Own);
-                    if let Receiving::Placed(_, left) = connection.receiving {
-                        connection.receiving = Receiving::Dropped(left);
-                    }
-                } else {
-                    back = false;
-                }
-            }
-            back &= connection.going != Some(Lent::Round(id));
-        }
-        back
-    }
-
-    /// Ends a round, which has nothing lent: from here on nobody touches its buffers.
-    pub(crate) fn withdraw(&mut self, id: ContextId) {
-        let done = self.is_done(id);
-        self.active.retain(|active| *active != id);
-        let Some(context) = self.contexts.get_mut(&id) else { return };
-        let Some(turn) = context.turn.take() else { return };
-        context.inquiry = None;
-        if done {
-            return;
-        }
-        for (to, connection) in self.connections.iter_mut().enumerate() {
-            let (Some(connection), lane) = (connection, &mut context.lanes[to]) else { continue };
-            let mut cut = lane.out.went > 0;
-            if let Some(sending) = connection.sending.take_if(|sending| sending.context == id) {
-                // What was begun is finished, from a copy; or it was not begun.
-                let begun = sending.headed > 0;
-                if begun && let Some(message) = turn.next_out(&lane.out) {
-                    let mut rest = sending.header[sending.headed..].to_vec();
-                    // SAFETY: the turn is still the round's, which waits for this to return.
-                    #[allow(unsafe_code)]
-                    unsafe {
-                        lane.out.from.take(turn.runs(message), &turn.bases, sending.left, &mut rest);
-                    }
-                    rest.append(&mut connection.queue);
-                    connection.queue = rest;
-                }
-                cut |= begun;
-            }
-            if cut && !connection.farewell && !self.parting {
-                connection.queue.extend(Header::new(Kind::Void, id).encode());
-            }
-            if let Receiving::Placed(context, left) = connection.receiving
-                && context == id
-            {
-                connection.receiving = Receiving::Dropped(left);
-            }
-            (lane.into.awaited, lane.out.waiting, lane.out.settling, lane.out.went) = (0..0, 0..0, false, 0);
-        }
-    }
-
-    /// Puts something in line that is no message. It goes with the next
-    /// [`pump_out`](Self::pump_out). Who has said farewell hears no more.
-    pub(crate) fn say(&mut self, to: usize, header: Header, text: &[u8]) {
-        if self.parting && header.kind != Kind::Heard {
-            return;
-        }
-        if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.listens()) {
-            connection.queue.extend(Header { text: text.len() as u32, ..header }.encode());
-            connection.queue.extend_from_slice(text);
-        }
-    }
-
-    /// Whether something waits in line for a process.
-    fn has_words(&self, to: usize) -> bool {
-        self.connections[to].as_ref().is_some_and(|connection| !connection.queue.is_empty())
-    }
-
-    /// Takes note that something may go to a process that could not before.
-    pub(crate) fn owe(&mut self, to: usize) {
-        if !self.due.contains(&to) {
-            self.due.push(to);
-        }
-    }
-
-    /// Says something to all members of a context but this one, and sends it.
-    pub(crate) fn tell(&mut self, id: ContextId, header: Header, text: &[u8]) {
-        for member in 0..self.contexts.get(&id).map_or(0, |context| context.members.len()) {
-            let to = self.process(id, member);
-            if to != self.me {
-                self.say(to, header, text);
-                self.pump_out(to);
-            }
-        }
-    }
-
-    /// Tells the members of a context that this process has left it, and how, unless it just
-    /// returned. If the context has failed, they hear of that first: they may not have heard who
-    /// decided it.
-    pub(crate) fn tell_leave(&mut self, id: ContextId, how: &str) {
-        if let Some(failure) = self.failure(id) {
-            let words = write_failure(failure);
-            self.tell(id, Header::new(Kind::Verdict, id), &words);
-        }
-        let Some(context) = self.contexts.get(&id) else { return };
-        // Who leaves in the middle of a call of the library's, as a process that exits, has not
-        // done it.
-        let inside = context.outside.as_ref().and_then(|outside| outside.inside());
-        let call = match (context.at(), inside) {
-            (Some((call, _)), Some(inside)) if call == inside => call.checked_sub(1),
-            (at, _) => at.map(|(call, _)| call),
-        };
-        let said = call.and_then(|call| context.called(call)).map(|said| (said.fingerprint, said.words));
-        let sound = how.is_empty() && context.failure.is_none() && context.proposal.is_none();
-        let history = context.history.filter(|_| sound);
-        let changes = if history.is_some() { context.changes() } else { Vec::new() };
-        let left = Left { call, how: (!how.is_empty()).then(|| how.into()), said, history, changes };
-        self.tell(id, Header::new(Kind::Leave, id), &write_left(&left));
-        if history.is_some() {
-            self.compare(id, None);
-        }
-        self.forget();
-    }
-
-    /// Compares what this process has called in a context that it has left with what another has
-    /// that has left it, or all.
-    pub(crate) fn compare(&mut self, id: ContextId, with: Option<usize>) {
-        let Some(context) = self.contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
-        let Some(rank) = context.rank_of(self.me).filter(|_| self.discord.is_none()) else { return };
-        let found = match with {
-            Some(process) => context.rank_of(process).and_then(|other| context.discord(rank, other)),
-            None => (0..context.members.len()).find_map(|other| context.discord(rank, Rank::new(other))),
-        };
-        if let Some(failure) = found {
-            let members: Arc<[Rank]> = (&*context.members).into();
-            log::warn!("process {}: in context {id}: {}", self.me, failure.named(&members));
-            self.discord = Some(Discord { failure, rank, members });
-        }
-    }
-
-    /// That members of a context have left it after other calls than this process, where nothing
-    /// has failed that would be the reason.
-    pub(crate) fn discord(&self) -> Option<Discord> {
-        self.discord.clone().filter(|_| !self.marred && !self.fallen)
-    }
-
-    /// The contexts in which this process still is.
-    pub(crate) fn still_open(&self) -> Vec<ContextId> {
-        let open = self.contexts.values().filter(|context| context.presence == Presence::Open);
-        open.map(|context| context.id).collect()
-    }
-
-    /// Says how those contexts were left that a panic dropped.
-    pub(crate) fn fell(&mut self, how: &str) {
-        self.supervised = false;
-        self.fallen |= !self.falling.is_empty();
-        for id in std::mem::take(&mut self.falling) {
-            self.tell_leave(id, how);
-        }
-    }
-
-    /// Takes note of what has happened, and moves what somebody waits for.
-    pub(crate) fn heed(&mut self) {
-        let mut events = std::mem::take(&mut self.events);
-        self.wire.poll(&mut events);
-        for event in events.drain(..) {
-            let Event { process: from, readable, writable, ended, sent, received, urgent } = event;
-            let Some(connection) = self.connections.get_mut(from).and_then(Option::as_mut) else { continue };
-            connection.blocked &= !writable;
-            connection.closing |= ended;
-            connection.readable |= readable;
-            if sent {
-                self.parted(from);
-            } else if writable {
-                self.pump_out(from);
-            }
-            if received {
-                self.met(from);
-            }
-            // What nobody waits for stays where it is for a while: it may be wanted soon, and is
-            // then copied once.
-            if urgent || self.is_wanted(from) {
-                self.pump_in(from);
-            }
-        }
-        self.events = events;
-    }
-
-    /// Takes note that a connection has had its turn, and there may be more.
-    pub(crate) fn put_off(&mut self, process: usize) {
-        if !self.unfinished.contains(&process) {
-            self.unfinished.push(process);
-        }
-    }
-
-    /// Goes on with those that had their turn; what nobody waits for has time.
-    pub(crate) fn resume(&mut self) {
-        for _ in 0..self.unfinished.len() {
-            let process = self.unfinished.remove(0);
-            let wanted = self.is_wanted(process);
-            if wanted || self.has_words(process) {
-                self.pump_out(process);
-            }
-            if wanted {
-                self.pump_in(process);
-            }
-        }
-    }
-
-    fn is_wanted(&self, from: usize) -> bool {
-        self.active.iter().filter_map(|id| self.contexts.get(id)).any(|context| {
-            let lane = &context.lanes[from];
-            let asked = context.inquiry.as_ref().is_some_and(|inquiry| inquiry.is_to(from));
-            asked || !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()
-        })
-    }
-
-    /// Reads everything that has come, wanted or not, and decides on failures.
-    pub(crate) fn sweep(&mut self) {
-        for from in 0..self.connections.len() {
-            let broken = self.connections[from].as_ref().and_then(|connection| connection.broken.clone());
-            if broken.is_some() || self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
-                #[cfg(test)]
-                (self.overlooked += u64::from(self.is_wanted(from)));
-                self.pump_in(from);
-            }
-            // What has come is read first.
-            if let Some(why) = broken
-                && !self.unfinished.contains(&from)
-            {
-                self.lose(from, why);
-            }
-            if self.has_words(from) {
-                self.pump_out(from);
-            }
-        }
-        // Who would decide has read everything before; unless somebody keeps sending.
-        self.hurries = if self.unfinished.is_empty() { 0 } else { self.hurries.wrapping_add(1) };
-        if self.hurries.is_multiple_of(MOST_HURRIES) {
-            self.decide();
-        }
-    }
-
-    /// Reads what has come from those that a round still waits for, and sends them what there is
-    /// room for, told of or not.
-    pub(crate) fn look(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
-        if self.polled {
-            return self.heed();
-        }
-        for message in receives.iter().chain(sends) {
-            let peer = self.process(id, message.peer.index());
-            let Some(lane) = self.contexts.get(&id).map(|context| &context.lanes[peer]) else { return };
-            let (awaits, goes) = (!lane.into.awaited.is_empty(), !lane.out.waiting.is_empty() || lane.out.settling);
-            if goes && let Some(connection) = self.connections[peer].as_mut().filter(|open| open.blocked) {
-                connection.blocked = false;
-                self.pump_out(peer);
-            }
-            if awaits || goes {
-                self.pump_in(peer);
-            }
-        }
-    }
-
-    /// Looks whether what has come is what it should be, awaited or not; and tells those who have
-    /// not said that they are ready what waits for them, so that they can look at that.
-    pub(crate) fn patrol(&mut self, id: ContextId) {
-        let Some(context) = self.contexts.get_mut(&id) else { return };
-        let Some(mut turn) = context.turn.take() else { return };
-        let me = context.rank_of(self.me).unwrap_or_default();
-        for rank in (0..context.members.len()).map(Rank::new) {
-            let process = context.process(rank);
-            let Lane { into, out, .. } = &mut context.lanes[process];
-            let awaited = turn.next_in(into);
-            let early = into.stash.first().map(|(header, _)| header).or(into.offer);
-            let doubt = early.and_then(|early| match awaited {
-                Some(message) if into.came == 0 => turn.doubt((rank, me), &early, message),
-                _ => {
-                    let differs = early.stamp.call == turn.call && early.fingerprint != turn.fingerprint;
-                    let before = (early.stamp.call, early.stamp.round) < (turn.call, turn.number);
-                    (differs || before).then_some(Doubt::Of(rank, early))
-                }
-            });
-            if turn.doubt.is_none() {
-                turn.doubt = doubt;
-            }
-            // What has begun tells what it is: its header may be on its way already.
-            let begun = self.connections[process].as_ref().and_then(|connection| connection.sending.as_ref());
-            if let Some(message) = turn.next_out(out)
-                && out.went == 0
-                && begun.is_none_or(|sending| sending.context != id)
-                && out.may_go(turn.stamp(message), message.bytes, self.credit).is_none()
-                && out.offered.replace(turn.stamp(message)) != Some(turn.stamp(message))
-                && !self.parting
-                && let Some(connection) = self.connections[process].as_mut().filter(|open| open.listens())
-            {
-                connection.queue.extend(turn.header(Kind::Offer, id, message).encode());
-            }
-        }
-        context.turn = Some(turn);
-        for to in 0..self.connections.len() {
-            if self.has_words(to) {
-                self.pump_out(to);
-            }
-        }
-    }
-
-    /// Whether a failure of a context was proposed, and nobody has decided yet.
+    /// Returns whether a failure of a context is proposed and not decided yet.
     pub(crate) fn is_undecided(&self, id: ContextId) -> bool {
         self.contexts.get(&id).is_some_and(|context| context.failure.is_none() && context.proposal.is_some())
     }
 
-    /// Somebody is not there any more.
-    pub(crate) fn lose(&mut self, process: usize, why: Arc<str>) {
-        let Some(connection) = self.connections[process].as_mut().filter(|connection| connection.is_open()) else {
-            return;
-        };
-        let state = if connection.farewell { State::Ended } else { State::Lost(why) };
-        log::debug!("process {}: process {process} is gone: {state:?}", self.me);
-        connection.close(state);
-        self.wire.close(process);
-        self.departures += 1;
-        self.undecided = true;
-        self.forget();
-    }
-
-    /// How a process has left a context, if it has, for somebody in that call.
-    pub(crate) fn gone(&self, context: &Context, process: usize, call: u64) -> Option<Arc<str>> {
-        if let Some(left) = &context.lanes[process].left {
-            return Some(left.words(call));
-        }
-        let connection = self.connections[process].as_ref()?;
-        match &connection.state {
-            State::Lost(why) => Some(format!("is gone: {why}").into()),
-            State::Ended => Some("has ended".into()),
-            State::Open if connection.farewell => Some("has ended".into()),
-            State::Open => {
-                let open = connection.goodbye.as_ref()?;
-                (!open.contains(&context.id)).then(|| "returned before the call".into())
-            }
-        }
-    }
-
-    /// Whether a process can hear what it is told.
-    pub(crate) fn hears(&self, process: usize) -> bool {
-        let speaks = |connection: &Connection| connection.listens() && connection.broken.is_none();
-        process == self.me || self.connections[process].as_ref().is_some_and(speaks)
-    }
-
-    /// Drops the contexts that this process has left and in which nobody can be any more.
-    pub(crate) fn forget(&mut self) {
-        let Self { contexts, connections, me, .. } = self;
-        contexts.retain(|id, context| {
-            let is_there = |process: usize| {
-                process != *me
-                    && context.lanes[process].left.is_none()
-                    && connections[process].as_ref().is_some_and(|connection| {
-                        connection.is_open()
-                            && !connection.farewell
-                            && connection.goodbye.as_ref().is_none_or(|open| open.contains(id))
-                    })
-            };
-            context.presence != Presence::Left || context.members.iter().any(|member| is_there(member.index()))
-        });
-    }
-
-    /// The failure of a context.
+    /// Returns the failure of a context.
     pub(crate) fn failure(&self, id: ContextId) -> Option<&Failure> {
         self.contexts.get(&id)?.failure.as_ref()
     }
 }
 
-/// A number for the running thread, from 1.
+/// Returns a number for the current thread, from 1.
 pub(crate) fn this_thread() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -1,27 +1,27 @@
-//! What a round watches for while it waits: whether a rank that it needs has gone or calls
-//! something else, and whether one of its deadlines has passed.
+//! Watches for faults while a round waits: a rank that it needs has gone or makes another call, or
+//! a deadline has passed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::context::Doubt;
-use super::frame::{Header, Kind, Stamp};
+use super::codec::RankStatus;
+use super::context::Mismatch;
+use super::frame::{Header, Kind, MessageId};
 use super::lane::Lane;
-use super::limits::{MOST_NAPS, TICK, grace};
+use super::limits::{MAX_SUSPENSIONS, TICK, grace};
 use super::state::Engine;
-use super::walk::{Look, Reply, Walk};
-use super::words::Standing;
+use super::wait_for::{Reply, Snapshot, Traversal};
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts};
 
-/// A cause, and whose fault it is.
-pub(crate) type Fault = (Option<Rank>, Cause);
+/// The culprit, if it is known, and the cause of a failure.
+pub(crate) type Diagnosis = (Option<Rank>, Cause);
 
-/// What a round is of.
+/// The round that waits.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct About<'a> {
+pub(crate) struct RoundInfo<'a> {
     pub(crate) id: ContextId,
-    /// Whose it is.
+    /// This process's rank.
     pub(crate) rank: Rank,
     pub(crate) call: u64,
     pub(crate) signature: &'a Signature,
@@ -29,57 +29,58 @@ pub(crate) struct About<'a> {
     pub(crate) timeouts: Timeouts,
 }
 
-impl About<'_> {
-    pub(crate) fn failure(&self, (culprit, cause): Fault) -> Failure {
+impl RoundInfo<'_> {
+    pub(crate) fn failure(&self, (culprit, cause): Diagnosis) -> Failure {
         let &Self { rank: observer, call, signature, round, .. } = self;
-        Failure { call, words: signature.words.clone(), round, observer, culprit, cause }
+        Failure { call, description: signature.description.clone(), round, observer, culprit, cause }
     }
 }
 
-/// How long a rank waits before it asks the one it waits for what that calls; then for twice as
-/// long. Two that wait for each other in different calls send nothing that could tell.
+/// How long a rank waits before it asks the rank that it waits for what that calls. The interval
+/// doubles each time. Two ranks that wait for each other in different calls send nothing that could
+/// show it.
 const PROBE: Duration = Duration::from_millis(200);
 
-/// What a round knows of its waiting.
+/// The state of a wait.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// The time, looked at once for all that is done between two pauses.
+    /// The time, read once for everything between two pauses.
     now: Instant,
-    /// When something moved last, or the chain of who waits for whom did.
+    /// When something last moved, here or along the chain.
     since: Instant,
     paused: bool,
-    /// The count of what the context got done, and of departures, as last seen.
+    /// The context's progress, and the engine's number of departures, when last checked.
     progress: u64,
     departures: Option<u64>,
-    /// When it found that somebody it needs has left.
+    /// When a needed rank was found to have left.
     missed: Option<Instant>,
-    /// When it looked last, and how often it had slept before that.
+    /// When the watch last ran, and how often the process had been suspended before.
     looked: Instant,
-    naps: u32,
-    /// When it last read what nobody waits for, and looked at it.
+    suspensions: u32,
+    /// When it last swept all connections, and last checked early messages.
     swept: Instant,
     patrolled: Instant,
-    /// Whether it has asked what another calls.
+    /// Whether the peer was asked what it called after a mismatch.
     asked: bool,
-    /// When to ask the one it waits for what that calls; and whom it has asked.
+    /// When to ask the rank that it waits for what that calls; and the rank that was asked.
     probe: Duration,
     probed: Option<Rank>,
-    /// The walk under way along the chain of ranks that wait for each other, and when it began.
-    walk: Option<(Walk, Instant)>,
-    /// What the last walk found.
-    found: Option<Found>,
-    /// When a walk last found a rank at the end that answers but has not come.
+    /// The current traversal of the wait-for graph, and when it began.
+    traversal: Option<(Traversal, Instant)>,
+    /// The result of the last traversal.
+    found: Option<Finding>,
+    /// When a traversal last ended at a rank that replies but has not called.
     answered: Option<Instant>,
-    /// When the last walk ended; a new one begins some time after that.
-    walked: Instant,
+    /// When the last traversal ended; the next begins some time later.
+    last_traversal: Instant,
 }
 
-/// What was at the end of the chain of ranks that wait for each other.
+/// The end of a chain in the wait-for graph.
 #[derive(Debug)]
-struct Found {
-    look: Look,
+struct Finding {
+    snapshot: Snapshot,
     deadline: Deadline,
-    /// Whether nobody on the chain got anything done since the walk before it, if there was one.
+    /// Whether no process on the chain made progress since the traversal before, if there was one.
     still: bool,
     culprit: Option<Rank>,
     chain: Arc<str>,
@@ -96,46 +97,46 @@ impl Watch {
             departures: None,
             missed: None,
             looked: now,
-            naps: 0,
+            suspensions: 0,
             swept: now,
             patrolled: now,
             asked: false,
             probe: PROBE,
             probed: None,
-            walk: None,
+            traversal: None,
             found: None,
             answered: None,
-            walked: now,
+            last_traversal: now,
         }
     }
 
-    /// Begins anew, since something got done.
+    /// Restarts the wait after progress.
     fn restart(&mut self, now: Instant) {
-        (self.since, self.walked, self.answered) = (now, now, None);
-        (self.walk, self.found) = (None, None);
+        (self.since, self.last_traversal, self.answered) = (now, now, None);
+        (self.traversal, self.found) = (None, None);
     }
 
-    /// The time, as last looked at.
+    /// Returns the time that was last read.
     pub(crate) fn now(&self) -> Instant {
         self.now
     }
 
-    /// Looks at the time.
+    /// Reads the time.
     pub(crate) fn tick(&mut self) {
         self.now = Instant::now();
     }
 
-    /// For how long nothing has moved.
+    /// Returns how long nothing has moved.
     pub(crate) fn waited(&self) -> Duration {
         self.now.duration_since(self.since)
     }
 
-    /// Whether it has not waited yet.
+    /// Returns whether this is the first pause.
     pub(crate) fn is_first_pause(&mut self) -> bool {
         !std::mem::replace(&mut self.paused, true)
     }
 
-    /// Whether what nobody waits for is to be read; then it is taken for done.
+    /// Returns whether a sweep is due, and counts it as done.
     pub(crate) fn is_time_to_sweep(&mut self) -> bool {
         let due = self.now.duration_since(self.swept) >= TICK;
         if due {
@@ -144,12 +145,12 @@ impl Watch {
         due
     }
 
-    /// Where this process was stopped, or had no processor, answers may have come that it has not
-    /// read, and it has not asked when it would have: so it has some time left, whatever the clock
-    /// says. Not any number of times.
-    fn look(&mut self, now: Instant, timeouts: Timeouts) {
-        let slept = now.duration_since(std::mem::replace(&mut self.looked, now));
-        if slept > grace(timeouts.shortest()) && self.naps < MOST_NAPS {
+    /// Extends the deadlines if this process was suspended or had no processor. It may have replies
+    /// that it has not read, and has not sent requests that were due. The number of extensions is
+    /// limited.
+    fn account_for_suspension(&mut self, now: Instant, timeouts: Timeouts) {
+        let suspended = now.duration_since(std::mem::replace(&mut self.looked, now));
+        if suspended > grace(timeouts.shortest()) && self.suspensions < MAX_SUSPENSIONS {
             let share = if self.found.is_some() { 0.75 } else { 0.4 };
             let before = |timeout: Duration| now.checked_sub(timeout.mul_f64(share));
             if let Some(since) = before(timeouts.arrival) {
@@ -158,69 +159,70 @@ impl Watch {
             if let Some(answered) = before(timeouts.silence) {
                 self.answered = self.answered.max(Some(answered));
             }
-            // The next walk begins at once.
-            self.walked = before(timeouts.shortest()).unwrap_or(now);
-            (self.walk, self.asked) = (None, false);
-            self.naps += 1;
+            // The next traversal begins at once.
+            self.last_traversal = before(timeouts.shortest()).unwrap_or(now);
+            (self.traversal, self.asked) = (None, false);
+            self.suspensions += 1;
         }
     }
 
-    /// What is wrong, if something is.
-    pub(crate) fn fault(&mut self, engine: &mut Engine, about: &About<'_>) -> Option<Fault> {
-        let context = engine.contexts.get(&about.id)?;
+    /// Returns the culprit and the cause if something is wrong.
+    pub(crate) fn fault(&mut self, engine: &mut Engine, info: &RoundInfo<'_>) -> Option<Diagnosis> {
+        let context = engine.contexts.get(&info.id)?;
         if context.proposal.is_some() {
             return None;
         }
-        let (turn, now) = (context.turn.as_ref()?, self.now);
+        let (active, now) = (context.active.as_ref()?, self.now);
         if context.progress != self.progress {
-            (self.progress, self.naps, self.probe) = (context.progress, 0, PROBE);
+            (self.progress, self.suspensions, self.probe) = (context.progress, 0, PROBE);
             self.restart(now);
         }
-        self.look(now, about.timeouts);
-        if let Some(doubt) = turn.doubt.clone() {
-            return match doubt {
-                Doubt::Known(cause) => Some((None, cause)),
-                Doubt::Of(from, theirs) => self.disagreement(engine, about, (from, theirs)),
+        self.account_for_suspension(now, info.timeouts);
+        if let Some(mismatch) = active.mismatch.clone() {
+            return match mismatch {
+                Mismatch::Length(cause) => Some((None, cause)),
+                Mismatch::OtherCall(from, theirs) => self.disagreement(engine, info, (from, theirs)),
             };
         }
-        if let Some(gone) = self.gone(engine, about) {
-            // Who has left may have done what it was to do, and this rank something else: what
-            // others have said tells.
+        if let Some(gone) = self.gone(engine, info) {
+            // A rank that has left may have completed its call, and this rank may be in another
+            // one. Messages and statuses of others can show that.
             if now.duration_since(*self.missed.get_or_insert(now)) < TICK {
                 return None;
             }
             engine.sweep();
-            engine.patrol(about.id);
-            let context = engine.contexts.get_mut(&about.id)?;
+            engine.check_early_messages(info.id);
+            let context = engine.contexts.get_mut(&info.id)?;
             let left = context.lanes.get(context.process(gone.0?)).and_then(|lane| lane.left.as_ref());
-            let said = left.filter(|left| left.how.is_none()).and_then(|left| left.called(about.call));
-            let other = said.map(|(fingerprint, _)| *fingerprint).filter(|other| *other != about.signature.fingerprint);
-            let turn = context.turn.as_mut()?;
-            if let (None, Some(fingerprint)) = (&turn.doubt, other) {
-                turn.doubt = Some(Doubt::Of(gone.0?, theirs(about, fingerprint)));
+            let signature = left.filter(|left| left.how.is_none()).and_then(|left| left.called(info.call));
+            let other =
+                signature.map(|(fingerprint, _)| *fingerprint).filter(|other| *other != info.signature.fingerprint);
+            let active = context.active.as_mut()?;
+            if let (None, Some(fingerprint)) = (&active.mismatch, other) {
+                active.mismatch = Some(Mismatch::OtherCall(gone.0?, theirs(info, fingerprint)));
             }
-            return turn.doubt.is_none().then_some(gone);
+            return active.mismatch.is_none().then_some(gone);
         }
         if now.duration_since(self.patrolled) >= TICK {
             self.patrolled = now;
-            engine.patrol(about.id);
+            engine.check_early_messages(info.id);
         }
         let waited = now.duration_since(self.since);
-        self.compare(engine, about, waited);
-        self.deadline(engine, about)
+        self.compare(engine, info, waited);
+        self.deadline(engine, info)
     }
 
-    /// That somebody it needs has left.
-    fn gone(&mut self, engine: &Engine, about: &About<'_>) -> Option<Fault> {
+    /// Returns a fault if a rank that it needs has left.
+    fn gone(&mut self, engine: &Engine, info: &RoundInfo<'_>) -> Option<Diagnosis> {
         if self.departures == Some(engine.departures) {
             return None;
         }
-        let context = engine.contexts.get(&about.id)?;
+        let context = engine.contexts.get(&info.id)?;
         let needed = |lane: &Lane| !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty() || lane.out.settling;
         let mut members =
             (0..).map(Rank::new).zip(&context.members).filter(|(_, member)| needed(&context.lanes[member.index()]));
         let gone = members.find_map(|(rank, member)| {
-            let how = engine.gone(context, member.index(), about.call)?;
+            let how = engine.gone(context, member.index(), info.call)?;
             Some((Some(rank), Cause::Gone { rank, how }))
         });
         if gone.is_none() {
@@ -229,113 +231,115 @@ impl Watch {
         gone
     }
 
-    /// Asks the one it waits for what that calls, now and then; what differs is a doubt.
-    fn compare(&mut self, engine: &mut Engine, about: &About<'_>, waited: Duration) -> Option<()> {
-        let context = engine.contexts.get(&about.id)?;
+    /// Asks the rank that it waits for what that calls, from time to time, and records a mismatch.
+    fn compare(&mut self, engine: &mut Engine, info: &RoundInfo<'_>, waited: Duration) -> Option<()> {
+        let context = engine.contexts.get(&info.id)?;
         let Some(asked) = self.probed else {
-            // One question at a time.
-            if self.walk.is_none() && waited >= self.probe.min(about.timeouts.shortest() / 8) {
+            // There is one status request at a time.
+            if self.traversal.is_none() && waited >= self.probe.min(info.timeouts.shortest() / 8) {
                 let process = context.awaits()?;
                 self.probed = context.rank_of(process);
-                engine.ask(about.id, process, about.id, about.call);
+                engine.ask(info.id, process, info.id, info.call);
             }
             return None;
         };
-        let standing = match engine.reply(about.id, grace(about.timeouts.shortest())) {
+        let status = match engine.reply(info.id, grace(info.timeouts.shortest())) {
             Reply::Pending => return None,
-            Reply::Standing(standing) => Some(standing),
-            Reply::None => None,
+            Reply::Status(status) => Some(status),
+            Reply::Missing => None,
         };
         (self.probed, self.probe) = (None, waited.saturating_mul(2));
-        let Standing { posted, said, .. } = standing?;
-        // It may not have come to that call.
-        let fingerprint = said.filter(|_| posted.is_some_and(|(call, _)| call >= about.call))?.0;
-        if fingerprint != about.signature.fingerprint {
-            let turn = engine.contexts.get_mut(&about.id)?.turn.as_mut()?;
-            turn.doubt.get_or_insert(Doubt::Of(asked, theirs(about, fingerprint)));
+        let RankStatus { posted, signature, .. } = status?;
+        // The rank may not have reached that call.
+        let fingerprint = signature.filter(|_| posted.is_some_and(|(call, _)| call >= info.call))?.0;
+        if fingerprint != info.signature.fingerprint {
+            let active = engine.contexts.get_mut(&info.id)?.active.as_mut()?;
+            active.mismatch.get_or_insert(Mismatch::OtherCall(asked, theirs(info, fingerprint)));
         }
         None
     }
 
-    /// That a rank has sent something of another call or round; once it has said what it called.
+    /// Returns a fault for a message of another call or round, once its sender has reported what it
+    /// called.
     fn disagreement(
         &mut self,
         engine: &mut Engine,
-        about: &About<'_>,
+        info: &RoundInfo<'_>,
         (from, theirs): (Rank, Header),
-    ) -> Option<Fault> {
-        let call = about.call.min(theirs.stamp.call);
+    ) -> Option<Diagnosis> {
+        let call = info.call.min(theirs.message_id.call);
         if !std::mem::replace(&mut self.asked, true) {
-            self.walk = None;
-            let asked = engine.contexts.get(&about.id)?.process(from);
-            engine.ask(about.id, asked, about.id, call);
+            self.traversal = None;
+            let asked = engine.contexts.get(&info.id)?.process(from);
+            engine.ask(info.id, asked, info.id, call);
         }
-        let said = match engine.reply(about.id, grace(about.timeouts.shortest())) {
+        let signature = match engine.reply(info.id, grace(info.timeouts.shortest())) {
             Reply::Pending => return None,
-            Reply::Standing(standing) => standing.said,
-            Reply::None => None,
+            Reply::Status(status) => status.signature,
+            Reply::Missing => None,
         };
-        let context = engine.contexts.get(&about.id)?;
-        // Who has left has said it then.
+        let context = engine.contexts.get(&info.id)?;
+        // A rank that has left reported it when it left.
         let left = context.lanes.get(context.process(from)).and_then(|lane| lane.left.as_ref());
-        let said = said.or_else(|| left?.called(call).cloned());
-        let equal = theirs.stamp.call == about.call;
-        let (fingerprint, words) = said.unwrap_or((theirs.fingerprint, "something else".into()));
-        let (ones, others) = match context.called(call) {
-            // If the calls are not the same, one of the two was through with the call in which they
-            // parted.
-            Some(mine) if mine.fingerprint != fingerprint => (mine.words, words),
-            _ if equal && theirs.fingerprint != about.signature.fingerprint => (about.signature.words.clone(), words),
+        let signature = signature.or_else(|| left?.called(call).cloned());
+        let equal = theirs.message_id.call == info.call;
+        let (fingerprint, description) = signature.unwrap_or((theirs.fingerprint, "something else".into()));
+        let (call_a, call_b) = match context.called(call) {
+            // If the two are in different calls, they differed in the earlier one, which one of
+            // them has completed.
+            Some(mine) if mine.fingerprint != fingerprint => (mine.description, description),
+            _ if equal && theirs.fingerprint != info.signature.fingerprint => {
+                (info.signature.description.clone(), description)
+            }
             _ => {
-                let Stamp { call, round, .. } = theirs.stamp;
-                let mine = format!("{} (call {}, round {})", about.signature.words, about.call, about.round);
-                (mine.into(), format!("{words} (call {call}, round {round})").into())
+                let MessageId { call, round, .. } = theirs.message_id;
+                let mine = format!("{} (call {}, round {})", info.signature.description, info.call, info.round);
+                (mine.into(), format!("{description} (call {call}, round {round})").into())
             }
         };
-        Some((None, Cause::Disagree { one: about.rank, ones, other: from, others }))
+        Some((None, Cause::Disagree { rank_a: info.rank, call_a, rank_b: from, call_b }))
     }
 
-    /// Returns the fault of whoever is at the end of the chain of ranks that wait for each other,
-    /// if its deadline has passed.
+    /// Returns the fault of the rank at the end of the chain, if its deadline has passed.
     ///
-    /// Walks along the chain begin after two fifths of the shorter timeout, and again as long after
-    /// each. The arrival timeout counts from the last progress of any rank on the chain, and the
-    /// silence timeout also from the last time that the rank at the end answered. A failure needs
-    /// two walks that saw the same, since ranks far away may get on meanwhile; one, if there was no
-    /// time for more.
-    fn deadline(&mut self, engine: &mut Engine, about: &About<'_>) -> Option<Fault> {
-        let timeouts = about.timeouts;
+    /// Traversals begin after two fifths of the shorter timeout, and as long after each other. The
+    /// arrival timeout counts from the last progress of any rank on the chain. The silence timeout
+    /// counts also from the last time that the rank at the end replied. A failure needs two
+    /// traversals with the same result, since distant ranks may make progress meanwhile; one, if
+    /// there was no time for more.
+    fn deadline(&mut self, engine: &mut Engine, info: &RoundInfo<'_>) -> Option<Diagnosis> {
+        let timeouts = info.timeouts;
         let silent = self.now.duration_since(self.answered.map_or(self.since, |answered| answered.max(self.since)));
         let due = silent >= timeouts.silence;
         if due {
             self.probed = None;
         }
         let step = timeouts.shortest().mul_f64(0.4);
-        if self.walk.is_none() && self.probed.is_none() && self.now.duration_since(self.walked) >= step {
-            self.walk = Walk::begin(engine, about.id).map(|walk| (walk, self.now));
+        if self.traversal.is_none() && self.probed.is_none() && self.now.duration_since(self.last_traversal) >= step {
+            self.traversal = Traversal::begin(engine, info.id).map(|traversal| (traversal, self.now));
         }
-        if let Some((walk, begun)) = &mut self.walk {
-            // An answer that has not come by the deadline is none; but it has some time to come.
+        if let Some((traversal, begun)) = &mut self.traversal {
+            // A reply that is missing at the deadline counts as missing, after a short grace.
             let late = due && self.now.duration_since(*begun) >= step / 4;
-            if let Some(look) = walk.advance(engine, grace(timeouts.shortest()), late) {
-                let (deadline, context) = (walk.deadline()?, engine.contexts.get(&about.id)?);
-                let (culprit, chain) = (walk.culprit(context), Arc::<str>::from(walk.words(context)));
+            if let Some(snapshot) = traversal.advance(engine, grace(timeouts.shortest()), late) {
+                let (deadline, context) = (traversal.deadline()?, engine.contexts.get(&info.id)?);
+                let (culprit, chain) = (traversal.culprit(context), Arc::<str>::from(traversal.describe(context)));
                 let before = self.found.take();
-                let still = before.as_ref().is_none_or(|before| before.look.is_still(&look));
-                (self.walk, self.walked) = (None, self.now);
+                let still = before.as_ref().is_none_or(|before| before.snapshot.is_still(&snapshot));
+                (self.traversal, self.last_traversal) = (None, self.now);
                 if !still {
-                    // A rank on the chain got something done since: the time starts again.
+                    // A rank on the chain made progress, so the time starts again.
                     (self.since, self.answered) = (self.now, None);
                 }
                 if deadline == Deadline::Arrival {
                     self.answered = Some(self.now);
-                    let (waited, words) = (self.waited(), &about.signature.words);
-                    log::info!("call {} ({words}) has waited for {waited:.0?}: {chain}", about.call);
+                    let (waited, description) = (self.waited(), &info.signature.description);
+                    log::info!("call {} ({description}) has waited for {waited:.0?}: {chain}", info.call);
                 }
-                self.found = Some(Found { look, deadline, still, culprit, chain });
+                self.found = Some(Finding { snapshot, deadline, still, culprit, chain });
             }
         }
-        let found = self.found.as_ref().filter(|found| found.still && self.walk.is_none())?;
+        let found = self.found.as_ref().filter(|found| found.still && self.traversal.is_none())?;
         let elapsed = match found.deadline {
             Deadline::Silence => silent,
             Deadline::Arrival => self.now.duration_since(self.since),
@@ -346,8 +350,8 @@ impl Watch {
     }
 }
 
-/// What a rank would have announced that has the same call as this one, with that fingerprint.
-fn theirs(about: &About<'_>, fingerprint: u64) -> Header {
-    let stamp = Stamp { call: about.call, ..Stamp::default() };
-    Header { stamp, fingerprint, ..Header::new(Kind::Offer, about.id) }
+/// Returns the header that a rank would send in the same call with that fingerprint.
+fn theirs(info: &RoundInfo<'_>, fingerprint: u64) -> Header {
+    let message_id = MessageId { call: info.call, ..MessageId::default() };
+    Header { message_id, fingerprint, ..Header::new(Kind::RequestToSend, info.id) }
 }

@@ -1,55 +1,66 @@
-//! What is known of a call that is with a library.
+//! The watchdog of a call that a library executes.
 
 use std::time::{Duration, Instant};
 
-use super::limits::{MOST_NAPS, grace};
-use super::words::Standing;
+use super::codec::RankStatus;
+use super::limits::{MAX_SUSPENSIONS, grace};
 use crate::transport::Timeouts;
 
-/// What is known of a call under way.
+/// The watchdog of a library call under way.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     pub(super) call: u64,
     pub(super) since: Instant,
-    /// When all members answered last.
-    pub(super) heard: Instant,
-    /// Since when nobody else is in it.
-    pub(super) alone: Option<Instant>,
-    /// When it was found that the call does not end.
-    pub(super) failed: Option<Instant>,
-    /// When to ask all members where they stand; and what they say.
+    /// When all members last replied.
+    pub(super) last_complete: Instant,
+    /// Since when no other member is in the call.
+    pub(super) alone_since: Option<Instant>,
+    /// When the call was found unable to end.
+    pub(super) failed_since: Option<Instant>,
+    /// When to poll all members; and the poll under way.
     pub(super) next: Duration,
-    pub(super) poll: Option<Poll>,
-    /// When this was looked at last, and how often this process had slept before that.
+    pub(super) poll: Option<StatusPoll>,
+    /// When the watchdog last ran, and how often the process had been suspended before.
     pub(super) looked: Instant,
-    pub(super) naps: u32,
+    pub(super) suspensions: u32,
 }
 
 impl Watchdog {
     pub(super) fn begin(call: u64) -> Self {
         let now = Instant::now();
-        Self { call, since: now, heard: now, alone: None, failed: None, next: FIRST, poll: None, looked: now, naps: 0 }
+        Self {
+            call,
+            since: now,
+            last_complete: now,
+            alone_since: None,
+            failed_since: None,
+            next: FIRST,
+            poll: None,
+            looked: now,
+            suspensions: 0,
+        }
     }
 
-    /// Where this process was stopped, or had no processor, answers are from before that, if they
-    /// have come: all is asked anew. Not any number of times.
-    pub(super) fn look(&mut self, timeouts: Timeouts) {
+    /// Restarts after a suspension of this process or a lack of processor: replies that have
+    /// arrived are from before. The number of restarts is limited.
+    pub(super) fn account_for_suspension(&mut self, timeouts: Timeouts) {
         let now = Instant::now();
-        let slept = now.duration_since(std::mem::replace(&mut self.looked, now));
-        if slept > grace(timeouts.shortest()) && self.naps < MOST_NAPS {
-            *self = Self { failed: self.failed, naps: self.naps + 1, ..Self::begin(self.call) };
+        let suspended = now.duration_since(std::mem::replace(&mut self.looked, now));
+        if suspended > grace(timeouts.shortest()) && self.suspensions < MAX_SUSPENSIONS {
+            *self =
+                Self { failed_since: self.failed_since, suspensions: self.suspensions + 1, ..Self::begin(self.call) };
         }
     }
 }
 
-/// A question to all members.
+/// A status request to all members.
 #[derive(Debug)]
-pub(super) struct Poll {
+pub(super) struct StatusPoll {
     pub(super) number: u64,
     pub(super) since: Instant,
-    /// By rank.
-    pub(super) answers: Vec<Option<Standing>>,
+    /// The reply of each rank.
+    pub(super) answers: Vec<Option<RankStatus>>,
 }
 
-/// How soon members are asked for the first time.
+/// Time until members are first polled.
 pub(crate) const FIRST: Duration = Duration::from_millis(200);

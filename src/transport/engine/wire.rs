@@ -1,5 +1,5 @@
-//! What an engine needs of whatever carries its bytes: a stream of them to and from each of the
-//! other processes, and something to sleep with.
+//! The wire: what carries the engine's bytes. It offers a byte stream to and from each other
+//! process, and something to sleep on.
 
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
@@ -9,118 +9,121 @@ use std::time::Duration;
 use crate::machine::Machine;
 use crate::transport::Failure;
 
-/// What carries the bytes. It is behind the engine's lock.
+/// Carries bytes between processes, behind the engine's lock.
 pub(crate) trait Wire: fmt::Debug + Send {
-    /// Reads once what has come from a process.
+    /// Reads once from a process.
     fn read(&mut self, from: usize, into: &mut [IoSliceMut<'_>]) -> Went;
 
-    /// Writes these once. Where not all of it could go, an [`Event`] tells when there is room.
+    /// Writes once to a process. If it does not accept everything, a [`WireEvent`] reports when
+    /// there is room.
     fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Went;
 
-    /// Nothing waits to be written to a process any more. Returns why nothing can be.
+    /// Called when nothing is left to be written to a process. Returns why nothing can be written
+    /// any more, if so.
     fn rest(&mut self, to: usize) -> Option<Arc<str>> {
         let _ = to;
         None
     }
 
-    /// Looks what has happened, for wires of which no [`Sleeper`] tells.
-    fn poll(&mut self, events: &mut Vec<Event>) {
+    /// Collects events, on wires without a [`Sleeper`].
+    fn poll(&mut self, events: &mut Vec<WireEvent>) {
         let _ = events;
     }
 
-    /// What carries long texts apart from the stream, if something does.
-    fn apart(&mut self) -> Option<&mut dyn Apart> {
+    /// Returns the out-of-band path for long texts, if there is one.
+    fn out_of_band(&mut self) -> Option<&mut dyn OutOfBand> {
         None
     }
 
-    /// How much was written that has not gone yet, where that is lost if the process ends.
+    /// Returns the number of writes that are not complete and would be lost if the process ended.
     fn under_way(&self) -> usize {
         0
     }
 
-    /// Nothing comes from a process, or goes there, any more.
+    /// Closes the connection with a process: nothing is read or written any more.
     fn close(&mut self, process: usize);
 
-    /// The process is at its end: nothing more is to be read or written. `well` if all the others
-    /// have heard all that it had to say, and it has heard that.
+    /// Called at the end of the process: nothing is read or written any more. `well` says that all
+    /// others have acknowledged this process's FIN, and that it has read those acknowledgements.
     fn end(&mut self, well: bool) {
         let _ = well;
     }
 
-    /// Ends the job, for this reason: what is lent to something beneath does not come back.
+    /// Ends the job, because memory that was lent to the layer below does not come back.
     fn abort(&mut self, why: &Failure) {
         let _ = why;
     }
 
-    /// What messages cost over it.
+    /// Returns the costs of messages over this wire.
     fn machine(&self) -> Machine;
 }
 
-/// Texts that go apart from the stream, straight from memory to memory: one at a time to and from
-/// each process, each announced in the stream. [`Event`]s tell what is done.
+/// An out-of-band path, straight from memory to memory. It carries one text at a time to and from
+/// each process, each announced in the stream. [`WireEvent`]s report what is complete.
 #[allow(unsafe_code)]
-pub(crate) trait Apart {
-    /// From how many bytes on that is worth its while.
+pub(crate) trait OutOfBand {
+    /// Returns the minimum length of a text for which this path pays off.
     fn least(&self) -> usize;
 
-    /// Begins to send so many bytes.
+    /// Begins to send `bytes` bytes.
     ///
     /// # Safety
     ///
-    /// They are there, and nobody writes them, until they have gone.
+    /// The memory must stay valid and unmodified until an event reports that it was sent.
     unsafe fn send(&mut self, to: usize, from: *const u8, bytes: usize) -> Result<(), Arc<str>>;
 
-    /// Begins to receive so many bytes: there, or if nowhere is said, on a desk.
+    /// Begins to receive `bytes` bytes, into `into` or else into a bounce buffer.
     ///
     /// # Safety
     ///
-    /// There is room for them, and nobody else touches it, until they have come or are called back.
+    /// There must be room for them, and nothing else may access this memory until they have arrived
+    /// or the receive was called back.
     unsafe fn receive(&mut self, from: usize, into: Option<*mut u8>, bytes: usize) -> Result<(), Arc<str>>;
 
-    /// Has what is being received come on a desk after all. Whether it does, or has come; if not,
-    /// it is just coming, and is to be called back again.
+    /// Redirects a receive under way to a bounce buffer. Returns whether the memory is free again,
+    /// because the receive was redirected or is complete. Otherwise it is just completing; call
+    /// this again.
     fn call_back(&mut self, from: usize) -> bool;
 
-    /// The desk on which something has come; none if it went straight to its place. To be put back.
-    fn desk(&mut self, from: usize) -> Option<Vec<u8>>;
+    /// Takes the bounce buffer of a completed receive; `None` if it went straight into its place.
+    /// The buffer is to be returned by [`put_back`](Self::put_back).
+    fn bounce_buffer(&mut self, from: usize) -> Option<Vec<u8>>;
 
-    /// Puts back a desk.
-    fn put_back(&mut self, desk: Vec<u8>);
+    /// Returns a bounce buffer.
+    fn put_back(&mut self, buffer: Vec<u8>);
 }
 
-/// What came of reading or writing once.
+/// The result of one read or write.
 #[derive(Debug)]
 pub(crate) enum Went {
-    /// So many bytes; there may be more, or room for more.
+    /// That number of bytes. There may be more, or room for more.
     On(usize),
-    /// So many bytes, and there is no more, or no room, for now.
+    /// That number of bytes. There is no more, or no room, for now.
     Stuck(usize),
-    /// The connection is at its end.
+    /// The connection has ended.
     Ended(Arc<str>),
 }
 
-/// Something happened on a connection.
+/// An event on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct WireEvent {
     pub(crate) process: usize,
-    /// Something has come.
+    /// Bytes have arrived.
     pub(crate) readable: bool,
-    /// There is room for what is to go.
+    /// There is room for writing.
     pub(crate) writable: bool,
-    /// The other end is closed; what it has sent may still be there.
+    /// The other end is closed. Bytes that it sent may still be unread.
     pub(crate) ended: bool,
-    /// What went apart from the stream has gone, or come.
+    /// An out-of-band send, or receive, is complete.
     pub(crate) sent: bool,
     pub(crate) received: bool,
-    /// It is read at once, whether somebody waits for it or not: what lies unread is in the way of
-    /// others.
+    /// Whether to read at once, awaited or not, because unread bytes hold up others.
     pub(crate) urgent: bool,
 }
 
-/// What a thread sleeps with, without the engine's lock, until something happens or time is up. A
-/// wire that has none is polled: who waits lets others run, and then sleeps, a little longer each
-/// time.
+/// What a thread sleeps on, without the engine's lock, until an event or a limit. A wire without a
+/// sleeper is polled: a waiting thread yields, and later sleeps for increasing times.
 pub(crate) trait Sleeper: fmt::Debug + Send {
     /// Sleeps; returns at once if the limit is zero.
-    fn sleep(&mut self, limit: Duration, events: &mut Vec<Event>);
+    fn sleep(&mut self, limit: Duration, events: &mut Vec<WireEvent>);
 }

@@ -135,7 +135,7 @@ impl Hold {
 
     /// A number that changes when the rank lets go; none if it holds nothing.
     pub(super) fn now(&self) -> Option<u32> {
-        Some(self.0.load(Ordering::Acquire)).filter(|turn| turn % 2 == 1)
+        Some(self.0.load(Ordering::Acquire)).filter(|active| active % 2 == 1)
     }
 }
 

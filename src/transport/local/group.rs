@@ -11,7 +11,7 @@ use super::post::Post;
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces, Program, ProgramRound};
 use crate::transport::bases::Bases;
-use crate::transport::{Account, ContextId, Discord, Failure, History, Signature, discord};
+use crate::transport::{Account, ContextId, Disagreement, Failure, History, Signature, disagreement};
 
 /// What a rank offers in a round. All that it points to is the rank's until the round returns.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +41,8 @@ impl<'a> Offer<'a> {
 
     /// What must be the same at both ends of a message.
     #[inline]
-    pub(super) fn stamp(&self) -> Stamp {
-        Stamp { call: self.call, fingerprint: self.signature.fingerprint, round: self.round().number }
+    pub(super) fn message_id(&self) -> MessageId {
+        MessageId { call: self.call, fingerprint: self.signature.fingerprint, round: self.round().number }
     }
 }
 
@@ -78,7 +78,7 @@ impl Laid {
 
 /// The call and the round of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct MessageId {
     pub(super) call: u64,
     pub(super) fingerprint: u64,
     pub(super) round: u32,
@@ -96,13 +96,13 @@ pub(super) struct Head {
 
 impl Head {
     #[inline]
-    pub(super) fn new(stamp: Stamp, bytes: u32) -> Self {
-        let Stamp { call, fingerprint, round } = stamp;
+    pub(super) fn new(message_id: MessageId, bytes: u32) -> Self {
+        let MessageId { call, fingerprint, round } = message_id;
         Self { call, fingerprint, word: u64::from(bytes) << 32 | u64::from(round) }
     }
 
-    pub(super) fn stamp(&self) -> Stamp {
-        Stamp { call: self.call, fingerprint: self.fingerprint, round: self.word as u32 }
+    pub(super) fn message_id(&self) -> MessageId {
+        MessageId { call: self.call, fingerprint: self.fingerprint, round: self.word as u32 }
     }
 
     pub(super) fn bytes(&self) -> u32 {
@@ -287,7 +287,7 @@ impl Group {
 
     /// That a member, which leaves, has called something else than others that have left, if it
     /// has.
-    pub(super) fn discord(&self, me: usize) -> Option<Discord> {
+    pub(super) fn disagreement(&self, me: usize) -> Option<Disagreement> {
         let history = *self.members[me].history.get()?;
         let first = *self.first.get_or_init(|| me);
         let theirs = *self.members[first].history.get()?;
@@ -296,12 +296,12 @@ impl Group {
         }
         let (mine, other) = (&self.members[me], &self.members[first]);
         let changes = [mine.changes(), other.changes()];
-        let words = [mine, other].map(|member| move |call| member.called(call).map(|said| said.words));
-        let failure = discord(
+        let words = [mine, other].map(|member| move |call| member.called(call).map(|said| said.description));
+        let failure = disagreement(
             &Account { rank: Rank::new(me), history, changes: &changes[0], words: &words[0] },
             &Account { rank: Rank::new(first), history: theirs, changes: &changes[1], words: &words[1] },
         )?;
-        Some(Discord { failure, rank: Rank::new(me), members: (&*self.processes).into() })
+        Some(Disagreement { failure, rank: Rank::new(me), members: (&*self.processes).into() })
     }
 
     /// Whether all members have left.
@@ -362,7 +362,7 @@ impl Member {
         let mut signatures = said.iter().flatten().map(|said| &said.signature);
         signatures
             .find(|known| known.fingerprint == fingerprint)
-            .map_or_else(|| "something else".into(), |known| known.words.clone())
+            .map_or_else(|| "something else".into(), |known| known.description.clone())
     }
 
     /// What it called in that call, if it is one of the last.

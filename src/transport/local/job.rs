@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::group::{Group, Leave};
 use crate::ids::Rank;
-use crate::transport::{ContextId, Discord, OpenError};
+use crate::transport::{ContextId, Disagreement, OpenError};
 
 /// How many ranks a job may have. A context takes memory in proportion to the square of its ranks:
 /// for this many 700 MB.
@@ -44,7 +44,7 @@ impl Job {
                 contexts: HashMap::new(),
                 ranks,
                 marred: false,
-                discord: None,
+                disagreement: None,
                 failures: Vec::new(),
             }),
         }))
@@ -80,10 +80,10 @@ pub(super) struct Registry {
     /// Whether a context has failed, or a rank panicked; and that members of a context have left it
     /// after other calls.
     pub(super) marred: bool,
-    pub(super) discord: Option<Discord>,
+    pub(super) disagreement: Option<Disagreement>,
     /// Failures that members knew of as they left a context, with their ranks in the job. For a
     /// supervisor.
-    pub(super) failures: Vec<(Rank, Discord)>,
+    pub(super) failures: Vec<(Rank, Disagreement)>,
 }
 
 /// A context, until all its members have left: one that comes late must learn that others have been
@@ -143,7 +143,7 @@ impl Registry {
         if let Some(failure) = context.group.failure().filter(|_| self.supervised) {
             let (rank, members) = (context.group.processes[me], (&*context.group.processes).into());
             if self.failures.iter().filter(|(known, _)| *known == rank).count() < FAILURES {
-                self.failures.push((rank, Discord { failure: failure.clone(), rank: Rank::new(me), members }));
+                self.failures.push((rank, Disagreement { failure: failure.clone(), rank: Rank::new(me), members }));
             }
         }
         if let Presence::Left(leave) = &leaving {
@@ -152,7 +152,7 @@ impl Registry {
         if let Presence::Left(Leave::Returned) = &leaving
             && context.group.failure().is_none()
         {
-            self.discord = self.discord.take().or_else(|| context.group.discord(me));
+            self.disagreement = self.disagreement.take().or_else(|| context.group.disagreement(me));
         } else {
             self.marred = true;
         }

@@ -1,11 +1,11 @@
 //! Small messages: written to the receiver's letterbox, whether it is there or not, and copied out
 //! of it.
 
+use super::active_round::{ActiveRound, Seat};
 use super::copy::{gather, scatter};
-use super::group::{Group, Head, Letter, Stamp};
+use super::group::{Group, Head, Letter, MessageId};
 use super::mail::Letterbox;
 use super::parts::{By, Counts, Part};
-use super::turn::{Seat, Turn};
 use crate::plan::{Message, Piece};
 use crate::transport::bases::Bases;
 use crate::transport::{Cause, Failure};
@@ -17,7 +17,7 @@ struct Clerk<'a> {
     group: &'a Group,
     me: usize,
     bases: Bases,
-    stamp: Stamp,
+    message_id: MessageId,
 }
 
 impl Clerk<'_> {
@@ -32,7 +32,7 @@ impl Clerk<'_> {
                 return false;
             }
         }
-        let head = Head::new(self.stamp, bytes);
+        let head = Head::new(self.message_id, bytes);
         let write = |letter: *mut Letter| {
             // SAFETY: it is a letter's memory, and this rank's alone while it writes, as
             // `Letterbox::write` says.
@@ -67,7 +67,7 @@ impl Clerk<'_> {
         read: impl FnOnce(*const u8),
     ) -> Option<Result<(), Head>> {
         let read = |letter: &Letter| {
-            let expected = bytes <= Letter::LONGEST as u64 && letter.head == Head::new(self.stamp, bytes as u32);
+            let expected = bytes <= Letter::LONGEST as u64 && letter.head == Head::new(self.message_id, bytes as u32);
             if !expected {
                 return Err(letter.head);
             }
@@ -85,10 +85,10 @@ impl Clerk<'_> {
     }
 }
 
-impl<'a> Turn<'a> {
+impl<'a> ActiveRound<'a> {
     fn clerk(&self) -> Clerk<'a> {
         let Seat { group, me, .. } = self.seat;
-        Clerk { group, me: *me, bases: self.offer.bases, stamp: self.stamp }
+        Clerk { group, me: *me, bases: self.offer.bases, message_id: self.message_id }
     }
 
     /// Writes all letters for which there is room; in rounds of letters of one piece, first those
@@ -197,11 +197,11 @@ impl<'a> Turn<'a> {
         self.counts.get(from).zip(letterbox).is_some_and(|(counts, mail)| mail.has(from, counts.taken))
     }
 
-    /// The stamp of a letter that lies here, of a rank that may not be awaited.
-    pub(super) fn peek(&self, from: usize) -> Option<Stamp> {
+    /// The message_id of a letter that lies here, of a rank that may not be awaited.
+    pub(super) fn peek(&self, from: usize) -> Option<MessageId> {
         let (mail, counts) = (self.seat.group.letterbox(self.seat.me)?, self.counts.get(from)?);
         // SAFETY: only this rank's transport takes letters here, and counts what it takes.
-        unsafe { mail.read(from, counts.taken, |letter| letter.head.stamp()) }.map(|(stamp, _)| stamp)
+        unsafe { mail.read(from, counts.taken, |letter| letter.head.message_id()) }.map(|(message_id, _)| message_id)
     }
 
     /// Whether there is room for a letter by now.
@@ -211,13 +211,13 @@ impl<'a> Turn<'a> {
     }
 
     /// Fails because of a letter that is not what is awaited, which is other than one message of
-    /// its length and stamp.
+    /// its length and message_id.
     #[cold]
     fn misdirected(&self, part: Part, head: Head) -> Failure {
-        let (from, stamp) = (part.peer.index(), head.stamp());
+        let (from, message_id) = (part.peer.index(), head.message_id());
         let received: &[Message] = &self.receives[part.first as usize..part.end as usize];
-        let words = || self.seat.group.member(from).words(stamp.fingerprint);
-        let cause = self.mismatch(from, stamp, std::iter::once(head.bytes().into()), received, words);
+        let words = || self.seat.group.member(from).words(message_id.fingerprint);
+        let cause = self.mismatch(from, message_id, std::iter::once(head.bytes().into()), received, words);
         let reason = || format!("a letter of rank {from} that nobody awaits").into();
         let cause = cause.unwrap_or_else(|| Cause::Aborted { rank: self.seat.rank(), reason: reason() });
         self.seat.fail(self.offer, (None, cause))

@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use super::group::Stamp;
-use super::turn::Turn;
+use super::active_round::ActiveRound;
+use super::group::MessageId;
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::Cause;
 
-impl Turn<'_> {
+impl ActiveRound<'_> {
     /// Why what is sent is not what is awaited.
     #[inline]
     pub(super) fn mismatch(
         &self,
         from: usize,
-        theirs: Stamp,
+        theirs: MessageId,
         mut sent: impl ExactSizeIterator<Item = u64>,
         received: &[Message],
         words: impl FnOnce() -> Arc<str>,
     ) -> Option<Cause> {
-        if theirs != self.stamp || sent.len() != received.len() {
+        if theirs != self.message_id || sent.len() != received.len() {
             return Some(self.disagreement(from, (theirs, &words(), sent.len()), received.len()));
         }
         received.iter().find_map(|message| {
@@ -30,9 +30,10 @@ impl Turn<'_> {
     }
 
     #[cold]
-    pub(super) fn disagreement(&self, from: usize, theirs: (Stamp, &Arc<str>, usize), messages: usize) -> Cause {
-        let mine = (self.stamp, &self.offer.signature.words, messages);
-        let cause = |ones, others| Cause::Disagree { one: self.seat.rank(), ones, other: Rank::new(from), others };
+    pub(super) fn disagreement(&self, from: usize, theirs: (MessageId, &Arc<str>, usize), messages: usize) -> Cause {
+        let mine = (self.message_id, &self.offer.signature.description, messages);
+        let cause =
+            |call_a, call_b| Cause::Disagree { rank_a: self.seat.rank(), call_a, rank_b: Rank::new(from), call_b };
         if mine.0.call != theirs.0.call {
             // One of them was through with the call in which they parted, since it could send
             // without waiting.
@@ -41,11 +42,11 @@ impl Turn<'_> {
             if let (Some(mine), Some(theirs)) = (called(self.seat.me), called(from))
                 && mine.fingerprint != theirs.fingerprint
             {
-                return cause(mine.words, theirs.words);
+                return cause(mine.description, theirs.description);
             }
         }
         let equal = mine.0.call == theirs.0.call && mine.0.fingerprint != theirs.0.fingerprint;
-        let describe = |(Stamp { call, round, .. }, words, messages): (Stamp, &Arc<str>, usize)| -> Arc<str> {
+        let describe = |(MessageId { call, round, .. }, words, messages): (MessageId, &Arc<str>, usize)| -> Arc<str> {
             if equal {
                 words.clone()
             } else {

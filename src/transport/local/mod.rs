@@ -32,15 +32,15 @@
 // A rank that has to wait sleeps on its bell (`bell`), which is rung by who lays out or writes for
 // it, by who settles the last of its parcels, by who takes a letter when there was no room, by a
 // failure and by a departure. Before it sleeps it looks around (`wait`): at who has left, at what
-// the others are doing (`post`), and, when it is time, at who waits for whom (`chain`).
+// the others are doing (`post`), and, when it is time, at who waits for whom (`wait_for`).
 //
 // `board`, `mail`, `bell` and `post` are the kernel on which all of it rests. They use what `sync`
 // names and nothing else, and `tests/loom.rs` includes them as they are.
 #![allow(unsafe_code)]
 
+mod active_round;
 mod bell;
 mod board;
-mod chain;
 mod copy;
 mod group;
 mod job;
@@ -53,15 +53,15 @@ mod parts;
 mod post;
 mod round;
 mod sync;
-mod turn;
 mod wait;
+mod wait_for;
 
 use std::sync::Arc;
 
 use self::job::Job;
 pub use self::job::{MAX_RANKS, SizeError};
 use self::round::Local;
-use super::{ContextId, Discord, Endpoint, OpenError, Transport, position};
+use super::{ContextId, Disagreement, Endpoint, OpenError, Transport, position};
 use crate::ids::Rank;
 
 /// The endpoints of a new job, one a rank, each to be handed to a thread.
@@ -113,7 +113,7 @@ impl Supervisor {
 
 impl Supervisor {
     /// The first failures that a rank has seen in contexts which it has left.
-    pub(crate) fn failures(&self, rank: Rank) -> Vec<Discord> {
+    pub(crate) fn failures(&self, rank: Rank) -> Vec<Disagreement> {
         let registry = self.job.registry();
         let of_rank = registry.failures.iter().filter(|(known, _)| *known == rank);
         of_rank.map(|(_, failure)| failure.clone()).collect()
@@ -121,9 +121,9 @@ impl Supervisor {
 
     /// That members of a context have left it after other calls than each other, where nothing has
     /// failed that would be the reason.
-    pub(crate) fn discord(&self) -> Option<Discord> {
+    pub(crate) fn disagreement(&self) -> Option<Disagreement> {
         let registry = self.job.registry();
-        registry.discord.clone().filter(|_| !registry.marred)
+        registry.disagreement.clone().filter(|_| !registry.marred)
     }
 }
 

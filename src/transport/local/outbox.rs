@@ -88,10 +88,10 @@ impl Drop for Outbox<'_> {
         Hold::settle_taken_back();
         for to in self.receivers() {
             let hold = &self.group.member(to).desk.hold;
-            let Some(turn) = hold.now() else { continue };
+            let Some(active) = hold.now() else { continue };
             // As long as a copy or a few take: nobody is told of its end, since nobody else waits
             // for it.
-            while hold.now() == Some(turn) {
+            while hold.now() == Some(active) {
                 std::thread::yield_now();
             }
         }

@@ -1,14 +1,14 @@
 //! Large messages: copied from the sender's memory, where it has laid them out.
 
+use super::active_round::ActiveRound;
 use super::board::Holding;
 use super::copy::{copy, copy_piece};
 use super::group::Laid;
 use super::parts::Part;
-use super::turn::Turn;
 use crate::plan::Message;
 use crate::transport::Failure;
 
-impl Turn<'_> {
+impl ActiveRound<'_> {
     #[inline]
     pub(super) fn has_parcel(&self, from: usize) -> bool {
         let board = self.seat.group.board(from);
@@ -36,7 +36,7 @@ impl Turn<'_> {
         if let (Some(sent), Some(received)) = (theirs.pieces(), self.pieces)
             && let (Some(sent), Some(received)) = (sent.sends.get(first), received.receives.get(part.first as usize))
             && sent.peer.index() == seat.me
-            && theirs.stamp() == self.stamp
+            && theirs.message_id() == self.message_id
             && sent.bytes == received.bytes
         {
             let (status, bases) = (&seat.own().status, (theirs.bases, offer.bases));
@@ -46,9 +46,9 @@ impl Turn<'_> {
             let sent = &theirs.round().sends[first..];
             let sent = &sent[..sent.partition_point(|message| message.peer.index() == seat.me)];
             let received: &[Message] = &self.receives[part.first as usize..part.end as usize];
-            let words = || theirs.signature.words.clone();
+            let words = || theirs.signature.description.clone();
             if let Some(cause) =
-                self.mismatch(from, theirs.stamp(), sent.iter().map(|sent| sent.bytes), received, words)
+                self.mismatch(from, theirs.message_id(), sent.iter().map(|sent| sent.bytes), received, words)
             {
                 return Err(seat.fail(offer, (None, cause)));
             }

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::active_round::{ActiveRound, Seat, Wait};
 use super::bell::Bell;
 use super::board::Holding;
 use super::group::{Group, Letter, Offer};
 use super::job::Job;
 use super::outbox::Outbox;
 use super::parts::{By, Counts, Part};
-use super::turn::{Seat, Turn, Wait};
 use crate::ids::Rank;
 use crate::transport::bases::Bases;
 use crate::transport::{Failure, History, RoundIo, Transport};
@@ -105,7 +105,7 @@ impl Transport for Local {
             false => Outbox::lay_out(&seat.group, seat.me, &offer, (laid, counts)),
         };
         let wait = Wait::new(outbox.parcels);
-        let turn = Turn {
+        let active = ActiveRound {
             seat,
             offer: &offer,
             outbox: &outbox,
@@ -113,7 +113,7 @@ impl Transport for Local {
             counts,
             pending,
             unwritten,
-            stamp: offer.stamp(),
+            message_id: offer.message_id(),
             sends: &round.sends,
             receives: &round.receives,
             pieces,
@@ -123,7 +123,7 @@ impl Transport for Local {
             wait,
             sleeps,
         };
-        let outcome = turn.run(first_send);
+        let outcome = active.run(first_send);
         drop(outbox);
         seat.own().status.advance();
         outcome?;
@@ -145,7 +145,7 @@ impl Transport for Local {
     }
 }
 
-impl<'a> Turn<'a> {
+impl<'a> ActiveRound<'a> {
     fn run(mut self, first_send: usize) -> Result<(), Failure> {
         let outcome = self.complete(first_send);
         self.stop_waiting();

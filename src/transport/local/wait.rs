@@ -4,16 +4,16 @@
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
-use super::chain::Chain;
+use super::active_round::{ActiveRound, ChainLook, EAGER, Fault, SPINS, Seat, YIELDS};
 use super::group::Leave;
-use super::turn::{ChainLook, EAGER, Fault, SPINS, Seat, Turn, YIELDS};
+use super::wait_for::Chain;
 use crate::ids::Rank;
 use crate::transport::{Cause, Deadline, Failure};
 
 /// How long a rank sleeps at most without looking at what the others have posted.
 const PATROL: Duration = Duration::from_secs(1);
 
-impl Turn<'_> {
+impl ActiveRound<'_> {
     /// It waits no longer, for now.
     pub(super) fn stop_waiting(&self) {
         if self.wait.since.is_some() {
@@ -92,7 +92,7 @@ impl Turn<'_> {
         let (chain, home) = (self.chain(), &*self.seat.group);
         let look = ChainLook { look: chain.look(), deadline: chain.deadline(), at: now };
         if look.deadline == Deadline::Arrival {
-            let (call, words) = (self.offer.call, &self.offer.signature.words);
+            let (call, words) = (self.offer.call, &self.offer.signature.description);
             log::info!("call {call} ({words}) has waited for {waited:.0?}: {}", chain.words(home));
         }
         match self.wait.look.replace(look) {
@@ -160,7 +160,7 @@ impl Turn<'_> {
     /// Whether anybody, awaited or not, has written from the same call with another fingerprint, or
     /// from an earlier round, in which nobody awaited it.
     fn look_at_the_letters(&self) -> Result<(), Fault> {
-        let mine = self.stamp;
+        let mine = self.message_id;
         for from in 0..self.seat.group.size() {
             let Some(theirs) = self.peek(from) else { continue };
             let differs = theirs.call == mine.call && theirs.fingerprint != mine.fingerprint;
@@ -183,10 +183,10 @@ impl Turn<'_> {
         });
         let Some((rank, member, theirs)) = other else { return Ok(()) };
         let cause = Cause::Disagree {
-            one: self.seat.rank(),
-            ones: self.offer.signature.words.clone(),
-            other: Rank::new(rank),
-            others: member.words(theirs),
+            rank_a: self.seat.rank(),
+            call_a: self.offer.signature.description.clone(),
+            rank_b: Rank::new(rank),
+            call_b: member.words(theirs),
         };
         Err((None, cause))
     }

@@ -18,7 +18,7 @@ use super::operation::{Operation, Payload};
 use super::predefined;
 use crate::collective::Collective;
 use crate::ids::Rank;
-use crate::transport::engine::outside::Outside;
+use crate::transport::engine::call_tracker::CallTracker;
 use crate::transport::native::{Blocks, NativeCall, NativeIo, Regular};
 use crate::transport::{ContextId, Failure};
 
@@ -32,7 +32,7 @@ pub(super) struct Collectives {
     members: Box<[Rank]>,
     /// A communicator of the members, made when it is first needed.
     comm: Option<Arc<Comm>>,
-    outside: Arc<Outside>,
+    outside: Arc<CallTracker>,
     /// What the last call needed beside the user's memory, which the next may need as well.
     blocks: Option<Both>,
     operation: Option<Operation>,
@@ -79,7 +79,7 @@ impl Collectives {
         id: ContextId,
         (rank, members): (Rank, &[Rank]),
         (parent, comm): (ffi::MPI_Comm, Option<Arc<Comm>>),
-        outside: Arc<Outside>,
+        outside: Arc<CallTracker>,
     ) -> Self {
         let members = members.into();
         Self { id, rank, parent, members, comm, outside, blocks: None, operation: None, copy: Vec::new() }

@@ -181,7 +181,7 @@ fn finish() -> Option<Unwell> {
         process.finish();
     }
     let begin = Instant::now();
-    while live.iter().any(|process| process.is_outside()) {
+    while live.iter().any(|process| process.in_library_call()) {
         if begin.elapsed() > LINGER {
             forbid(Unwell::Busy);
             break;

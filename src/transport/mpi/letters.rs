@@ -27,7 +27,7 @@ use crate::machine::Machine;
 use crate::transport::Failure;
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::STAGE;
-use crate::transport::engine::wire::{Apart, Event, Went, Wire};
+use crate::transport::engine::wire::{OutOfBand, Went, Wire, WireEvent};
 
 /// The most bytes of a letter: what an engine puts together at once, and a little more.
 const LETTER: usize = STAGE + (4 << 10);
@@ -219,7 +219,7 @@ impl Letters {
     }
 
     /// Takes in what has come.
-    fn take_in(&mut self, events: &mut Vec<Event>) -> Result<(), MpiError> {
+    fn take_in(&mut self, events: &mut Vec<WireEvent>) -> Result<(), MpiError> {
         while !self.awaited.is_empty() && self.has_come(0, events)? {
             self.vain = 0;
         }
@@ -247,7 +247,7 @@ impl Letters {
     }
 
     /// Whether that one of the letters awaited has come; then it is taken in.
-    fn has_come(&mut self, at: usize, events: &mut Vec<Event>) -> Result<bool, MpiError> {
+    fn has_come(&mut self, at: usize, events: &mut Vec<WireEvent>) -> Result<bool, MpiError> {
         let letter = &mut self.awaited[at];
         // SAFETY: all of a status may be zero.
         let (mut done, mut status): (c_int, ffi::MPI_Status) = (0, unsafe { mem::zeroed() });
@@ -273,7 +273,7 @@ impl Letters {
     }
 
     /// The next letter of a process is there; and perhaps more.
-    fn deliver(&mut self, from: usize, letter: Letter, events: &mut Vec<Event>) {
+    fn deliver(&mut self, from: usize, letter: Letter, events: &mut Vec<WireEvent>) {
         let room = &mut self.boxes[from];
         let mut next = Some(letter);
         while let Some(letter) = next {
@@ -288,12 +288,12 @@ impl Letters {
         }
         if !self.unread.contains(&from) {
             self.unread.push(from);
-            events.push(Event { process: from, readable: true, urgent: true, ..Event::default() });
+            events.push(WireEvent { process: from, readable: true, urgent: true, ..WireEvent::default() });
         }
     }
 
     /// Takes back what MPI is through with.
-    fn take_back(&mut self, events: &mut Vec<Event>) {
+    fn take_back(&mut self, events: &mut Vec<WireEvent>) {
         let Self { going, requests, done, .. } = self;
         let (all, mut count): (c_int, c_int) = (requests.len() as c_int, 0);
         done.resize(requests.len(), 0);
@@ -311,7 +311,7 @@ impl Letters {
             let Letterbox { going, waits, .. } = &mut self.boxes[to];
             *going -= 1;
             if mem::take(waits) {
-                events.push(Event { process: to, writable: true, ..Event::default() });
+                events.push(WireEvent { process: to, writable: true, ..WireEvent::default() });
             }
         }
     }
@@ -386,11 +386,11 @@ impl Wire for Letters {
         }
     }
 
-    fn apart(&mut self) -> Option<&mut dyn Apart> {
+    fn out_of_band(&mut self) -> Option<&mut dyn OutOfBand> {
         self.parcels.as_mut().map(|parcels| parcels as _)
     }
 
-    fn poll(&mut self, events: &mut Vec<Event>) {
+    fn poll(&mut self, events: &mut Vec<WireEvent>) {
         if self.broken.is_some() {
             return;
         }
@@ -409,11 +409,11 @@ impl Wire for Letters {
         }
         if self.broken.is_some() {
             // Everybody who waits for somebody hears of it.
-            events.extend((0..self.boxes.len()).map(|process| Event {
+            events.extend((0..self.boxes.len()).map(|process| WireEvent {
                 process,
                 readable: true,
                 urgent: true,
-                ..Event::default()
+                ..WireEvent::default()
             }));
         }
     }

@@ -8,7 +8,7 @@ use mpi::ffi;
 
 use super::error::MpiError;
 use super::library::call;
-use crate::transport::engine::wire::{Apart, Event};
+use crate::transport::engine::wire::{OutOfBand, WireEvent};
 
 /// What parcels are tagged with: those of a pair come in the order of their announcements.
 const TAG: c_int = 2;
@@ -87,7 +87,7 @@ impl Parcels {
 
     /// Looks what has gone, and what has come. What fails stays under way: whether MPI still has
     /// its memory, nobody knows.
-    pub(super) fn poll(&mut self, events: &mut Vec<Event>) -> Result<(), MpiError> {
+    pub(super) fn poll(&mut self, events: &mut Vec<WireEvent>) -> Result<(), MpiError> {
         let Self { going, coming, busy, broken, .. } = self;
         let mut failed = broken.take().map_or(Ok(()), Err);
         let mut is_done = |request: &mut Request| {
@@ -107,7 +107,7 @@ impl Parcels {
                 (received, parcel.told) = (parcel.here, parcel.here);
             }
             if sent || received {
-                events.push(Event { process, sent, received, ..Event::default() });
+                events.push(WireEvent { process, sent, received, ..WireEvent::default() });
             }
             going[process].is_some() || coming[process].is_some()
         });
@@ -146,7 +146,7 @@ impl Drop for Parcels {
     }
 }
 
-impl Apart for Parcels {
+impl OutOfBand for Parcels {
     fn least(&self) -> usize {
         LEAST
     }
@@ -202,7 +202,7 @@ impl Apart for Parcels {
         true
     }
 
-    fn desk(&mut self, from: usize) -> Option<Vec<u8>> {
+    fn bounce_buffer(&mut self, from: usize) -> Option<Vec<u8>> {
         self.coming[from].take().and_then(|parcel| parcel.desk)
     }
 

@@ -41,7 +41,7 @@ impl Endpoint for Placed {
 
     fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let inner = self.member.open(id, members)?;
-        let outside = self.member.process.look_outside(id);
+        let outside = self.member.process.track_library_calls(id);
         let all = members.len() == self.size() && members.iter().enumerate().all(|(at, rank)| rank.index() == at);
         let own = (all && id == ContextId::WORLD).then(|| Arc::clone(&self.own));
         let collectives = Collectives::new(id, (inner.rank(), members), (self.comm, own), outside);

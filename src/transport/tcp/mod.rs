@@ -57,8 +57,8 @@
 //!   rank sees the end of every other at once, no collective stops to connect, and a limit of
 //!   descriptors is found before anything moves.
 //! - **Memory:** some hundred bytes for each other rank and context; once a message comes, up to
-//!   512 KiB of address space, of which only what had to be kept is memory. A context that nobody
-//!   drives keeps at most 64 MiB of incoming messages, or 16 KiB a rank if that is more.
+//!   512 KiB of address space, of which only what had to be kept is memory. A context that no
+//!   thread drives keeps at most 64 MiB of incoming messages, or 16 KiB a rank if that is more.
 //! - **Processors:** ranks that wait sleep. If a host has a core for each of its ranks, they poll
 //!   for up to 50 microseconds first.
 //! - **Sockets** have the system's buffers, which grow as needed, and its congestion control; Reno

@@ -1,4 +1,5 @@
-//! The wire of sockets: a TCP connection with each of the other processes, and what tells of them.
+//! The wire over sockets: a TCP connection to each other process, and the poller that reports their
+//! events.
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
@@ -9,12 +10,12 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
 
 use crate::machine::Machine;
-use crate::transport::engine::wire::{Event, Sleeper, Went, Wire};
+use crate::transport::engine::wire::{Sleeper, Went, Wire, WireEvent};
 
-/// See the [module](self).
+/// The wire over sockets; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Sockets {
-    /// By process; none with this one.
+    /// The socket of each process; `None` for this one.
     sockets: Box<[Option<Socket>]>,
     registry: Registry,
 }
@@ -23,11 +24,11 @@ pub(super) struct Sockets {
 struct Socket {
     stream: TcpStream,
     token: Token,
-    /// Whether it is told when there is room.
+    /// Whether the poller reports room for writing.
     watched: bool,
 }
 
-/// Tells what happens on the sockets.
+/// Reports the events of the sockets.
 #[derive(Debug)]
 pub(super) struct Poller {
     poll: Poll,
@@ -61,7 +62,7 @@ impl Wire for Sockets {
         loop {
             return match stream.read_vectored(into) {
                 Ok(0) => Went::Ended("its connection is closed".into()),
-                // The socket is empty; what comes later is told again.
+                // The socket is empty; a new event reports what comes later.
                 Ok(count) if count < room => Went::Stuck(count),
                 Ok(count) => Went::On(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -90,7 +91,7 @@ impl Wire for Sockets {
         }
     }
 
-    /// Otherwise everything that comes would be told twice.
+    /// Stops watching for room. Otherwise every arrival would be reported twice.
     fn rest(&mut self, to: usize) -> Option<Arc<str>> {
         let Self { sockets, registry } = self;
         sockets[to].as_mut()?.watch(false, registry)
@@ -99,7 +100,7 @@ impl Wire for Sockets {
     fn close(&mut self, process: usize) {
         let Self { sockets, registry } = self;
         if let Some(Socket { stream, .. }) = &mut sockets[process] {
-            // It may be closed at the other end already.
+            // The peer may have closed it already.
             let _ = registry.deregister(stream);
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -111,7 +112,7 @@ impl Wire for Sockets {
 }
 
 impl Socket {
-    /// Whether it is to be told when there is room. Returns why it cannot.
+    /// Sets whether the poller reports room for writing. Returns why it cannot, if so.
     fn watch(&mut self, room: bool, registry: &Registry) -> Option<Arc<str>> {
         if std::mem::replace(&mut self.watched, room) == room {
             return None;
@@ -123,33 +124,33 @@ impl Socket {
 }
 
 impl Sleeper for Poller {
-    fn sleep(&mut self, limit: Duration, events: &mut Vec<Event>) {
-        let Self { poll, events: told } = self;
-        if poll.poll(told, Some(limit)).is_err() {
-            // A signal has interrupted it, perhaps after this process was stopped for long: what
-            // has come is not known yet. It does not fail otherwise; if it does, there are no
-            // events.
-            let _ = poll.poll(told, Some(Duration::ZERO));
+    fn sleep(&mut self, limit: Duration, events: &mut Vec<WireEvent>) {
+        let Self { poll, events: polled } = self;
+        if poll.poll(polled, Some(limit)).is_err() {
+            // A signal has interrupted it, perhaps after this process was suspended for long, so
+            // what has arrived is not known yet. It does not fail otherwise; if it does, there are
+            // no events.
+            let _ = poll.poll(polled, Some(Duration::ZERO));
         }
-        events.extend(told.iter().map(|event| {
+        events.extend(polled.iter().map(|event| {
             let ended = event.is_read_closed() || event.is_error();
-            Event {
+            WireEvent {
                 process: event.token().0,
                 readable: event.is_readable() || ended,
                 writable: event.is_writable(),
                 ended,
                 urgent: ended,
-                ..Event::default()
+                ..WireEvent::default()
             }
         }));
     }
 }
 
-/// Where two processes of one host have a core each, nothing is lost between them, and nobody is in
-/// the way: what the system does for networks, to send at the pace that it has measured for example
-/// (BBR), only takes time. Reno, which does not, is there on every Linux; where it is not allowed,
-/// all stays as it is. (Where many share a core, the pace keeps down what lies about unread, and it
-/// is faster so.)
+/// Selects Reno for a connection within a host, if each of its processes has a core. Between them
+/// nothing is lost and nothing competes. So what the system does for networks only takes time, such
+/// as pacing to a measured rate (BBR). Every Linux has Reno, which does not pace. Where it is not
+/// permitted, the setting stays. (If many processes share a core, pacing limits how much lies
+/// unread, and is faster.)
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn hurry_within_a_host(stream: &std::net::TcpStream) {
     if let (Ok(here), Ok(there)) = (stream.local_addr(), stream.peer_addr())

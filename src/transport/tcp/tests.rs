@@ -3,23 +3,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 mod abuse;
-mod alone;
-mod apart;
 mod call;
+mod clear_to_send;
 mod credit;
 mod crossing;
 mod cut;
 mod ending;
+mod fairness;
+mod harness;
 mod head;
-mod long_words;
-mod outside;
+mod library_calls;
+mod long_descriptions;
+mod out_of_band;
 mod panic;
-mod ready;
 mod silent;
 mod small_buffers;
 #[cfg(unix)]
 mod stop;
-mod turns;
 mod unable;
 mod unopened;
 
@@ -28,7 +28,7 @@ use crate::transport::conformance::{self, Fixture};
 use crate::transport::engine::member::Member;
 use crate::transport::tcp::mesh::Mesh;
 
-/// Processes that are threads, with connections made at once.
+/// Ranks in threads of one process, with connections that are made at once.
 #[derive(Debug)]
 struct Pairs;
 
@@ -47,7 +47,7 @@ fn mesh(size: usize) -> std::io::Result<Vec<Arc<dyn Endpoint>>> {
     streams(size)?.into_iter().enumerate().map(endpoint).collect()
 }
 
-/// The connections of each rank with each other, which are blocking.
+/// The connections of each rank to each other, which are blocking.
 type Streams = Vec<Vec<Option<TcpStream>>>;
 
 fn streams(size: usize) -> std::io::Result<Streams> {
@@ -64,29 +64,29 @@ fn streams(size: usize) -> std::io::Result<Streams> {
     Ok(streams)
 }
 
-/// Both ends of a connection.
+/// Returns both ends of a connection.
 fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     (one, listener.accept().unwrap().0)
 }
 
-/// Rank 0 of 2, and the other end of its connection.
+/// Starts rank 0 of 2, and returns it with the other end of its connection.
 fn half() -> (Arc<Member>, TcpStream) {
     let (one, other) = pair();
     let mesh = Mesh { rank: 0, streams: vec![None, Some(one)], neighbours: 2 };
     (mesh.start().unwrap(), other)
 }
 
-/// A rank on these connections, one of so many on its host.
+/// Starts a rank on these connections, one of `neighbours` ranks on its host.
 fn endpoint(rank: usize, streams: Vec<Option<TcpStream>>, neighbours: usize) -> std::io::Result<Arc<dyn Endpoint>> {
     Ok(Mesh { rank, streams, neighbours }.start().map_err(std::io::Error::other)?)
 }
 
-/// So many that none of them has a core of its own.
-const CROWD: usize = usize::MAX;
+/// More ranks on a host than it has cores.
+const OVERSUBSCRIBED: usize = usize::MAX;
 
 #[test]
-fn processes_keep_every_promise() {
+fn transport_passes_conformance() {
     conformance::run_all(&Pairs).unwrap_or_else(|broken| panic!("{broken}"));
 }

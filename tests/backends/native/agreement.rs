@@ -162,8 +162,8 @@ fn different_native_calls_are_detected_before_they_start() {
                     outcome
                 });
                 let failure = one_failure(&outcomes);
-                let Cause::Disagree { ones, others, .. } = &failure.cause else { panic!("{failure}") };
-                let says = |what| ones.contains(what) || others.contains(what);
+                let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+                let says = |what| call_a.contains(what) || call_b.contains(what);
                 assert!(says(odd.0), "{:?} is not named in {failure}", odd.0);
                 assert!(says(most.0) || says("barrier"), "{:?} is not named in {failure}", most.0);
                 assert_eq!(numbers(&calls), [0; 0], "the library was called");

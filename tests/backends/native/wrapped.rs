@@ -74,7 +74,7 @@ fn faults_of_a_call_or_of_round_0_apply_to_native_calls() {
             assert_eq!((failure.call, failure.round, failure.culprit), (2, 0, Some(Rank::new(1))), "{failure}");
             let Cause::Aborted { rank, reason } = &failure.cause else { panic!("{failure}") };
             assert_eq!((rank.index(), &**reason), (1, "tired"));
-            assert!(failure.words.contains("by native"), "{failure}");
+            assert!(failure.description.contains("by native"), "{failure}");
         }
         // It has no other round.
         assert!(with(give_up().in_call(2).in_round(1)).iter().all(Result::is_ok));

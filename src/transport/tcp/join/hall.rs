@@ -103,7 +103,7 @@ enum Stage {
 }
 
 /// What a line has come to.
-enum Turn {
+enum ActiveRound {
     /// It waits for the other side.
     Waits,
     /// It is to be removed.
@@ -430,8 +430,8 @@ impl Hall {
         let Some(line) = self.lines.get_mut(&id) else { return };
         let stranger = line.stranger();
         match line.turn(id, self.identity.size, &mut self.happened) {
-            Ok(Turn::Waits) => {}
-            Ok(Turn::Ends) => self.end(id, Trouble::Io("the connection was closed".to_owned())),
+            Ok(ActiveRound::Waits) => {}
+            Ok(ActiveRound::Ends) => self.end(id, Trouble::Io("the connection was closed".to_owned())),
             Err(trouble) => self.end(id, trouble),
         }
         if stranger {
@@ -482,10 +482,10 @@ impl Line {
     }
 
     /// Writes what can be written, reads what is wanted and there, and does what follows from it.
-    fn turn(&mut self, id: Id, size: usize, happened: &mut VecDeque<Event>) -> Result<Turn, Trouble> {
+    fn turn(&mut self, id: Id, size: usize, happened: &mut VecDeque<Event>) -> Result<ActiveRound, Trouble> {
         if let Stage::Connecting(_) = self.stage {
             if !self.connected()? {
-                return Ok(Turn::Waits);
+                return Ok(ActiveRound::Waits);
             }
             if let Stage::Connecting(calling) = std::mem::replace(&mut self.stage, Stage::Quiet) {
                 self.stage = Stage::Calling(calling);
@@ -499,11 +499,11 @@ impl Line {
                 Stage::Open(None) => HEADER,
                 // Its length was believed when its header came.
                 Stage::Open(Some(header)) => Notice::length(header, size).unwrap_or(0),
-                Stage::Connecting(_) | Stage::Quiet => return Ok(Turn::Waits),
+                Stage::Connecting(_) | Stage::Quiet => return Ok(ActiveRound::Waits),
                 Stage::Closing { .. } => return self.discard(),
             };
             if !self.fill(wants)? {
-                return Ok(Turn::Waits);
+                return Ok(ActiveRound::Waits);
             }
             let bytes = std::mem::take(&mut self.inbox);
             self.heard(&bytes, id, size, happened)?;
@@ -620,7 +620,7 @@ impl Line {
 
     /// Waits for the other side to close. Were this side to close while something is unread, the
     /// system would take back the last word, too.
-    fn discard(&mut self) -> Result<Turn, Trouble> {
+    fn discard(&mut self) -> Result<ActiveRound, Trouble> {
         if let Stage::Closing { said: false } = self.stage
             && self.sent == self.outbox.len()
         {
@@ -630,15 +630,15 @@ impl Line {
         let mut piece = [0; 1024];
         for _ in 0..DISCARDED / piece.len() {
             match self.stream.read(&mut piece) {
-                Ok(0) => return Ok(Turn::Ends),
+                Ok(0) => return Ok(ActiveRound::Ends),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Turn::Waits),
-                Err(_) => return Ok(Turn::Ends),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(ActiveRound::Waits),
+                Err(_) => return Ok(ActiveRound::Ends),
             }
         }
         // Who says so much has not been listening.
-        Ok(Turn::Ends)
+        Ok(ActiveRound::Ends)
     }
 }
 

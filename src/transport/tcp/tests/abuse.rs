@@ -1,9 +1,8 @@
-//! What a process does about another that does not speak as it should, whether it cannot or does
-//! not want to.
+//! Peers that violate the protocol, by accident or on purpose.
 
-mod bench;
-mod dice;
 mod engine;
+mod fuzz_engine;
+mod mutation;
+mod random;
 mod socket;
-mod speech;
-mod spoilt;
+mod traffic;

@@ -4,12 +4,12 @@ use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
 
-/// A message: with whom, how long it is, and whether it lies in pieces of four bytes with gaps
+/// A message: its peer, its length, and whether it consists of pieces of four bytes with gaps
 /// between them.
 pub(super) type Item = (usize, u64, bool);
 
-/// A call of one round with these messages, which are in order of their peers. Between any two
-/// bytes that belong to different messages there is room that nobody may touch.
+/// Makes a call of one round with these messages, which are sorted by peer. Gaps that nothing may
+/// write to separate the bytes of different messages.
 pub(super) fn call(sends: &[Item], receives: &[Item]) -> Program {
     let mut runs = Vec::new();
     let mut side = |items: &[Item], buffer: Buffer| {
@@ -32,7 +32,7 @@ pub(super) fn call(sends: &[Item], receives: &[Item]) -> Program {
     Program::new(runs, vec![ProgramRound { number: 0, sends, receives }], Sizes { input, output, scratch: 0 }).unwrap()
 }
 
-/// Drives it, as that call of the context.
+/// Drives the program as a call of the context.
 pub(super) fn drive(
     transport: &mut dyn Transport,
     number: u64,
@@ -40,12 +40,12 @@ pub(super) fn drive(
     (input, output): (&[u8], &mut [u8]),
     timeouts: impl Into<Timeouts>,
 ) -> Result<(), Failure> {
-    let signature = Signature { fingerprint: 1, words: "a call".into() };
+    let signature = Signature { fingerprint: 1, description: "a call".into() };
     let buffers = Buffers { input, output, scratch: &mut [] };
     transport.round(RoundIo::new(program, 0, buffers, number, &signature, timeouts).unwrap())
 }
 
-/// A call of messages whose bytes do not matter: with whom, and how many.
+/// Makes a call with messages of any contents, given by peer and length.
 pub(super) fn exchange(
     transport: &mut dyn Transport,
     number: u64,

@@ -1,24 +1,25 @@
-//! What a receiver has taken, its sender hears of.
+//! Credit returns to the sender.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
 
-use super::alone::Alone;
 use super::call::call;
 use super::half;
+use super::harness::Harness;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::engine::connection::Sending;
-use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Credit;
 use crate::transport::{ContextId, Endpoint, RoundIo, Signature};
 
 const LONG: u64 = 16 << 20;
 const SHORT: u64 = 60 << 10;
 
-/// In round 0 a long message goes and two short ones come; in round 1 two more.
+/// Makes a program: round 0 sends a long message and receives two short ones, round 1 receives two
+/// more.
 fn program() -> Program {
     let runs = vec![
         Run::new(Buffer::Input, 0, LONG),
@@ -33,12 +34,12 @@ fn program() -> Program {
 }
 
 #[test]
-fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
+fn credit_returns_while_a_long_message_is_sent() {
     let (member, mut other) = half();
     let rank = thread::spawn(move || {
         let mut world = member.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
         let (program, input, mut output) = (program(), vec![1; LONG as usize], vec![0; 2 * SHORT as usize]);
-        let signature = Signature { fingerprint: 1, words: "a call".into() };
+        let signature = Signature { fingerprint: 1, description: "a call".into() };
         for round in 0..2 {
             let buffers = Buffers { input: &input, output: &mut output, scratch: &mut [] };
             let io = RoundIo::new(&program, round, buffers, 0, &signature, Duration::from_secs(30)).unwrap();
@@ -46,8 +47,8 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
         }
     });
     let header = |kind, round, index| {
-        let stamp = Stamp { call: 0, round, index };
-        Header { stamp, fingerprint: 1, ..Header::new(kind, ContextId::WORLD) }
+        let message_id = MessageId { call: 0, round, index };
+        Header { message_id, fingerprint: 1, ..Header::new(kind, ContextId::WORLD) }
     };
     let (mut writer, mut reader) = (other.try_clone().unwrap(), other.try_clone().unwrap());
     let mut short = |round| {
@@ -57,61 +58,63 @@ fn what_is_taken_while_a_long_message_goes_is_not_forgotten() {
             writer.write_all(&[&message.encode()[..], &[7; SHORT as usize]].concat()).unwrap();
         }
     };
-    // What a rank heeds of what comes.
-    let (mut heard, mut left) = (0, LONG);
-    let mut next = |heard: &mut u64, left: &mut u64| {
+    // Reads a frame as a rank would.
+    let (mut reported, mut left) = (0, LONG);
+    let mut next = |reported: &mut u64, left: &mut u64| {
         let mut bytes = [0; Header::BYTES];
         reader.read_exact(&mut bytes).unwrap();
         let header = Header::decode(&bytes).unwrap();
         if matches!(header.kind, Kind::Message | Kind::Credit) {
-            *heard = header.taken.max(*heard);
+            *reported = header.consumed.max(*reported);
         }
         if header.kind == Kind::Leave {
             return false;
         }
-        // The long message is read once the short ones are on their way, and were perhaps taken.
+        // Reads the long message only when the short ones have been sent, and perhaps consumed.
         if *left == LONG && header.kind == Kind::Message {
             short(0);
             thread::sleep(Duration::from_millis(100));
-        } else if header.kind == Kind::More && *left == u64::from(header.text) {
+        } else if header.kind == Kind::Continuation && *left == u64::from(header.text) {
             short(1);
         }
         reader.read_exact(&mut vec![0; header.text as usize]).unwrap();
-        if matches!(header.kind, Kind::Message | Kind::More) {
+        if matches!(header.kind, Kind::Message | Kind::Continuation) {
             *left -= u64::from(header.text);
         }
         true
     };
-    other.write_all(&header(Kind::Ready, 0, 0).encode()).unwrap();
-    while next(&mut heard, &mut left) {}
-    // Or it would wait for its farewell to be heard.
+    other.write_all(&header(Kind::ClearToSend, 0, 0).encode()).unwrap();
+    while next(&mut reported, &mut left) {}
+    // Otherwise it would wait for its FIN to be acknowledged.
     other.shutdown(Shutdown::Both).unwrap();
     rank.join().unwrap();
     assert_eq!(left, 0);
-    // By now all is taken: what is not heard of must leave room for another.
-    let open = 4 * Credit::cost(SHORT) - heard;
-    assert!(open + Credit::cost(SHORT) <= Credit::among(2).lane, "{heard} of {} bytes", 4 * Credit::cost(SHORT));
+    // Everything is consumed by now. Credit that is not reported must leave room for another
+    // message.
+    let open = 4 * Credit::cost(SHORT) - reported;
+    assert!(open + Credit::cost(SHORT) <= Credit::among(2).lane, "{reported} of {} bytes", 4 * Credit::cost(SHORT));
 }
 
 #[test]
-fn what_is_on_its_way_is_not_offered() {
+fn begun_message_gets_no_rts() {
     for begun in [false, true] {
-        let mut alone = Alone::new(0, 2);
-        // The socket takes nothing, or it has taken a part of a header, of a message that used up
-        // the credit.
-        alone.connection(1).blocked = true;
-        let spent = alone.engine.credit.lane;
-        alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().lanes[1].out.sent = spent;
-        alone.during(ContextId::WORLD, &call(&[(1, 300_000, false)], &[]), |alone| {
+        let mut harness = Harness::new(0, 2);
+        // The socket accepts nothing, or has accepted part of a header. The message has used up the
+        // credit.
+        harness.connection(1).blocked = true;
+        let spent = harness.engine.credit.lane;
+        harness.engine.contexts.get_mut(&ContextId::WORLD).unwrap().lanes[1].out.sent = spent;
+        harness.during(ContextId::WORLD, &call(&[(1, 300_000, false)], &[]), |harness| {
             if begun {
                 let header = Header::new(Kind::Message, ContextId::WORLD).encode();
-                let sending = Sending { context: ContextId::WORLD, header, headed: 5, left: 65_536, apart: false };
-                alone.connection(1).sending = Some(sending);
+                let sending =
+                    Sending { context: ContextId::WORLD, header, header_written: 5, left: 65_536, out_of_band: false };
+                harness.connection(1).sending = Some(sending);
             }
-            alone.engine.patrol(ContextId::WORLD);
-            assert_eq!(alone.connection(1).queue.is_empty(), begun);
-            // So that nothing is finished when the turn is withdrawn.
-            alone.connection(1).sending = None;
+            harness.engine.check_early_messages(ContextId::WORLD);
+            assert_eq!(harness.connection(1).queue.is_empty(), begun);
+            // So that nothing is completed when the round is withdrawn.
+            harness.connection(1).sending = None;
         });
     }
 }

@@ -1,11 +1,10 @@
-//! Engines whose words to each other take as long as the test wants; each connection keeps its
-//! order.
+//! Engines whose frames travel as slowly as the test wants. Each connection keeps its order.
 
 use std::io::{ErrorKind, Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::alone::Alone;
+use super::harness::Harness;
 use super::unable::aborted;
 use crate::ids::Rank;
 use crate::transport::ContextId;
@@ -13,16 +12,16 @@ use crate::transport::engine::frame::{Header, Kind};
 
 const ID: ContextId = ContextId::of(5);
 
-struct Ranks(Vec<Alone>);
+struct Ranks(Vec<Harness>);
 
 impl Ranks {
-    /// What is on its way from one to another arrives; not what follows the first frame of that
-    /// kind, if there is one.
+    /// Delivers what is on its way between two ranks, up to the first frame of kind `last`, if
+    /// there is one.
     fn arrive(&mut self, from: usize, to: usize, last: Option<Kind>) {
         thread::sleep(Duration::from_millis(2));
         let source = self.0[from].others[to].as_mut().unwrap();
         source.set_nonblocking(true).unwrap();
-        let mut words = Vec::new();
+        let mut text = Vec::new();
         let mut read = |len: usize| {
             let mut bytes = vec![0; len];
             match source.read_exact(&mut bytes) {
@@ -33,19 +32,19 @@ impl Ranks {
         };
         while let Some(bytes) = read(Header::BYTES) {
             let header = Header::decode(bytes.as_slice().try_into().unwrap()).unwrap();
-            words.extend(bytes);
-            words.extend(read(header.text as usize).unwrap());
+            text.extend(bytes);
+            text.extend(read(header.text as usize).unwrap());
             if Some(header.kind) == last {
                 break;
             }
         }
         source.set_nonblocking(false).unwrap();
-        self.0[to].others[from].as_mut().unwrap().write_all(&words).unwrap();
+        self.0[to].others[from].as_mut().unwrap().write_all(&text).unwrap();
         thread::sleep(Duration::from_millis(2));
         self.0[to].engine.pump_in(from);
     }
 
-    /// That rank decides, if it may.
+    /// Lets a rank decide, if it may.
     fn decide(&mut self, rank: usize) {
         self.0[rank].engine.looked = Instant::now();
         self.0[rank].engine.decide();
@@ -61,33 +60,33 @@ impl Ranks {
 }
 
 #[test]
-fn of_two_that_ask_each_other_one_decides() {
+fn two_candidates_that_ask_each_other_make_one_decision() {
     let all: Vec<Rank> = (0..3).map(Rank::new).collect();
-    let mut ranks = Ranks((0..3).map(|me| Alone::new(me, 3)).collect());
+    let mut ranks = Ranks((0..3).map(|me| Harness::new(me, 3)).collect());
     ranks.0[1].engine.open(ID, &all).unwrap();
     ranks.0[2].engine.open(ID, &all).unwrap();
-    // 2 finds a fault. 0 cannot decide; so it turns to 1, word of which is on its way.
+    // 2 finds a fault. 0 cannot decide, so 2 proposes to 1; that proposal is on its way.
     ranks.fault(2);
     ranks.arrive(2, 0, None);
     ranks.arrive(0, 2, None);
-    // 1 finds another meanwhile; 0 cannot; it asks the others.
+    // 1 finds another fault meanwhile. 0 cannot decide, so 1 requests votes.
     ranks.fault(1);
     ranks.arrive(1, 0, None);
     ranks.arrive(0, 1, None);
     ranks.decide(1);
     assert_eq!(ranks.failure(1), None);
-    // 0 opens the context, finds a third one, and asks too.
+    // 0 opens the context, finds a third fault, and requests votes too.
     ranks.0[0].engine.open(ID, &all).unwrap();
     ranks.fault(0);
     ranks.decide(0);
     assert_eq!(ranks.failure(0), None);
-    // 1 hears that 2 has turned to it; then 2 hears that 0 asks, and turns to that one.
+    // 1 gets the proposal of 2. Then 2 gets the vote request of 0, and proposes to 0.
     ranks.arrive(2, 1, None);
     ranks.arrive(0, 2, None);
     ranks.decide(1);
     assert_eq!(ranks.failure(1), Some(1));
-    // 0 hears that 1 asks, and that 2 has turned to it, before it hears what 1 has decided.
-    ranks.arrive(1, 0, Some(Kind::Ask));
+    // 0 gets the vote request of 1 and the proposal of 2, before it gets the decision of 1.
+    ranks.arrive(1, 0, Some(Kind::VoteRequest));
     ranks.arrive(2, 0, None);
     ranks.decide(0);
     assert_ne!(ranks.failure(0), Some(0), "1 may have decided");

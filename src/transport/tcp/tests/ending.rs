@@ -9,45 +9,45 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
-use super::alone::Alone;
 use super::call::{exchange, open};
+use super::harness::Harness;
 use super::unable::aborted;
-use super::{CROWD, endpoint, half, streams};
+use super::{OVERSUBSCRIBED, endpoint, half, streams};
+use crate::transport::engine::codec::{read_failure, write_failure};
 use crate::transport::engine::connection::Connection;
-use crate::transport::engine::frame::{Header, Kind, Stamp};
+use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::member::{Member, Supervisor};
 use crate::transport::engine::state::Engine;
-use crate::transport::engine::words::{read_failure, write_failure};
 use crate::transport::tcp::mesh::Mesh;
 use crate::transport::{Cause, ContextId, Failure, History, Transport};
 
 #[test]
-fn an_end_that_comes_with_the_last_bytes_is_seen_as_they_are() {
-    let mut alone = Alone::new(0, 2);
+fn end_that_comes_with_the_last_bytes_is_seen() {
+    let mut harness = Harness::new(0, 2);
     let message = Header { eager: true, bytes: 8, ..Header::new(Kind::Message, ContextId::WORLD) };
-    alone.hear(1, Header { stamp: Stamp::default(), ..message }, &[7; 8]);
-    // Both are with the kernel before anybody looks; it tells of them once.
-    alone.others[1] = None;
+    harness.send_from(1, Header { message_id: MessageId::default(), ..message }, &[7; 8]);
+    // The kernel has both before the engine polls, and reports them once.
+    harness.others[1] = None;
     let gone = |engine: &Engine| !engine.connections[1].as_ref().is_some_and(Connection::is_open);
-    assert!(alone.listen_until(gone), "nobody has seen the end");
-    assert!(!alone.engine.contexts[&ContextId::WORLD].lanes[1].into.stash.is_empty(), "the message is lost");
+    assert!(harness.listen_until(gone), "the end was not seen");
+    assert!(!harness.engine.contexts[&ContextId::WORLD].lanes[1].into.unexpected.is_empty(), "the message is lost");
 }
 
 #[test]
-fn who_has_sent_all_waits_until_it_is_read() {
+fn sender_that_ends_waits_until_all_is_read() {
     let mut streams = streams(2).unwrap();
     // So little room that most of it stays with the sender.
     SockRef::from(streams[1][0].as_ref().unwrap()).set_recv_buffer_size(20_000).unwrap();
     let (calls, timeout) = (4, Duration::from_secs(20));
-    let first = endpoint(0, streams.remove(0), CROWD).unwrap();
+    let first = endpoint(0, streams.remove(0), OVERSUBSCRIBED).unwrap();
     let sender = thread::spawn(move || {
         let mut world = open(&*first, ContextId::WORLD);
         (0..calls).for_each(|call| exchange(&mut *world, call, &[(1, 60_000)], &[], timeout).unwrap());
     });
-    // It has returned by now, and has nobody to hear that.
+    // The sender has returned by now, but its peer is not there to acknowledge it.
     thread::sleep(2 * LINGER);
-    let last = endpoint(1, streams.remove(0), CROWD).unwrap();
+    let last = endpoint(1, streams.remove(0), OVERSUBSCRIBED).unwrap();
     let mut world = open(&*last, ContextId::WORLD);
     (0..calls).for_each(|call| exchange(&mut *world, call, &[], &[(0, 60_000)], timeout).unwrap());
     drop((world, last));
@@ -55,36 +55,36 @@ fn who_has_sent_all_waits_until_it_is_read() {
 }
 
 #[test]
-fn who_leaves_a_context_that_has_failed_says_of_what() {
-    let mut alone = Alone::new(1, 3);
+fn leaving_a_failed_context_forwards_the_decision() {
+    let mut harness = Harness::new(1, 3);
     let failure = aborted(0);
-    alone.hear(0, Header::new(Kind::Verdict, ContextId::WORLD), &write_failure(&failure));
-    assert!(alone.read_until(0, |engine| engine.failure(ContextId::WORLD) == Some(&failure)));
-    let mut other = alone.others[2].take().unwrap();
+    harness.send_from(0, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&failure));
+    assert!(harness.read_until(0, |engine| engine.failure(ContextId::WORLD) == Some(&failure)));
+    let mut other = harness.others[2].take().unwrap();
     other.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let mut heard = Vec::new();
-    let mut hear = || {
+    let mut kinds = Vec::new();
+    let mut receive = || {
         let mut bytes = [0; Header::BYTES];
         other.read_exact(&mut bytes).unwrap();
         let header = Header::decode(&bytes).unwrap();
-        let mut words = vec![0; header.text as usize];
-        other.read_exact(&mut words).unwrap();
-        heard.push(header.kind);
-        (header.kind, words)
+        let mut text = vec![0; header.text as usize];
+        other.read_exact(&mut text).unwrap();
+        kinds.push(header.kind);
+        (header.kind, text)
     };
-    alone.engine.tell_leave(ContextId::WORLD, "");
-    // Rank 2 may have heard it before; but not of the leave.
-    let mut word = hear();
-    while word.0 != Kind::Leave {
-        assert!(word.0 != Kind::Verdict || read_failure(&word.1).unwrap() == failure);
-        word = hear();
+    harness.engine.broadcast_leave(ContextId::WORLD, "");
+    // Rank 2 may have got the decision before, but not the leave.
+    let mut frame = receive();
+    while frame.0 != Kind::Leave {
+        assert!(frame.0 != Kind::Decision || read_failure(&frame.1).unwrap() == failure);
+        frame = receive();
     }
-    assert!(heard.contains(&Kind::Verdict), "{heard:?}");
+    assert!(kinds.contains(&Kind::Decision), "{kinds:?}");
 }
 
 #[test]
-fn what_all_have_left_is_forgotten() {
-    let member = |(rank, streams)| Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
+fn context_that_all_have_left_is_dropped() {
+    let member = |(rank, streams)| Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
     let members: Vec<Arc<Member>> = streams(2).unwrap().into_iter().enumerate().map(member).collect();
     for i in 0..3000 {
         let opened: Vec<_> = members.iter().map(|member| open(&**member, ContextId::WORLD.child(i, 0))).collect();
@@ -99,35 +99,35 @@ fn what_all_have_left_is_forgotten() {
 }
 
 #[test]
-fn who_panics_does_not_wait_for_a_deadline_until_that_is_known() {
+fn panicked_rank_ends_without_waiting_for_a_deadline() {
     let (member, other) = half();
     let timeout = Duration::from_secs(600);
     let begin = Instant::now();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let mut world = open(&*member, ContextId::WORLD);
         exchange(&mut *world, 0, &[(1, 8)], &[], timeout).unwrap();
-        panic!("as it should");
+        panic!("on purpose");
     }));
     drop(member);
-    // It has said so to somebody who says nothing. Had it not panicked, that would have half a
-    // minute.
+    // The peer never acknowledges the FIN. Without the panic, it would have half a minute to do so.
     assert!(panicked.is_err() && begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
     drop(other);
 }
 
 #[test]
-fn end_is_not_put_off_by_others_that_leave() {
+fn end_is_not_delayed_by_others_that_leave() {
     let mut streams = streams(14).unwrap();
-    let mesh = Mesh { rank: 0, streams: streams.remove(0), neighbours: CROWD };
+    let mesh = Mesh { rank: 0, streams: streams.remove(0), neighbours: OVERSUBSCRIBED };
     let member = mesh.start().unwrap();
     let failed = catch_unwind(AssertUnwindSafe(|| {
         let _world = open(&*member, ContextId::WORLD);
-        panic!("as it should");
+        panic!("on purpose");
     }));
     assert!(failed.is_err());
     let ended = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&ended);
-    // One of the others is stopped; the rest leave one by one, each sooner than an end waits.
+    // One of the others is suspended. The rest leave one by one, at intervals shorter than the wait
+    // at the end.
     let leaving = thread::spawn(move || {
         let _stopped = streams.pop();
         let mut left = 0;
@@ -139,35 +139,35 @@ fn end_is_not_put_off_by_others_that_leave() {
     });
     drop(member);
     ended.store(true, Ordering::SeqCst);
-    // In twice the time that it may take.
+    // Allows twice the time that it may take.
     let left = leaving.join().unwrap();
     assert!(left <= 5, "{left} others had left when it ended");
 }
 
-/// The members of a job of so many, and what tells how they have ended.
+/// Starts the members of a job, with their supervisors.
 fn supervised(size: usize) -> Vec<(Box<dyn Transport>, Supervisor)> {
     let member = |(rank, streams)| {
-        let member = Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
+        let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
         (open(&*member, ContextId::WORLD), Supervisor::new(member))
     };
     streams(size).unwrap().into_iter().enumerate().map(member).collect()
 }
 
-/// What each finds at its end, that leaves after these calls.
+/// Returns what each member finds at its end, if it leaves after these calls.
 fn ended(histories: &[History], in_order: bool) -> Vec<Option<Failure>> {
     let members = supervised(histories.len());
     let end = |(mut world, supervisor): (Box<dyn Transport>, Supervisor), history: History| {
         thread::spawn(move || {
             world.conclude(history);
             drop(world);
-            supervisor.end().map(|discord| discord.failure)
+            supervisor.end().map(|disagreement| disagreement.failure)
         })
     };
     let mut threads = Vec::new();
     for (member, history) in members.into_iter().zip(histories) {
         threads.push(end(member, *history));
         if in_order {
-            // Those after it are there, and answer it, and leave when it has ended.
+            // Later members reply meanwhile, and leave when it has ended.
             while !threads.last().is_some_and(thread::JoinHandle::is_finished) && threads.len() < histories.len() {
                 thread::sleep(Duration::from_millis(1));
             }
@@ -177,7 +177,7 @@ fn ended(histories: &[History], in_order: bool) -> Vec<Option<Failure>> {
 }
 
 #[test]
-fn members_that_leave_after_other_calls_are_found_at_the_latest_by_the_last() {
+fn disagreement_on_leaving_is_found_in_any_order() {
     let same = History { calls: 3, digest: 7 };
     for in_order in [false, true] {
         assert_eq!(ended(&[same; 3], in_order), [const { None }; 3]);
@@ -185,17 +185,17 @@ fn members_that_leave_after_other_calls_are_found_at_the_latest_by_the_last() {
             let mut histories = [same; 3];
             histories[odd] = History { digest: 8, ..same };
             let found: Vec<Failure> = ended(&histories, in_order).into_iter().flatten().collect();
-            assert!(!found.is_empty(), "rank {odd} differs, and nobody finds it");
+            assert!(!found.is_empty(), "rank {odd} differs, and no rank finds it");
             for failure in found {
-                let Cause::Disagree { one, other, .. } = failure.cause else { panic!("{failure}") };
-                assert!([one, other].iter().any(|rank| rank.index() == odd), "{failure}");
+                let Cause::Disagree { rank_a, rank_b, .. } = failure.cause else { panic!("{failure}") };
+                assert!([rank_a, rank_b].iter().any(|rank| rank.index() == odd), "{failure}");
             }
         }
     }
 }
 
 #[test]
-fn nothing_is_compared_where_a_context_has_failed() {
+fn failed_context_reports_no_disagreement() {
     let mut members = supervised(2);
     members[1].0.abort(aborted(1));
     while members[0].0.failure().is_none() {

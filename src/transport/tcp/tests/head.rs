@@ -1,21 +1,21 @@
-//! The head of a long message, which is sent without being asked for.
+//! The head of a long message, which is sent eagerly.
 
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::alone::Alone;
 use super::call::call;
+use super::harness::Harness;
 use crate::transport::ContextId;
 use crate::transport::engine::frame::{Header, Kind};
 
 const LONG: u64 = 300_000;
 
-fn head(alone: &Alone) -> u64 {
-    alone.engine.credit.head(LONG)
+fn head(harness: &Harness) -> u64 {
+    harness.engine.credit.head(LONG)
 }
 
-/// The next frame: its header, and its text.
+/// Reads the next frame.
 fn frame(from: &mut TcpStream) -> (Header, Vec<u8>) {
     let mut header = [0; Header::BYTES];
     from.read_exact(&mut header).unwrap();
@@ -26,83 +26,83 @@ fn frame(from: &mut TcpStream) -> (Header, Vec<u8>) {
 }
 
 #[test]
-fn the_head_goes_at_once_and_the_rest_when_the_receiver_is_ready() {
-    let mut alone = Alone::new(0, 2);
-    let head = head(&alone);
+fn head_is_sent_at_once_and_the_rest_after_cts() {
+    let mut harness = Harness::new(0, 2);
+    let head = head(&harness);
     assert!(head < LONG);
-    let mut other = alone.others[1].take().unwrap();
+    let mut other = harness.others[1].take().unwrap();
     other.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-    alone.during(ContextId::WORLD, &call(&[(1, LONG, false)], &[]), |alone| {
+    harness.during(ContextId::WORLD, &call(&[(1, LONG, false)], &[]), |harness| {
         let (first, text) = frame(&mut other);
         assert_eq!((first.kind, first.eager, first.bytes, text.len() as u64), (Kind::Message, true, LONG, head));
         let nothing = other.read(&mut [0]).unwrap_err();
         assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{nothing}");
-        alone.others[1] = Some(other.try_clone().unwrap());
-        alone.hear(1, Header::new(Kind::Ready, ContextId::WORLD), &[]);
-        assert!(alone.listen_until(|engine| engine.is_done(ContextId::WORLD)));
-        let mut came = head;
-        while came < LONG {
+        harness.others[1] = Some(other.try_clone().unwrap());
+        harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
+        assert!(harness.listen_until(|engine| engine.is_done(ContextId::WORLD)));
+        let mut received = head;
+        while received < LONG {
             let (more, text) = frame(&mut other);
-            assert_eq!((more.kind, more.eager, more.bytes), (Kind::More, false, came));
+            assert_eq!((more.kind, more.eager, more.bytes), (Kind::Continuation, false, received));
             assert!(text.iter().all(|byte| *byte == 7));
-            came += text.len() as u64;
+            received += text.len() as u64;
         }
-        assert_eq!(came, LONG);
+        assert_eq!(received, LONG);
     });
 }
 
-/// What begins a message for rank 0.
+/// Returns the frame that begins a message to rank 0.
 fn beginning(text: u64) -> (Header, Vec<u8>) {
     let header = Header { eager: true, bytes: LONG, fingerprint: 1, ..Header::new(Kind::Message, ContextId::WORLD) };
     (header, vec![9; text as usize])
 }
 
 #[test]
-fn a_head_that_comes_early_is_kept_and_the_rest_follows_it() {
-    let mut alone = Alone::new(0, 2);
-    let head = head(&alone);
+fn unexpected_head_is_queued_and_the_rest_follows() {
+    let mut harness = Harness::new(0, 2);
+    let head = head(&harness);
     let (first, text) = beginning(head);
-    alone.hear(1, first, &text);
+    harness.send_from(1, first, &text);
     let kept = Header::BYTES + head as usize;
-    assert!(alone.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].into.stash.len() == kept));
-    let mut other = alone.others[1].as_ref().unwrap().try_clone().unwrap();
-    alone.during(ContextId::WORLD, &call(&[], &[(1, LONG, false)]), |alone| {
+    assert!(harness.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].into.unexpected.len() == kept));
+    let mut other = harness.others[1].as_ref().unwrap().try_clone().unwrap();
+    harness.during(ContextId::WORLD, &call(&[], &[(1, LONG, false)]), |harness| {
         let (ready, _) = frame(&mut other);
-        assert_eq!(ready.kind, Kind::Ready);
-        let into = &alone.engine.contexts[&ContextId::WORLD].lanes[1].into;
-        assert!(into.stash.is_empty() && into.came == head);
+        assert_eq!(ready.kind, Kind::ClearToSend);
+        let into = &harness.engine.contexts[&ContextId::WORLD].lanes[1].into;
+        assert!(into.unexpected.is_empty() && into.received == head);
         let rest = vec![9; (LONG - head) as usize];
-        alone.hear(1, Header { eager: false, kind: Kind::More, bytes: head, ..first }, &rest);
-        assert!(alone.listen_until(|engine| engine.is_done(ContextId::WORLD)));
+        harness.send_from(1, Header { eager: false, kind: Kind::Continuation, bytes: head, ..first }, &rest);
+        assert!(harness.listen_until(|engine| engine.is_done(ContextId::WORLD)));
     });
 }
 
 #[test]
-fn a_head_of_another_length_ends_the_connection() {
+fn head_of_another_length_ends_the_connection() {
     for text in [0, 1, 1000] {
-        let mut alone = Alone::new(0, 2);
+        let mut harness = Harness::new(0, 2);
         let (first, text) = beginning(text);
-        alone.hear(1, first, &text);
-        assert!(alone.read_until(1, |engine| engine.connections[1].as_ref().is_some_and(|other| !other.is_open())));
+        harness.send_from(1, first, &text);
+        assert!(harness.read_until(1, |engine| engine.connections[1].as_ref().is_some_and(|other| !other.is_open())));
     }
-    // Nor may it be longer, awaited or not.
-    let mut alone = Alone::new(0, 2);
-    let (first, text) = beginning(head(&alone) + 1);
-    alone.during(ContextId::WORLD, &call(&[], &[(1, LONG, false)]), |alone| {
-        alone.hear(1, first, &text);
-        assert!(alone.read_until(1, |engine| engine.connections[1].as_ref().is_some_and(|other| !other.is_open())));
+    // Nor may the head be longer, whether it is awaited or not.
+    let mut harness = Harness::new(0, 2);
+    let (first, text) = beginning(head(&harness) + 1);
+    harness.during(ContextId::WORLD, &call(&[], &[(1, LONG, false)]), |harness| {
+        harness.send_from(1, first, &text);
+        assert!(harness.read_until(1, |engine| engine.connections[1].as_ref().is_some_and(|other| !other.is_open())));
     });
 }
 
 #[test]
-fn a_head_that_comes_twice_ends_the_connection() {
-    let mut alone = Alone::new(0, 2);
-    let (first, text) = beginning(head(&alone));
+fn repeated_head_ends_the_connection() {
+    let mut harness = Harness::new(0, 2);
+    let (first, text) = beginning(head(&harness));
     let kept = 2 * (Header::BYTES + text.len());
-    alone.hear(1, first, &text);
-    alone.hear(1, first, &text);
-    assert!(alone.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].into.stash.len() == kept));
-    alone.during(ContextId::WORLD, &call(&[], &[(1, LONG, false)]), |alone| {
-        assert!(!alone.connection(1).is_open());
+    harness.send_from(1, first, &text);
+    harness.send_from(1, first, &text);
+    assert!(harness.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].into.unexpected.len() == kept));
+    harness.during(ContextId::WORLD, &call(&[], &[(1, LONG, false)]), |harness| {
+        assert!(!harness.connection(1).is_open());
     });
 }

@@ -1,9 +1,9 @@
-//! Ranks that say nothing, though somebody asks them.
+//! Ranks that do not reply.
 
 use std::thread;
 use std::time::Duration;
 
-use super::alone::Alone;
+use super::harness::Harness;
 use crate::ids::Rank;
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::limits::grace;
@@ -12,37 +12,37 @@ use crate::transport::{Cause, ContextId, Failure};
 
 const RANKS: usize = 12;
 
-/// The last rank, when it has proposed a failure and has waited once for somebody to decide.
-fn waited_once(meanwhile: impl FnOnce(&mut Alone)) -> Alone {
-    let mut alone = Alone::new(RANKS - 1, RANKS);
+/// Returns the last rank after it has proposed a failure and waited once for a decision.
+fn waited_once(meanwhile: impl FnOnce(&mut Harness)) -> Harness {
+    let mut harness = Harness::new(RANKS - 1, RANKS);
     let rank = Rank::new(RANKS - 1);
-    let cause = Cause::Aborted { rank, reason: "it wants no more".into() };
-    alone.engine.contexts.get_mut(&ContextId::WORLD).unwrap().timeouts = Duration::ZERO.into();
-    let failure = Failure { call: 0, words: "a call".into(), round: 0, observer: rank, culprit: None, cause };
-    alone.engine.propose(ContextId::WORLD, failure);
-    meanwhile(&mut alone);
+    let cause = Cause::Aborted { rank, reason: "stopped on purpose".into() };
+    harness.engine.contexts.get_mut(&ContextId::WORLD).unwrap().timeouts = Duration::ZERO.into();
+    let failure = Failure { call: 0, description: "a call".into(), round: 0, observer: rank, culprit: None, cause };
+    harness.engine.propose(ContextId::WORLD, failure);
+    meanwhile(&mut harness);
     thread::sleep(grace(Duration::ZERO) + Duration::from_millis(10));
-    alone.engine.press();
-    alone
+    harness.engine.retry_proposals();
+    harness
 }
 
-fn turned_to(alone: &Alone) -> Option<usize> {
-    alone.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to)
-}
-
-#[test]
-fn many_who_say_nothing_are_waited_for_all_at_once() {
-    let alone = waited_once(|_| ());
-    assert_eq!(turned_to(&alone), Some(RANKS - 1));
+fn turned_to(harness: &Harness) -> Option<usize> {
+    harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to)
 }
 
 #[test]
-fn among_many_who_say_nothing_one_who_says_something_decides() {
-    let alone = waited_once(|alone| {
-        // Anything will do.
-        alone.hear(7, Header::new(Kind::Heard, ContextId::WORLD), &[]);
+fn silent_members_are_waited_for_all_at_once() {
+    let harness = waited_once(|_| ());
+    assert_eq!(turned_to(&harness), Some(RANKS - 1));
+}
+
+#[test]
+fn responsive_member_among_silent_ones_decides() {
+    let harness = waited_once(|harness| {
+        // Any frame shows that the rank is alive.
+        harness.send_from(7, Header::new(Kind::FinAck, ContextId::WORLD), &[]);
         let read = |engine: &Engine| engine.connections[7].as_ref().is_some_and(|connection| connection.reads > 0);
-        assert!(alone.read_until(7, read));
+        assert!(harness.read_until(7, read));
     });
-    assert_eq!(turned_to(&alone), Some(7));
+    assert_eq!(turned_to(&harness), Some(7));
 }

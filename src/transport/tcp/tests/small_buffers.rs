@@ -1,4 +1,4 @@
-//! Sockets that take little at once: frames are cut anywhere, and wait for each other.
+//! Sockets with small buffers: frames are cut anywhere, and wait for each other.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::alone::Alone;
 use super::call::{Item, call, drive, open};
-use super::{CROWD, Streams, endpoint, streams};
+use super::harness::Harness;
+use super::{OVERSUBSCRIBED, Streams, endpoint, streams};
 use crate::ids::Rank;
 use crate::plan::{Message, Program};
 use crate::transport::conformance::{self, Fixture};
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::{ContextId, Endpoint};
 
-/// Connections with so many bytes of room where they are sent, and where they are received.
+/// Connects ranks with send and receive buffers of these sizes.
 fn narrow(size: usize, (sent, received): (usize, usize)) -> std::io::Result<Streams> {
     let streams = streams(size)?;
     for stream in streams.iter().flatten().flatten() {
@@ -28,7 +28,7 @@ fn narrow(size: usize, (sent, received): (usize, usize)) -> std::io::Result<Stre
 
 fn narrow_mesh(size: usize, room: (usize, usize)) -> std::io::Result<Vec<Arc<dyn Endpoint>>> {
     let ranks = narrow(size, room)?.into_iter().enumerate();
-    ranks.map(|(rank, streams)| endpoint(rank, streams, CROWD)).collect()
+    ranks.map(|(rank, streams)| endpoint(rank, streams, OVERSUBSCRIBED)).collect()
 }
 
 #[derive(Debug)]
@@ -45,50 +45,50 @@ impl Fixture for Narrow {
 }
 
 #[test]
-fn processes_with_small_buffers_keep_every_promise() {
+fn transport_with_small_buffers_passes_conformance() {
     conformance::run_all(&Narrow).unwrap_or_else(|broken| panic!("{broken}"));
 }
 
 #[test]
-fn a_long_message_waits_for_the_rest_of_the_short_ones_before_it() {
-    let mut alone = Alone::on(0, narrow(2, (10_000, 30_000)).unwrap());
-    // So many short ones that the socket does not take all of those that are written together with
-    // the long one.
+fn long_message_waits_for_short_ones_before_it() {
+    let mut harness = Harness::on(0, narrow(2, (10_000, 30_000)).unwrap());
+    // So many short messages that the socket does not accept all that are written together with the
+    // long one.
     let lengths: Vec<u64> = (0..45).map(|i| 500 + 20 * i).chain([60_000, 9]).collect();
     let items: Vec<Item> = lengths.iter().map(|bytes| (1, *bytes, false)).collect();
-    alone.hear(1, Header::new(Kind::Ready, ContextId::WORLD), &[]);
-    assert!(alone.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.ready.is_some()));
-    let mut other = alone.others[1].take().unwrap();
-    alone.during(ContextId::WORLD, &call(&items, &[]), |alone| {
-        assert!(alone.connection(1).blocked && alone.connection(1).queue.len() > 1000, "it has not to wait");
+    harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
+    assert!(harness.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.cts.is_some()));
+    let mut other = harness.others[1].take().unwrap();
+    harness.during(ContextId::WORLD, &call(&items, &[]), |harness| {
+        assert!(harness.connection(1).blocked && harness.connection(1).queue.len() > 1000, "it does not have to wait");
         let reader = thread::spawn(move || {
             for (index, bytes) in lengths.into_iter().enumerate() {
                 let mut head = [0; Header::BYTES];
                 other.read_exact(&mut head).unwrap();
                 let header = Header::decode(&head).unwrap();
-                assert_eq!((header.kind, header.stamp.index as usize), (Kind::Message, index));
+                assert_eq!((header.kind, header.message_id.index as usize), (Kind::Message, index));
                 assert_eq!((header.bytes, u64::from(header.text)), (bytes, bytes));
                 let mut text = vec![0; bytes as usize];
                 other.read_exact(&mut text).unwrap();
                 assert!(text.iter().all(|byte| *byte == 7), "message {index}");
             }
         });
-        alone.listen_until(|engine| engine.is_done(ContextId::WORLD) || reader.is_finished());
+        harness.listen_until(|engine| engine.is_done(ContextId::WORLD) || reader.is_finished());
         reader.join().unwrap();
     });
 }
 
 #[test]
-fn a_message_that_has_gone_does_not_wait_for_those_of_another_context_that_follow_it() {
-    let mut alone = Alone::on(0, narrow(2, (10_000, 30_000)).unwrap());
+fn written_message_does_not_wait_for_other_contexts() {
+    let mut harness = Harness::on(0, narrow(2, (10_000, 30_000)).unwrap());
     let long = ContextId::of(5);
-    alone.engine.open(long, &[Rank::new(0), Rank::new(1)]).unwrap();
-    alone.hear(1, Header::new(Kind::Ready, long), &[]);
-    assert!(alone.read_until(1, |engine| engine.contexts[&long].lanes[1].out.ready.is_some()));
-    let mut other = alone.others[1].take().unwrap();
-    // Of several frames, so that the short message comes between two of them.
-    alone.during(long, &call(&[(1, 3_000_000, false)], &[]), |alone| {
-        alone.during(ContextId::WORLD, &call(&[(1, 100, false)], &[]), |alone| {
+    harness.engine.open(long, &[Rank::new(0), Rank::new(1)]).unwrap();
+    harness.send_from(1, Header::new(Kind::ClearToSend, long), &[]);
+    assert!(harness.read_until(1, |engine| engine.contexts[&long].lanes[1].out.cts.is_some()));
+    let mut other = harness.others[1].take().unwrap();
+    // The long message has several frames, so that the short one goes between two of them.
+    harness.during(long, &call(&[(1, 3_000_000, false)], &[]), |harness| {
+        harness.during(ContextId::WORLD, &call(&[(1, 100, false)], &[]), |harness| {
             let reader = thread::spawn(move || {
                 loop {
                     let mut head = [0; Header::BYTES];
@@ -101,10 +101,10 @@ fn a_message_that_has_gone_does_not_wait_for_those_of_another_context_that_follo
                     }
                 }
             });
-            alone.listen_until(|_| reader.is_finished());
+            harness.listen_until(|_| reader.is_finished());
             let _other = reader.join().unwrap();
-            assert!(alone.listen_until(|engine| engine.is_done(ContextId::WORLD)));
-            assert!(!alone.engine.is_done(long));
+            assert!(harness.listen_until(|engine| engine.is_done(ContextId::WORLD)));
+            assert!(!harness.engine.is_done(long));
         });
     });
 }
@@ -112,7 +112,7 @@ fn a_message_that_has_gone_does_not_wait_for_those_of_another_context_that_follo
 const CONTEXTS: u64 = 2;
 const CALLS: u64 = 60;
 
-/// A number that depends on all of these.
+/// Hashes these numbers.
 fn mixed(numbers: &[u64]) -> u64 {
     numbers.iter().fold(1, |all, number| {
         let all = (all ^ number).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -122,15 +122,14 @@ fn mixed(numbers: &[u64]) -> u64 {
     })
 }
 
-/// What goes from one to another in a call of a context: how long each is, and whether it is
-/// scattered for its sender.
+/// Returns the messages between two ranks in a call: their lengths, and whether they are scattered
+/// at the sender.
 fn messages(context: u64, call: u64, from: usize, to: usize) -> Vec<(u64, bool)> {
-    // At the edges of what is copied, sent without being asked for, written at once, and in one
-    // frame.
+    // At the boundaries of what is copied, sent eagerly, written at once, and put into one frame.
     const EDGES: [u64; 12] = [0, 1, 56, 4095, 4097, 9000, 65_535, 65_536, 65_537, 131_073, 589_825, 900_000];
     let seed = mixed(&[context, call, from as u64, to as u64]);
     let count = [0, 1, 2, 4, 30][seed as usize % 5];
-    // Where there are many, they are short, but for the last.
+    // If there are many messages, all but the last are short.
     let message = |i: u64| {
         let (draw, most) = (mixed(&[seed, i]), if count < 5 || i + 1 == count { EDGES.len() } else { 6 });
         (EDGES[draw as usize % most], draw >> 40 & 1 == 1)
@@ -138,13 +137,13 @@ fn messages(context: u64, call: u64, from: usize, to: usize) -> Vec<(u64, bool)>
     (0..count).map(message).collect()
 }
 
-/// What a message is made of, byte by byte.
+/// Returns the contents of a message.
 fn content(context: u64, call: u64, (from, to): (usize, usize), index: u32) -> impl Iterator<Item = u8> {
     let first = mixed(&[context, call, from as u64, to as u64, u64::from(index)]);
     (first % 251..).map(|at| (at % 251) as u8)
 }
 
-/// Where its bytes lie, one after the other.
+/// Returns the places of a message's bytes.
 fn places<'p>(program: &'p Program, message: &'p Message) -> impl Iterator<Item = usize> + 'p {
     let runs = program.runs(message).iter();
     runs.flat_map(|run| {
@@ -156,9 +155,9 @@ fn places<'p>(program: &'p Program, message: &'p Message) -> impl Iterator<Item 
 }
 
 #[test]
-fn long_short_and_scattered_messages_of_two_contexts_arrive_through_small_buffers() {
+fn mixed_messages_of_two_contexts_arrive_through_small_buffers() {
     const RANKS: usize = 3;
-    /// What nobody may write.
+    /// Marks the bytes that nothing may write to.
     const UNTOUCHED: u8 = 255;
     for room in [(10_000, 30_000), (60_000, 30_000)] {
         let endpoints = narrow_mesh(RANKS, room).unwrap();
@@ -174,7 +173,7 @@ fn long_short_and_scattered_messages_of_two_contexts_arrive_through_small_buffer
                         let sends: Vec<Item> = others()
                             .flat_map(|to| messages(context, number, me, to).into_iter().map(move |it| item(to, it)))
                             .collect();
-                        // What lies in one piece for its sender is scattered for its receiver.
+                        // A message in one piece at its sender is scattered at its receiver.
                         let receives: Vec<Item> = others()
                             .flat_map(|from| {
                                 messages(context, number, from, me).into_iter().map(move |(n, it)| item(from, (n, !it)))

@@ -1,4 +1,4 @@
-//! A process that is stopped for a while, and goes on as if no time had passed.
+//! A process that is suspended for a while and continues as if no time had passed.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,30 +8,31 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::alone::Alone;
 use super::call::{exchange, open};
-use super::{CROWD, endpoint};
+use super::harness::Harness;
+use super::{OVERSUBSCRIBED, endpoint};
 use crate::ids::Rank;
+use crate::transport::engine::codec::{read_failure, write_failure};
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::state::Engine;
-use crate::transport::engine::words::{read_failure, write_failure};
 use crate::transport::{Cause, ContextId, Deadline, Failure, Timeouts};
 
-/// Tells a process of the test that it is the one that is stopped: whom to connect to, and its
-/// timeout in milliseconds.
+/// Makes a process of the test the one that is suspended. The value is the address to connect to,
+/// and the timeout in milliseconds.
 const ROLE: &str = "NECKLACE_TEST_STOPPED";
 
-/// Rank 0 of 3, a process that waits for 8 bytes of rank 1.
+/// Rank 0 of 3, a process that waits for 8 bytes from rank 1.
 struct Waiting {
     process: Child,
-    /// Its connections with ranks 1 and 2, and where it says how its round has ended.
+    /// Its connections with ranks 1 and 2, and the one over which it reports the result of its
+    /// round.
     one: TcpStream,
     two: TcpStream,
     report: TcpStream,
 }
 
 impl Waiting {
-    /// Starts it; it runs the test of that name, which calls [`wait`].
+    /// Starts the process. It runs the test of that name, which calls [`wait`].
     fn start(test: &str, timeout: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let module = module_path!().split_once("::").unwrap().1;
@@ -48,18 +49,18 @@ impl Waiting {
                     stream.set_nonblocking(false).unwrap();
                     return stream;
                 }
-                assert!(process.try_wait().unwrap().is_none(), "{test} is no test");
+                assert!(process.try_wait().unwrap().is_none(), "there is no test {test}");
                 thread::sleep(Duration::from_millis(1));
             }
         });
-        // It has waited for a while when it asks.
+        // The first status request shows that it has waited for a while.
         let mut asked = [0; Header::BYTES];
         one.read_exact(&mut asked).unwrap();
-        assert_eq!(Header::decode(&asked).unwrap().kind, Kind::Question);
+        assert_eq!(Header::decode(&asked).unwrap().kind, Kind::StatusRequest);
         Self { process, one, two, report }
     }
 
-    /// Stops it; what is said meanwhile it hears when it goes on.
+    /// Suspends the process. It reads what arrives `meanwhile` after it continues.
     fn stopped(&mut self, lasting: Duration, meanwhile: impl FnOnce(&mut Self)) {
         let pid = Pid::from_child(&self.process);
         kill_process(pid, Signal::STOP).unwrap();
@@ -70,11 +71,11 @@ impl Waiting {
     }
 
     fn outcome(mut self) -> Result<(), Failure> {
-        let mut words = Vec::new();
-        self.report.read_to_end(&mut words).unwrap();
+        let mut text = Vec::new();
+        self.report.read_to_end(&mut text).unwrap();
         self.process.wait().unwrap();
-        let (first, words) = words.split_first().expect("how it has ended");
-        if *first == 0 { Ok(()) } else { Err(read_failure(words).unwrap()) }
+        let (first, text) = text.split_first().expect("how it has ended");
+        if *first == 0 { Ok(()) } else { Err(read_failure(text).unwrap()) }
     }
 }
 
@@ -86,22 +87,22 @@ impl Drop for Waiting {
     }
 }
 
-/// What the process does.
+/// Runs in the suspended process.
 fn wait(role: &str) {
     let (address, timeout) = role.split_once(' ').unwrap();
     let [one, two, mut report] = std::array::from_fn(|_| TcpStream::connect(address).unwrap());
-    let endpoint = endpoint(0, vec![None, Some(one), Some(two)], CROWD).unwrap();
+    let endpoint = endpoint(0, vec![None, Some(one), Some(two)], OVERSUBSCRIBED).unwrap();
     let mut world = open(&*endpoint, ContextId::WORLD);
     let timeout = Duration::from_millis(timeout.parse().unwrap());
     let outcome = exchange(&mut *world, 0, &[], &[(1, 8)], timeout);
-    let words = outcome.map_or_else(|failure| [vec![1], write_failure(&failure)].concat(), |()| vec![0]);
-    report.write_all(&words).unwrap();
+    let text = outcome.map_or_else(|failure| [vec![1], write_failure(&failure)].concat(), |()| vec![0]);
+    report.write_all(&text).unwrap();
     drop(report);
-    // Nobody will hear its farewell.
+    // Nobody will acknowledge its FIN.
     std::process::exit(0);
 }
 
-fn say(stream: &mut TcpStream, header: Header, text: &[u8]) {
+fn send(stream: &mut TcpStream, header: Header, text: &[u8]) {
     let head = Header { text: text.len() as u32, ..header }.encode();
     stream.write_all(&[&head, text].concat()).unwrap();
 }
@@ -109,32 +110,32 @@ fn say(stream: &mut TcpStream, header: Header, text: &[u8]) {
 fn failure(observer: usize, reason: &str) -> Failure {
     let observer = Rank::new(observer);
     let cause = Cause::Aborted { rank: observer, reason: reason.into() };
-    Failure { call: 0, words: "a call".into(), round: 0, observer, culprit: None, cause }
+    Failure { call: 0, description: "a call".into(), round: 0, observer, culprit: None, cause }
 }
 
 #[test]
-fn who_was_stopped_past_its_deadline_blames_nobody_who_has_sent_or_soon_sends() {
+fn suspended_rank_blames_no_rank_that_sends() {
     if let Ok(role) = std::env::var(ROLE) {
         return wait(&role);
     }
-    let test = "who_was_stopped_past_its_deadline_blames_nobody_who_has_sent_or_soon_sends";
+    let test = "suspended_rank_blames_no_rank_that_sends";
     let message = Header { eager: true, bytes: 8, fingerprint: 1, ..Header::new(Kind::Message, ContextId::WORLD) };
     let timeout = Duration::from_secs(2);
     let mut waiting = Waiting::start(test, timeout);
-    waiting.stopped(timeout.mul_f64(1.1), |waiting| say(&mut waiting.one, message, &[7; 8]));
+    waiting.stopped(timeout.mul_f64(1.1), |waiting| send(&mut waiting.one, message, &[7; 8]));
     assert_eq!(waiting.outcome(), Ok(()));
-    // As where the whole job was stopped: nobody has been idle.
+    // As if the whole job was suspended: no rank has been idle.
     let mut waiting = Waiting::start(test, timeout);
     waiting.stopped(timeout.mul_f64(1.1), |_| ());
     thread::sleep(Duration::from_millis(100));
-    say(&mut waiting.one, message, &[7; 8]);
+    send(&mut waiting.one, message, &[7; 8]);
     assert_eq!(waiting.outcome(), Ok(()));
 }
 
-/// Rank 1 of 2, a process that opens its context and computes, until it is killed.
+/// Rank 1 of 2, a process that opens its context and computes until it is killed.
 fn compute(address: &str) {
     let stream = TcpStream::connect(address).unwrap();
-    let endpoint = endpoint(1, vec![Some(stream), None], CROWD).unwrap();
+    let endpoint = endpoint(1, vec![Some(stream), None], OVERSUBSCRIBED).unwrap();
     let _world = open(&*endpoint, ContextId::WORLD);
     thread::sleep(Duration::from_secs(600));
 }
@@ -156,7 +157,7 @@ fn stopped_process_is_silent_and_a_computing_one_is_not() {
     let stream = listener.accept().unwrap().0;
     let silence = Duration::from_secs(1);
     let waiting = thread::spawn(move || {
-        let endpoint = endpoint(0, vec![None, Some(stream)], CROWD).unwrap();
+        let endpoint = endpoint(0, vec![None, Some(stream)], OVERSUBSCRIBED).unwrap();
         let mut world = open(&*endpoint, ContextId::WORLD);
         exchange(&mut *world, 0, &[], &[(1, 8)], Timeouts::new(silence, Duration::MAX))
     });
@@ -174,56 +175,56 @@ fn stopped_process_is_silent_and_a_computing_one_is_not() {
 }
 
 #[test]
-fn who_was_stopped_before_it_decided_takes_what_others_have_decided() {
+fn suspended_coordinator_accepts_the_decision_of_others() {
     if let Ok(role) = std::env::var(ROLE) {
         return wait(&role);
     }
-    let test = "who_was_stopped_before_it_decided_takes_what_others_have_decided";
+    let test = "suspended_coordinator_accepts_the_decision_of_others";
     let (mut trials, mut stopped) = (0, 0);
     while stopped < 2 && trials < 30 {
         trials += 1;
         let mut waiting = Waiting::start(test, Duration::from_secs(30));
-        say(&mut waiting.one, Header::new(Kind::Proposal, ContextId::WORLD), &write_failure(&failure(1, "EARLY")));
-        // It reads that, and looks around before it decides.
+        send(&mut waiting.one, Header::new(Kind::Proposal, ContextId::WORLD), &write_failure(&failure(1, "EARLY")));
+        // It reads the proposal, and sweeps before it decides.
         thread::sleep(Duration::from_millis(2));
         let mut early = false;
         waiting.stopped(Duration::from_millis(200), |Waiting { one, two, .. }| {
-            // What it has said before.
+            // What it has sent before.
             two.set_nonblocking(true).unwrap();
-            let mut said = [0; 4096];
-            let count = two.read(&mut said).unwrap_or(0);
+            let mut output = [0; 4096];
+            let count = two.read(&mut output).unwrap_or(0);
             two.set_nonblocking(false).unwrap();
-            early = said[..count].windows(5).any(|word| word == b"EARLY");
+            early = output[..count].windows(5).any(|word| word == b"EARLY");
             for stream in [two, one] {
-                let words = write_failure(&failure(2, "of the others"));
-                say(stream, Header::new(Kind::Verdict, ContextId::WORLD), &words);
+                let text = write_failure(&failure(2, "decided by the others"));
+                send(stream, Header::new(Kind::Decision, ContextId::WORLD), &text);
             }
         });
         if early {
             continue;
         }
         stopped += 1;
-        assert_eq!(waiting.outcome(), Err(failure(2, "of the others")));
+        assert_eq!(waiting.outcome(), Err(failure(2, "decided by the others")));
     }
     assert!(stopped > 0, "it always decided before it was stopped");
 }
 
 #[test]
-fn who_has_not_looked_at_its_sockets_for_long_decides_nothing_yet() {
-    let mut alone = Alone::new(0, 3);
+fn coordinator_polls_its_sockets_before_it_decides() {
+    let mut harness = Harness::new(0, 3);
     let proposal = write_failure(&failure(1, "EARLY"));
-    alone.hear(1, Header::new(Kind::Proposal, ContextId::WORLD), &proposal);
-    assert!(alone.read_until(1, |engine| engine.is_undecided(ContextId::WORLD)));
-    // Nothing has come of the third.
-    alone.engine.pump_in(2);
-    // As if it had been stopped here, and meanwhile the others had gone on without it.
-    alone.engine.looked -= Duration::from_secs(1);
-    let verdict = failure(2, "of the others");
-    alone.hear(2, Header::new(Kind::Verdict, ContextId::WORLD), &write_failure(&verdict));
-    alone.engine.sweep();
-    assert_eq!(alone.engine.failure(ContextId::WORLD), None);
-    let told = |engine: &Engine| engine.connections[2].as_ref().is_some_and(|connection| connection.readable);
-    assert!(alone.listen_until(told));
-    alone.engine.sweep();
-    assert_eq!(alone.engine.failure(ContextId::WORLD), Some(&verdict));
+    harness.send_from(1, Header::new(Kind::Proposal, ContextId::WORLD), &proposal);
+    assert!(harness.read_until(1, |engine| engine.is_undecided(ContextId::WORLD)));
+    // Nothing from the third rank has arrived.
+    harness.engine.pump_in(2);
+    // As if it was suspended here, while the others continued without it.
+    harness.engine.looked -= Duration::from_secs(1);
+    let decision = failure(2, "decided by the others");
+    harness.send_from(2, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&decision));
+    harness.engine.sweep();
+    assert_eq!(harness.engine.failure(ContextId::WORLD), None);
+    let readable = |engine: &Engine| engine.connections[2].as_ref().is_some_and(|connection| connection.readable);
+    assert!(harness.listen_until(readable));
+    harness.engine.sweep();
+    assert_eq!(harness.engine.failure(ContextId::WORLD), Some(&decision));
 }

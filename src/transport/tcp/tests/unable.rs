@@ -1,80 +1,80 @@
-//! Who cannot decide, and who turns to somebody else.
+//! A member that cannot decide, and proposals to another coordinator.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::alone::Alone;
+use super::harness::Harness;
 use crate::ids::Rank;
+use crate::transport::engine::codec::write_failure;
 use crate::transport::engine::frame::{Header, Kind};
-use crate::transport::engine::words::write_failure;
 use crate::transport::{Cause, ContextId, Failure};
 
 pub(super) fn aborted(rank: usize) -> Failure {
     let rank = Rank::new(rank);
-    let cause = Cause::Aborted { rank, reason: "it wants no more".into() };
-    Failure { call: 0, words: "a call".into(), round: 0, observer: rank, culprit: Some(rank), cause }
+    let cause = Cause::Aborted { rank, reason: "stopped on purpose".into() };
+    Failure { call: 0, description: "a call".into(), round: 0, observer: rank, culprit: Some(rank), cause }
 }
 
 fn proposal(id: ContextId) -> Header {
     Header::new(Kind::Proposal, id)
 }
 
-/// Reads what has come, and decides.
-fn settle(alone: &mut Alone) {
+/// Reads what has arrived, and decides.
+fn settle(harness: &mut Harness) {
     for _ in 0..5 {
         thread::sleep(Duration::from_millis(2));
-        (1..3).for_each(|from| alone.engine.pump_in(from));
-        alone.engine.looked = Instant::now();
-        alone.engine.sweep();
+        (1..3).for_each(|from| harness.engine.pump_in(from));
+        harness.engine.looked = Instant::now();
+        harness.engine.sweep();
     }
 }
 
 #[test]
-fn who_has_said_that_it_cannot_decide_asks_before_it_does() {
+fn member_that_declined_requests_votes_before_it_decides() {
     let (id, others) = (ContextId::of(5), [Rank::new(0), Rank::new(1), Rank::new(2)]);
     for first in [false, true] {
-        let mut alone = Alone::new(0, 3);
+        let mut harness = Harness::new(0, 3);
         if first {
-            // Nobody has asked it yet: it decides at once.
-            alone.engine.open(id, &others).unwrap();
-            alone.engine.propose(id, aborted(0));
-            settle(&mut alone);
-            assert_eq!(alone.engine.failure(id), Some(&aborted(0)));
+            // It has not said yet that it cannot decide, so it decides at once.
+            harness.engine.open(id, &others).unwrap();
+            harness.engine.propose(id, aborted(0));
+            settle(&mut harness);
+            assert_eq!(harness.engine.failure(id), Some(&aborted(0)));
             continue;
         }
-        alone.hear(2, proposal(id), &write_failure(&aborted(2)));
-        assert!(alone.read_until(2, |engine| engine.contexts.get(&id).is_some_and(|context| context.declined)));
-        alone.engine.open(id, &others).unwrap();
-        alone.engine.propose(id, aborted(0));
-        settle(&mut alone);
-        assert_eq!(alone.engine.failure(id), None, "somebody else may be deciding");
-        // One of the two others alone is not enough; who has turned to it and away again does not
-        // count.
-        alone.hear(1, proposal(id), &write_failure(&aborted(0)));
-        settle(&mut alone);
-        assert_eq!(alone.engine.failure(id), None);
-        alone.hear(1, Header::new(Kind::Retract, id), &[]);
-        settle(&mut alone);
-        alone.hear(2, proposal(id), &write_failure(&aborted(0)));
-        settle(&mut alone);
-        assert_eq!(alone.engine.failure(id), None);
-        alone.hear(1, proposal(id), &write_failure(&aborted(0)));
-        settle(&mut alone);
-        assert_eq!(alone.engine.failure(id), Some(&aborted(0)));
+        harness.send_from(2, proposal(id), &write_failure(&aborted(2)));
+        assert!(harness.read_until(2, |engine| engine.contexts.get(&id).is_some_and(|context| context.declined)));
+        harness.engine.open(id, &others).unwrap();
+        harness.engine.propose(id, aborted(0));
+        settle(&mut harness);
+        assert_eq!(harness.engine.failure(id), None, "another member may be deciding");
+        // One vote of two is not enough, and a retracted vote does not count.
+        harness.send_from(1, proposal(id), &write_failure(&aborted(0)));
+        settle(&mut harness);
+        assert_eq!(harness.engine.failure(id), None);
+        harness.send_from(1, Header::new(Kind::Retract, id), &[]);
+        settle(&mut harness);
+        harness.send_from(2, proposal(id), &write_failure(&aborted(0)));
+        settle(&mut harness);
+        assert_eq!(harness.engine.failure(id), None);
+        harness.send_from(1, proposal(id), &write_failure(&aborted(0)));
+        settle(&mut harness);
+        assert_eq!(harness.engine.failure(id), Some(&aborted(0)));
     }
 }
 
 #[test]
-fn the_next_one_is_asked_where_the_first_cannot_decide() {
-    let mut alone = Alone::new(2, 3);
-    alone.engine.propose(ContextId::WORLD, aborted(2));
-    let to = |alone: &Alone| alone.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to);
-    assert_eq!(to(&alone), Some(0));
-    alone.hear(0, Header::new(Kind::Unable, ContextId::WORLD), &[]);
-    assert!(alone.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].unable.is_empty()));
-    assert_eq!(to(&alone), Some(1));
-    // It has opened it, and asks: it is turned to again.
-    alone.hear(0, Header::new(Kind::Ask, ContextId::WORLD), &write_failure(&aborted(0)));
-    assert!(alone.read_until(0, |engine| engine.contexts[&ContextId::WORLD].unable.is_empty()));
-    assert_eq!(to(&alone), Some(0));
+fn proposal_goes_to_the_next_member_if_the_first_declines() {
+    let mut harness = Harness::new(2, 3);
+    harness.engine.propose(ContextId::WORLD, aborted(2));
+    let to =
+        |harness: &Harness| harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to);
+    assert_eq!(to(&harness), Some(0));
+    harness.send_from(0, Header::new(Kind::CannotDecide, ContextId::WORLD), &[]);
+    assert!(harness.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].unable.is_empty()));
+    assert_eq!(to(&harness), Some(1));
+    // It has opened the context and requests votes, so the proposal goes to it again.
+    harness.send_from(0, Header::new(Kind::VoteRequest, ContextId::WORLD), &write_failure(&aborted(0)));
+    assert!(harness.read_until(0, |engine| engine.contexts[&ContextId::WORLD].unable.is_empty()));
+    assert_eq!(to(&harness), Some(0));
 }

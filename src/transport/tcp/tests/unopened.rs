@@ -8,11 +8,11 @@ use super::mesh;
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Failure, Transport};
 
-/// Not long: an eighth of it they wait for the first member.
+/// Short: they wait an eighth of it for the first member.
 const TIMEOUT: Duration = Duration::from_secs(4);
 
-/// The ranks but the first have opened a context, and called; then these abort it, in this order.
-/// What each of all ends with.
+/// All ranks but the first open a context and make a call. Then the given ranks abort it, in this
+/// order. Returns the failure of each rank.
 fn failures(size: usize, aborting: &[usize], apart: Duration) -> Vec<Option<Failure>> {
     let id = ContextId::WORLD.child(1, 1);
     let endpoints = mesh(size).unwrap();
@@ -25,12 +25,12 @@ fn failures(size: usize, aborting: &[usize], apart: Duration) -> Vec<Option<Fail
     });
     for &rank in aborting {
         let observer = Rank::new(rank);
-        let cause = Cause::Aborted { rank: observer, reason: "it wants no more".into() };
-        let words = "a call".into();
-        opened[rank - 1].abort(Failure { call: 1, words, round: 0, observer, culprit: Some(observer), cause });
+        let cause = Cause::Aborted { rank: observer, reason: "stopped on purpose".into() };
+        let description = "a call".into();
+        opened[rank - 1].abort(Failure { call: 1, description, round: 0, observer, culprit: Some(observer), cause });
         thread::sleep(apart);
     }
-    // Those who have not found it themselves hear of it.
+    // Returns the failure that a rank finds or gets.
     let heard = |transport: &mut Box<dyn Transport>| {
         let next = (transport.rank().index() + 1) % size;
         exchange(&mut **transport, 1, &[], &[(next, 8)], TIMEOUT).err()
@@ -39,13 +39,13 @@ fn failures(size: usize, aborting: &[usize], apart: Duration) -> Vec<Option<Fail
         let ranks: Vec<_> = opened.iter_mut().map(|transport| scope.spawn(move || heard(transport))).collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
     });
-    // Last, it opens it.
+    // The first rank opens the context last.
     failures.push(heard(&mut open(&*endpoints[0], id)));
     failures
 }
 
 #[test]
-fn a_failure_is_one_though_the_first_member_has_not_opened_the_context() {
+fn failure_before_the_first_member_opens_is_one_for_all() {
     for (size, aborting, apart) in [(3, &[2, 1][..], 50), (4, &[3, 2], 3), (4, &[3], 0)] {
         let failures = failures(size, aborting, Duration::from_millis(apart));
         assert!(failures[0].is_some() && failures.iter().all(|other| *other == failures[0]), "{failures:#?}");

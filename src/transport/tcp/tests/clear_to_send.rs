@@ -1,37 +1,37 @@
-//! Nobody waits for what is there already.
+//! Frames that have arrived are handled without waiting for another event.
 
 use std::thread;
 use std::time::Duration;
 
-use super::alone::Alone;
 use super::call::{call, drive, open};
-use super::{CROWD, streams};
+use super::harness::Harness;
+use super::{OVERSUBSCRIBED, streams};
 use crate::transport::ContextId;
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::mesh::Mesh;
 
-/// A message so long that it waits for its receiver.
+/// A message long enough to need a CTS.
 const LONG: u64 = 100_000;
 
 #[test]
-fn a_receiver_that_was_ready_before_anybody_sent_is_sent_to_at_once() {
-    let mut alone = Alone::new(0, 2);
-    // Nothing has come.
-    alone.engine.pump_in(1);
-    alone.hear(1, Header::new(Kind::Ready, ContextId::WORLD), &[]);
-    let told = |engine: &Engine| engine.connections[1].as_ref().is_some_and(|connection| connection.readable);
-    assert!(alone.listen_until(told));
+fn message_after_an_early_cts_is_sent_at_once() {
+    let mut harness = Harness::new(0, 2);
+    // Nothing has arrived.
+    harness.engine.pump_in(1);
+    harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
+    let readable = |engine: &Engine| engine.connections[1].as_ref().is_some_and(|connection| connection.readable);
+    assert!(harness.listen_until(readable));
     let program = call(&[(1, LONG, false)], &[]);
-    let went = alone.during(ContextId::WORLD, &program, |alone| {
-        let context = &alone.engine.contexts[&ContextId::WORLD];
-        context.lanes[1].out.went > 0 || context.lanes[1].out.waiting.is_empty()
+    let written = harness.during(ContextId::WORLD, &program, |harness| {
+        let context = &harness.engine.contexts[&ContextId::WORLD];
+        context.lanes[1].out.written > 0 || context.lanes[1].out.waiting.is_empty()
     });
-    assert!(went, "it waits to be told once more");
+    assert!(written, "it waits for another event");
 }
 
 #[test]
-fn what_ranks_of_a_ring_wait_for_never_lies_unread_until_they_look_again() {
+fn awaited_frames_in_a_ring_are_never_left_to_a_sweep() {
     const RANKS: usize = 4;
     let ranks: Vec<_> = streams(RANKS)
         .unwrap()
@@ -39,7 +39,7 @@ fn what_ranks_of_a_ring_wait_for_never_lies_unread_until_they_look_again() {
         .enumerate()
         .map(|(rank, streams)| {
             thread::spawn(move || {
-                let member = Mesh { rank, streams, neighbours: CROWD }.start().unwrap();
+                let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
                 let mut world = open(&*member, ContextId::WORLD);
                 let program = call(&[((rank + 1) % RANKS, LONG, false)], &[((rank + RANKS - 1) % RANKS, LONG, false)]);
                 let (input, mut output) = (vec![7; LONG as usize + 8], vec![0; LONG as usize + 8]);

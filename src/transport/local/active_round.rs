@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::chain::Look;
-use super::group::{Group, Member, Offer, Stamp};
+use super::group::{Group, Member, MessageId, Offer};
 use super::job::Job;
 use super::outbox::Outbox;
 use super::parts::{By, Counts, Part};
+use super::wait_for::Look;
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces};
 use crate::transport::{Cause, Deadline, Failure, Timeouts};
@@ -70,7 +70,7 @@ impl Seat {
     pub(super) fn fail(&self, offer: &Offer<'_>, (culprit, cause): Fault) -> Failure {
         self.group.fail(Failure {
             call: offer.call,
-            words: offer.signature.words.clone(),
+            description: offer.signature.description.clone(),
             round: offer.round().number,
             observer: self.rank(),
             culprit,
@@ -150,12 +150,12 @@ impl Wait {
 
 /// A round under way.
 #[derive(Debug)]
-pub(super) struct Turn<'a> {
+pub(super) struct ActiveRound<'a> {
     pub(super) seat: &'a Seat,
     /// What this rank sends; what it receives goes to the same buffers.
     pub(super) offer: &'a Offer<'a>,
     pub(super) outbox: &'a Outbox<'a>,
-    pub(super) stamp: Stamp,
+    pub(super) message_id: MessageId,
     /// What the round sends and receives, and where those are, if each is in one piece.
     pub(super) sends: &'a [Message],
     pub(super) receives: &'a [Message],

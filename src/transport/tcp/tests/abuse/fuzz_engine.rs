@@ -1,26 +1,26 @@
-//! An engine that is spoken to by hand.
+//! An engine whose input is passed to it directly.
 #![allow(unsafe_code)]
 
 use std::net::TcpStream;
 use std::time::Duration;
 
 use super::super::pair;
-use super::dice::Dice;
-use super::speech::{CALLS, FINGERPRINT, Frame, GUARD, ROUNDS, content, flat, program};
+use super::random::Random;
+use super::traffic::{CALLS, FINGERPRINT, Frame, GUARD, ROUNDS, content, flat, program};
 use crate::ids::Rank;
 use crate::plan::{Buffers, Program, Sizes};
 use crate::transport::bases::Bases;
-use crate::transport::engine::connection::{Connection, Receiving, State};
-use crate::transport::engine::context::Turn;
-use crate::transport::engine::frame::{Kind, MOST_WORDS};
+use crate::transport::engine::connection::{Connection, ConnectionState, Receiving};
+use crate::transport::engine::context::ActiveRound;
+use crate::transport::engine::frame::{Kind, MAX_CONTROL};
 use crate::transport::engine::lane::Credit;
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::sockets::Sockets;
 use crate::transport::{ContextId, Signature};
 
-/// The engine of rank 0 of 2, whose socket takes nothing and tells nothing: what comes is put in by
-/// hand.
-pub(super) struct Bench {
+/// The engine of rank 0 of 2. Its socket neither accepts bytes nor reports events; the test passes
+/// its input directly.
+pub(super) struct FuzzEngine {
     pub(super) engine: Engine,
     program: Program,
     input: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Bench {
     _other: TcpStream,
 }
 
-impl Bench {
+impl FuzzEngine {
     pub(super) fn new() -> Self {
         let (stream, other) = pair();
         let (sockets, poller) = Sockets::new(vec![None, Some(stream)]).unwrap();
@@ -47,7 +47,7 @@ impl Bench {
         self.engine.connections[1].as_mut().unwrap()
     }
 
-    /// As if nothing had been.
+    /// Returns to the initial state.
     pub(super) fn reset(&mut self) {
         let engine = &mut self.engine;
         engine.contexts.clear();
@@ -55,26 +55,29 @@ impl Bench {
         engine.due.clear();
         engine.undecided = false;
         let connection = self.connection();
-        (connection.state, connection.receiving) = (State::Open, Receiving::Header);
-        (connection.part.len, connection.sending, connection.goodbye) = (0, None, None);
-        (connection.farewell, connection.heard, connection.blocked, connection.readable) = (false, false, true, false);
+        (connection.state, connection.receiving) = (ConnectionState::Open, Receiving::Header);
+        (connection.partial_header.len, connection.sending, connection.goodbye) = (0, None, None);
+        (connection.fin_received, connection.fin_acked, connection.blocked, connection.readable) =
+            (false, false, true, false);
         connection.queue.clear();
         self.engine.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
     }
 
     pub(super) fn post(&mut self, call: u64, round: usize) {
         let Self { engine, program, input, output, .. } = self;
-        let signature = Signature { fingerprint: FINGERPRINT, words: "a call".into() };
+        let signature = Signature { fingerprint: FINGERPRINT, description: "a call".into() };
         let bases = Bases::of(&mut Buffers { input, output, scratch: &mut [] });
-        // SAFETY: program and buffers stay where they are, and are touched again only when the turn
-        // has been withdrawn.
-        let turn = unsafe { Turn::new((program, round), bases, call, &signature, Duration::from_secs(1).into()) };
+        // SAFETY: program and buffers stay in place, and are accessed again only after the active
+        // round has been withdrawn.
+        let active =
+            unsafe { ActiveRound::new((program, round), bases, call, &signature, Duration::from_secs(1).into()) };
         let messages = (&program.rounds()[round].sends[..], &program.rounds()[round].receives[..]);
-        engine.post(ContextId::WORLD, turn, &signature, messages);
+        engine.post(ContextId::WORLD, active, &signature, messages);
     }
 
-    /// Puts bytes in, part by part, and goes from round to round; returns how many ended well.
-    pub(super) fn play(&mut self, frames: &[Frame], dice: &mut Dice) -> usize {
+    /// Passes the frames in random pieces, drives one round after the other, and returns how many
+    /// rounds succeeded.
+    pub(super) fn play(&mut self, frames: &[Frame], random: &mut Random) -> usize {
         let (bytes, mut breaks, mut end) = (flat(frames), Vec::new(), 0);
         for (head, text) in frames {
             if head.first() == Some(&(Kind::Message as u8)) && head.get(1) == Some(&0) {
@@ -85,27 +88,27 @@ impl Bench {
         self.reset();
         let mut well = 0;
         let (mut at, rounds) = (0, CALLS as usize * ROUNDS.len());
-        // Sometimes messages are there before somebody awaits them.
-        let mut posted = dice.below(4) > 0;
+        // In some runs, messages arrive before a round awaits them.
+        let mut posted = random.below(4) > 0;
         self.output.fill(0);
         if posted {
             self.post(0, 0);
         }
         loop {
-            let here = match dice.below(3) {
-                0 => 1 + dice.below(100),
-                1 => 1 + dice.below(1000),
-                _ => 1 + dice.below(10_000),
+            let here = match random.below(3) {
+                0 => 1 + random.below(100),
+                1 => 1 + random.below(1000),
+                _ => 1 + random.below(10_000),
             };
-            // Who should have waited until it is awaited has done so, as far as that can be seen.
+            // Stops before the next frame that needs a CTS, since a correct sender waits there.
             let next = breaks.iter().copied().find(|next| *next > at).unwrap_or(bytes.len());
             let part = &bytes[at..next.min(at + here)];
             at += part.len();
-            // As a read leaves it.
-            let held = self.connection().part;
+            // Prepends the rest that the last read left.
+            let held = self.connection().partial_header;
             let mut all = held.bytes[..held.len].to_vec();
             all.extend_from_slice(part);
-            if let Err(why) = self.engine.take(1, &all) {
+            if let Err(why) = self.engine.parse(1, &all) {
                 self.engine.lose(1, why);
             }
             self.connection().blocked = true;
@@ -130,7 +133,7 @@ impl Bench {
                 break;
             }
         }
-        self.engine.patrol(ContextId::WORLD);
+        self.engine.check_early_messages(ContextId::WORLD);
         self.engine.withdraw(ContextId::WORLD);
         assert!(self.output[self.output.len() - GUARD..].iter().all(|byte| *byte == 0), "beyond what is received");
         well
@@ -140,22 +143,22 @@ impl Bench {
         self.engine.failure(ContextId::WORLD).is_some() || self.engine.is_undecided(ContextId::WORLD)
     }
 
-    /// Whether the round under way has all it needs. Nothing goes, so what is to go is taken for
-    /// gone.
+    /// Returns whether the round under way has received everything. Nothing is really sent, so its
+    /// sends count as complete.
     pub(super) fn is_over(&mut self) -> bool {
         if self.is_failing() {
             return false;
         }
         let context = self.engine.contexts.get_mut(&ContextId::WORLD).unwrap();
-        let over = context.turn.as_ref().is_some_and(|turn| turn.incoming == 0 && turn.doubt.is_none());
+        let over = context.active.as_ref().is_some_and(|active| active.incoming == 0 && active.mismatch.is_none());
         if over {
             context.lanes[1].out.waiting = 0..0;
-            context.turn.as_mut().unwrap().outgoing = 0;
+            context.active.as_mut().unwrap().outgoing = 0;
         }
         over
     }
 
-    /// That what was received up to the end of that round is right.
+    /// Checks everything that was received up to the end of a round.
     fn is_right(&self, well: usize) {
         let round = well % ROUNDS.len();
         let end: u64 = ROUNDS[..=round].iter().flat_map(|(lengths, _)| *lengths).sum();
@@ -163,14 +166,14 @@ impl Bench {
         assert!(self.output[..end as usize] == expected, "round {well} ended well with wrong bytes");
     }
 
-    /// That nothing grows beyond its bounds.
+    /// Checks that nothing grows beyond its bounds.
     pub(super) fn bounds(&mut self) {
         let queued = self.connection().queue.len();
-        assert!(queued <= (1 << 20) + 8 * MOST_WORDS as usize, "{queued} bytes wait to be read");
+        assert!(queued <= (1 << 20) + 8 * MAX_CONTROL as usize, "{queued} bytes wait to be read");
         let credit = Credit::among(2);
         assert!(self.engine.contexts.len() <= 1025);
         for context in self.engine.contexts.values() {
-            let kept = context.lanes[1].into.stash.len() as u64;
+            let kept = context.lanes[1].into.unexpected.len() as u64;
             assert!(kept <= credit.lane, "{kept} bytes are kept");
         }
     }

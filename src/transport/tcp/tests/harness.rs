@@ -1,4 +1,4 @@
-//! An engine that no thread drives: what happens, and in which order, is what a test says.
+//! An engine that no thread drives: the test determines what happens, and in which order.
 #![allow(unsafe_code)]
 
 use std::io::Write;
@@ -10,26 +10,26 @@ use crate::ids::Rank;
 use crate::plan::{Buffers, Program};
 use crate::transport::bases::Bases;
 use crate::transport::engine::connection::Connection;
-use crate::transport::engine::context::Turn;
+use crate::transport::engine::context::ActiveRound;
 use crate::transport::engine::frame::Header;
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::sockets::Sockets;
 use crate::transport::{ContextId, Signature};
 
-/// See the [module](self).
-pub(super) struct Alone {
+/// An engine that a test drives; see the [module](self).
+pub(super) struct Harness {
     pub(super) engine: Engine,
     /// The other ends of its connections, by rank.
     pub(super) others: Vec<Option<TcpStream>>,
 }
 
-impl Alone {
-    /// That rank of so many, which has opened the world.
+impl Harness {
+    /// Creates a rank of a job that has opened the world context.
     pub(super) fn new(me: usize, size: usize) -> Self {
         Self::on(me, streams(size).unwrap())
     }
 
-    /// The same, on these connections.
+    /// Creates a rank on given connections that has opened the world context.
     pub(super) fn on(me: usize, mut streams: Streams) -> Self {
         let size = streams.len();
         let (sockets, poller) = Sockets::new(std::mem::take(&mut streams[me])).unwrap();
@@ -38,29 +38,29 @@ impl Alone {
         Self { engine, others: streams.into_iter().map(|mut ends| ends.get_mut(me).and_then(Option::take)).collect() }
     }
 
-    /// Another rank says something.
-    pub(super) fn hear(&mut self, from: usize, header: Header, text: &[u8]) {
+    /// Sends a frame from another rank.
+    pub(super) fn send_from(&mut self, from: usize, header: Header, text: &[u8]) {
         let mut bytes = Header { text: text.len() as u32, ..header }.encode().to_vec();
         bytes.extend_from_slice(text);
         self.others[from].as_mut().unwrap().write_all(&bytes).unwrap();
     }
 
-    /// Takes note of what the sockets tell, until something is as it should be; whether it is in
-    /// the end.
+    /// Handles events of the sockets until a condition holds, for ten seconds at most. Returns
+    /// whether it holds.
     pub(super) fn listen_until(&mut self, done: impl Fn(&Engine) -> bool) -> bool {
         let begin = Instant::now();
         while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
             let mut sleeper = self.engine.sleeper.take().unwrap();
             sleeper.sleep(Duration::from_millis(10), &mut self.engine.events);
-            self.engine.heed();
+            self.engine.handle_events();
             self.engine.looked = Instant::now();
             self.engine.sleeper = Some(sleeper);
         }
         done(&self.engine)
     }
 
-    /// Reads what comes from another, wanted or not, until something is as it should be; whether it
-    /// is in the end.
+    /// Reads from another rank, awaited or not, until a condition holds, for ten seconds at most.
+    /// Returns whether it holds.
     pub(super) fn read_until(&mut self, from: usize, done: impl Fn(&Engine) -> bool) -> bool {
         let begin = Instant::now();
         while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
@@ -74,19 +74,19 @@ impl Alone {
         self.engine.connections[process].as_mut().unwrap()
     }
 
-    /// What can be said while this call is under way in a context.
-    pub(super) fn during<T>(&mut self, id: ContextId, program: &Program, say: impl FnOnce(&mut Self) -> T) -> T {
+    /// Runs `script` while a call is under way in a context.
+    pub(super) fn during<T>(&mut self, id: ContextId, program: &Program, script: impl FnOnce(&mut Self) -> T) -> T {
         let sizes = program.sizes();
         let (input, mut output) = (vec![7; sizes.input as usize], vec![0; sizes.output as usize]);
-        let signature = Signature { fingerprint: 1, words: "a call".into() };
+        let signature = Signature { fingerprint: 1, description: "a call".into() };
         let bases = Bases::of(&mut Buffers { input: &input, output: &mut output, scratch: &mut [] });
-        // SAFETY: program and buffers stay where they are until the turn is withdrawn; if `say`
-        // panics, nobody reaches for them.
-        let turn = unsafe { Turn::new((program, 0), bases, 0, &signature, Duration::from_secs(10).into()) };
+        // SAFETY: program and buffers stay in place until the active round is withdrawn. If
+        // `script` panics, nothing accesses them.
+        let active = unsafe { ActiveRound::new((program, 0), bases, 0, &signature, Duration::from_secs(10).into()) };
         let round = &program.rounds()[0];
-        self.engine.post(id, turn, &signature, (&round.sends, &round.receives));
-        let said = say(self);
+        self.engine.post(id, active, &signature, (&round.sends, &round.receives));
+        let result = script(self);
         self.engine.withdraw(id);
-        said
+        result
     }
 }

@@ -1,0 +1,145 @@
+//! Opens, closes and compares contexts.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::codec::{write_failure, write_left};
+use super::connection::ConnectionState;
+use super::context::{Context, Presence};
+use super::frame::{Header, Kind};
+use super::lane::Left;
+use super::state::Engine;
+use crate::ids::Rank;
+use crate::transport::{ContextId, Disagreement};
+
+/// Maximum number of contexts that each other process may open before this one does.
+const MAX_EXPECTED: usize = 1024;
+
+impl Engine {
+    /// Returns a context, and creates it if it does not exist, on a first frame from process
+    /// `from`. Returns `None` if that process has opened too many contexts that this one has not.
+    pub(crate) fn expect(&mut self, from: usize, id: ContextId) -> Option<&mut Context> {
+        if !self.contexts.contains_key(&id) {
+            let expected = |context: &&Context| context.presence == Presence::Expected && context.first == from;
+            if self.contexts.values().filter(expected).count() >= MAX_EXPECTED {
+                return None;
+            }
+            self.contexts.insert(id, Context::new(id, self.connections.len(), from));
+        }
+        self.contexts.get_mut(&id)
+    }
+
+    /// Opens a context, and returns the flag that says whether it may have failed. Returns `None`
+    /// if this process has it open, or has left it while others have not.
+    pub(crate) fn open(&mut self, id: ContextId, members: &[Rank]) -> Option<Arc<AtomicBool>> {
+        let (processes, me) = (self.connections.len(), self.me);
+        let context = self.contexts.entry(id).or_insert_with(|| Context::new(id, processes, me));
+        if context.presence != Presence::Expected {
+            return None;
+        }
+        (context.members, context.presence) = (members.into(), Presence::Open);
+        let maybe_failed = Arc::clone(&context.maybe_failed);
+        self.active.reserve(self.contexts.len());
+        Some(maybe_failed)
+    }
+
+    /// Returns the contexts that this process has open.
+    pub(crate) fn still_open(&self) -> Vec<ContextId> {
+        let open = self.contexts.values().filter(|context| context.presence == Presence::Open);
+        open.map(|context| context.id).collect()
+    }
+
+    /// Tells the members of a context that this process has left it, and why, unless it simply
+    /// returned. If the context has failed, they get the decision first: they may not reach the
+    /// process that decided.
+    pub(crate) fn broadcast_leave(&mut self, id: ContextId, how: &str) {
+        if let Some(failure) = self.failure(id) {
+            let text = write_failure(failure);
+            self.broadcast(id, Header::new(Kind::Decision, id), &text);
+        }
+        let Some(context) = self.contexts.get(&id) else { return };
+        // A process that leaves in the middle of a library call, as one that exits, has not done
+        // that call.
+        let current = context.library.as_ref().and_then(|library| library.current());
+        let call = match (context.at(), current) {
+            (Some((call, _)), Some(current)) if call == current => call.checked_sub(1),
+            (at, _) => at.map(|(call, _)| call),
+        };
+        let signature =
+            call.and_then(|call| context.called(call)).map(|signature| (signature.fingerprint, signature.description));
+        let sound = how.is_empty() && context.failure.is_none() && context.proposal.is_none();
+        let history = context.history.filter(|_| sound);
+        let changes = if history.is_some() { context.changes() } else { Vec::new() };
+        let left = Left { call, how: (!how.is_empty()).then(|| how.into()), signature, history, changes };
+        self.broadcast(id, Header::new(Kind::Leave, id), &write_left(&left));
+        if history.is_some() {
+            self.compare(id, None);
+        }
+        self.forget();
+    }
+
+    /// Reports the panic that dropped some contexts to their members.
+    pub(crate) fn report_panics(&mut self, how: &str) {
+        self.supervised = false;
+        self.panicked |= !self.panicked_contexts.is_empty();
+        for id in std::mem::take(&mut self.panicked_contexts) {
+            self.broadcast_leave(id, how);
+        }
+    }
+
+    /// Compares the calls of this process, in a context that it has left, with those of one other
+    /// member that has left, or of all.
+    pub(crate) fn compare(&mut self, id: ContextId, with: Option<usize>) {
+        let Some(context) = self.contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
+        let Some(rank) = context.rank_of(self.me).filter(|_| self.disagreement.is_none()) else { return };
+        let found = match with {
+            Some(process) => context.rank_of(process).and_then(|other| context.disagreement(rank, other)),
+            None => (0..context.members.len()).find_map(|other| context.disagreement(rank, Rank::new(other))),
+        };
+        if let Some(failure) = found {
+            let members: Arc<[Rank]> = (&*context.members).into();
+            log::warn!("process {}: in context {id}: {}", self.me, failure.named(&members));
+            self.disagreement = Some(Disagreement { failure, rank, members });
+        }
+    }
+
+    /// Returns a disagreement with members that left a context after other calls, unless a failure
+    /// explains it.
+    pub(crate) fn disagreement(&self) -> Option<Disagreement> {
+        self.disagreement.clone().filter(|_| !self.any_failed && !self.panicked)
+    }
+
+    /// Returns how a process has left a context, if it has, for a member in that call.
+    pub(crate) fn gone(&self, context: &Context, process: usize, call: u64) -> Option<Arc<str>> {
+        if let Some(left) = &context.lanes[process].left {
+            return Some(left.describe(call));
+        }
+        let connection = self.connections[process].as_ref()?;
+        match &connection.state {
+            ConnectionState::Lost(why) => Some(format!("is gone: {why}").into()),
+            ConnectionState::Ended => Some("has ended".into()),
+            ConnectionState::Open if connection.fin_received => Some("has ended".into()),
+            ConnectionState::Open => {
+                let open = connection.goodbye.as_ref()?;
+                (!open.contains(&context.id)).then(|| "returned before the call".into())
+            }
+        }
+    }
+
+    /// Drops the contexts that this process has left, once no other process can have them open.
+    pub(crate) fn forget(&mut self) {
+        let Self { contexts, connections, me, .. } = self;
+        contexts.retain(|id, context| {
+            let is_there = |process: usize| {
+                process != *me
+                    && context.lanes[process].left.is_none()
+                    && connections[process].as_ref().is_some_and(|connection| {
+                        connection.is_open()
+                            && !connection.fin_received
+                            && connection.goodbye.as_ref().is_none_or(|open| open.contains(id))
+                    })
+            };
+            context.presence != Presence::Left || context.members.iter().any(|member| is_there(member.index()))
+        });
+    }
+}
