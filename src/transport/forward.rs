@@ -1,4 +1,4 @@
-//! The traits through pointers: boxes of endpoints and transports are such themselves.
+//! Implements the traits for references, boxes and `Arc`s of endpoints and transports.
 
 use std::sync::Arc;
 

@@ -291,7 +291,7 @@ fn a_trace_holds_both_ends_of_each_message() {
     let whole: Vec<_> = events.iter().filter(|event| !event.failed).collect();
     assert_eq!(whole.len(), 12);
     for out in whole.iter().filter(|event| event.direction == Direction::Out) {
-        let end = |event: &&&necklace::transport::trace::Event| {
+        let end = |event: &&&necklace::transport::trace::TraceEvent| {
             (event.direction, event.rank, event.peer) == (Direction::In, out.peer, out.rank)
         };
         let other = whole.iter().find(end).unwrap();

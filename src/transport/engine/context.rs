@@ -14,7 +14,7 @@ use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
-use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, Timeouts, disagreement};
+use crate::transport::{Cause, ContextId, Failure, History, MemberHistory, Signature, Timeouts, disagreement};
 
 /// See the [module](self). It begins when this process opens it, or when the first word of it
 /// comes.
@@ -205,8 +205,9 @@ impl Context {
         let mine = |call| self.called(call).map(|said| said.description);
         let since = left.changes.iter().map(|(first, _)| *first).max();
         let others = |call| left.said.as_ref().filter(|_| Some(call) >= since).map(|(_, words)| words.clone());
-        let mine = Account { rank: me, history, changes: &changes, words: &mine };
-        disagreement(&mine, &Account { rank: other, history: theirs, changes: &left.changes, words: &others })
+        let mine = MemberHistory { rank: me, history, changes: &changes, describe: &mine };
+        let theirs = MemberHistory { rank: other, history: theirs, changes: &left.changes, describe: &others };
+        disagreement(&mine, &theirs)
     }
 
     /// The call and the round it is in, or was in last, with a library beneath or not.

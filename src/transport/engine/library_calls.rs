@@ -17,7 +17,7 @@ use super::limits::{LINGER, grace};
 use super::state::Engine;
 use super::watchdog::{FIRST, Poll, Watchdog};
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Deadline, Failure, rank_words};
+use crate::transport::{Cause, ContextId, Deadline, Failure, rank_name};
 
 impl Engine {
     /// Looks after the calls that are with a library. Returns why the job has to end, if it has.
@@ -127,7 +127,7 @@ impl Engine {
         if !alone {
             watchdog.alone = None;
         } else if watchdog.alone.get_or_insert(now).elapsed() >= timeouts.silence {
-            let me = rank_words(me, &self.contexts.get(&id)?.members);
+            let me = rank_name(me, &self.contexts.get(&id)?.members);
             let chain = format!("{me} is in a call of the library's in which nobody else is any more").into();
             let (deadline, waited) = (Deadline::Silence, timeouts.silence);
             return Some((None, Cause::Deadline { deadline, waited, chain }));
@@ -147,7 +147,7 @@ impl Engine {
             }
             _ => return None,
         };
-        let name = |rank| self.contexts.get(&id).map_or_else(String::new, |context| rank_words(rank, &context.members));
+        let name = |rank| self.contexts.get(&id).map_or_else(String::new, |context| rank_name(rank, &context.members));
         let chain = format!("{} is in a call of the library's with {}, which {how}", name(me), name(rank)).into();
         Some((Some(rank), Cause::Deadline { deadline, waited: timeouts.of(deadline), chain }))
     }

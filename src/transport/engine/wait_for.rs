@@ -17,7 +17,7 @@ use super::frame::{Header, Kind, MessageId};
 use super::inquiry::Inquiry;
 use super::state::Engine;
 use crate::ids::Rank;
-use crate::transport::{ContextId, Deadline, rank_words};
+use crate::transport::{ContextId, Deadline, rank_name};
 
 /// Bytes that wait for somebody to read them, from where on it gets no more answers.
 const MOST_ANSWERS: usize = 1 << 20;
@@ -266,7 +266,7 @@ impl Walk {
     /// and as in the job if that is another number.
     pub(crate) fn words(&self, home: &Context) -> String {
         let name = |process: usize| match home.rank_of(process) {
-            Some(rank) => rank_words(rank, &home.members),
+            Some(rank) => rank_name(rank, &home.members),
             None => format!("rank {process} of the job"),
         };
         let one_context = self.hops.iter().all(|hop| hop.context == self.home);
