@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::native::{Native, NativeIo};
+use super::native::{NativeCollectives, NativeIo};
 use super::{ContextId, Failure, History, OpenError, RoundIo};
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -77,7 +77,7 @@ pub trait Transport: Send + fmt::Debug {
     /// Returns the [native collectives](super::native) of this context, or `None`, the default.
     ///
     /// Whether there are any is the same on every member and never changes.
-    fn native(&mut self) -> Option<&mut dyn Native> {
+    fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
         None
     }
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::native::{Native, NativeCall, NativeIo};
+use super::native::{NativeCall, NativeCollectives, NativeIo};
 use super::{Cause, ContextId, Endpoint, Failure, History, OpenError, RoundIo, Signature, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -212,13 +212,13 @@ impl Transport for FaultyTransport {
         self.inner.conclude(history);
     }
 
-    fn native(&mut self) -> Option<&mut dyn Native> {
+    fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
         self.inner.native()?;
         Some(self)
     }
 }
 
-impl Native for FaultyTransport {
+impl NativeCollectives for FaultyTransport {
     fn offers(&mut self, what: &NativeCall) -> bool {
         self.inner.native().is_some_and(|native| native.offers(what))
     }

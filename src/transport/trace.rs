@@ -18,7 +18,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::native::{Native, NativeCall, NativeIo};
+use super::native::{NativeCall, NativeCollectives, NativeIo};
 use super::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -201,13 +201,13 @@ impl Transport for TracedTransport {
         self.inner.conclude(history);
     }
 
-    fn native(&mut self) -> Option<&mut dyn Native> {
+    fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
         self.inner.native()?;
         Some(self)
     }
 }
 
-impl Native for TracedTransport {
+impl NativeCollectives for TracedTransport {
     fn offers(&mut self, what: &NativeCall) -> bool {
         self.inner.native().is_some_and(|native| native.offers(what))
     }
