@@ -32,8 +32,8 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     /// Returns the prices of messages, as far as they are known in advance. By default they are
     /// those of threads.
     ///
-    /// A communicator chooses algorithms by these prices, unless its [options](crate::Options::machine)
-    /// have others.
+    /// A communicator chooses algorithms by these prices, unless its
+    /// [options](crate::Options::machine) have others.
     fn machine(&self) -> Machine {
         Machine::THREADS
     }
@@ -68,8 +68,8 @@ pub trait Transport: Send + fmt::Debug {
     /// transport. By default it does nothing.
     ///
     /// Members that leave a context after different calls have disagreed, even if no message showed
-    /// that. A backend may compare these records. [`launch`](crate::launch()) and `local::run` return
-    /// a difference as an error.
+    /// that. A backend may compare these records. [`launch`](crate::launch()) and `local::run`
+    /// return a difference as an error.
     fn conclude(&mut self, history: History) {
         let _ = history;
     }

@@ -27,8 +27,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Displays the failure with both numbers of each rank, that in the context and that in the job,
-    /// where they differ.
+    /// Displays the failure with both numbers of each rank, that in the context and that in the
+    /// job, where they differ.
     pub(crate) fn named<'a>(&'a self, members: &'a [Rank]) -> impl fmt::Display + 'a {
         struct Named<'a>(&'a Failure, &'a [Rank]);
         impl fmt::Display for Named<'_> {
@@ -42,7 +42,8 @@ impl Failure {
     }
 }
 
-/// Returns the members' ranks in the job, or an empty slice if all ranks have the same number there.
+/// Returns the members' ranks in the job, or an empty slice if all ranks have the same number
+/// there.
 pub(crate) fn renumbered(members: &Arc<[Rank]>) -> Arc<[Rank]> {
     let same = members.iter().enumerate().all(|(rank, member)| member.index() == rank);
     if same { Arc::default() } else { Arc::clone(members) }

@@ -1,4 +1,5 @@
-//! A wrapper that injects faults into any backend by a script, for tests of programs and algorithms.
+//! A wrapper that injects faults into any backend by a script, for tests of programs and
+//! algorithms.
 //!
 //! ```
 //! # #[cfg(feature = "local")] {
@@ -29,8 +30,8 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Message, Program, ProgramError, ProgramRound, Run};
 
-/// One fault of a process, in every round unless restricted. A [native](super::native) call counts as
-/// its round 0.
+/// One fault of a process, in every round unless restricted. A [native](super::native) call counts
+/// as its round 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     process: Rank,
@@ -52,7 +53,8 @@ pub enum What {
     /// The messages to this rank of the context are not sent. No effect on a native call, whose
     /// messages are the backend's own.
     Drop(Rank),
-    /// The first message to a rank of the context is cut to this length. No effect on a native call.
+    /// The first message to a rank of the context is cut to this length. No effect on a native
+    /// call.
     Truncate {
         /// The receiver.
         to: Rank,
@@ -182,8 +184,8 @@ impl Transport for FaultyTransport {
         if cuts.is_empty() && matches!(sends, Cow::Borrowed(_)) {
             return self.inner.round(io);
         }
-        // The remaining messages are always a valid program. If they were not, the failure would say
-        // why.
+        // The remaining messages are always a valid program. If they were not, the failure would
+        // say why.
         let broken =
             |io: &RoundIo<'_>, why: &str| gave_up(self.rank(), io, format!("a fault broke the program: {why}").into());
         let program = match remaining(&io, &sends, &cuts) {

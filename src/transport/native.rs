@@ -5,9 +5,9 @@
 //!
 //! # The contract of a native call
 //!
-//! - **Same decision on every member.** What it [offers](NativeCollectives::offers), and which routine it
-//!   uses, depend only on what all members share: the context and the call's kind, sizes, root,
-//!   element and predefined operation. For [`Alltoallv`](NativeCall::Alltoallv) and
+//! - **Same decision on every member.** What it [offers](NativeCollectives::offers), and which
+//!   routine it uses, depend only on what all members share: the context and the call's kind,
+//!   sizes, root, element and predefined operation. For [`Alltoallv`](NativeCall::Alltoallv) and
 //!   [`Alltoallw`](NativeCall::Alltoallw) that is the kind alone, since layouts are local.
 //! - **Calls** have rising numbers, like those of rounds. All members make the same calls in the
 //!   same order. Members compare a call before a communicator makes it for the first time, by
@@ -237,7 +237,8 @@ pub struct NativeIo<'a> {
     input: &'a [u8],
     output: &'a mut [u8],
     reduction: Option<&'a dyn Reduction>,
-    /// Number of the call within the context, from the same sequence as in [`RoundIo`](super::RoundIo).
+    /// Number of the call within the context, from the same sequence as in
+    /// [`RoundIo`](super::RoundIo).
     pub call: u64,
     /// What all members must agree on.
     pub signature: &'a Signature,
@@ -248,8 +249,8 @@ pub struct NativeIo<'a> {
 impl<'a> NativeIo<'a> {
     /// Creates a rank's part of a call, from (rank, number of ranks) and (input, output).
     ///
-    /// Returns `None` if the call is invalid among this number of ranks, if a buffer is too short or
-    /// not aligned, or if the call combines contributions and `reduction` is `None`.
+    /// Returns `None` if the call is invalid among this number of ranks, if a buffer is too short
+    /// or not aligned, or if the call combines contributions and `reduction` is `None`.
     #[must_use]
     #[inline]
     pub fn new(
@@ -284,14 +285,14 @@ impl<'a> NativeIo<'a> {
         self.ranks
     }
 
-    /// Returns the input, which is empty for a call in place, and the output. They have at least the
-    /// length that the call needs, and the alignment of a predefined operation's numbers.
+    /// Returns the input, which is empty for a call in place, and the output. They have at least
+    /// the length that the call needs, and the alignment of a predefined operation's numbers.
     pub fn buffers(&mut self) -> (&'a [u8], &mut [u8]) {
         (self.input, &mut *self.output)
     }
 
-    /// Returns how contributions are combined, also by a [`Predefined`] operation. It is present for
-    /// every call that combines.
+    /// Returns how contributions are combined, also by a [`Predefined`] operation. It is present
+    /// for every call that combines.
     #[must_use]
     pub fn reduction(&self) -> Option<&'a dyn Reduction> {
         self.reduction

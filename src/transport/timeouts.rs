@@ -11,7 +11,8 @@ use std::time::Duration;
 pub struct Timeouts {
     /// Maximum time without progress while a process does not answer or messages are in transit.
     pub silence: Duration,
-    /// Maximum time to wait for a rank whose process answers, but which has not called, or computes.
+    /// Maximum time to wait for a rank whose process answers, but which has not called, or
+    /// computes.
     pub arrival: Duration,
 }
 

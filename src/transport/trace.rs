@@ -48,7 +48,8 @@ pub enum Direction {
     Native,
 }
 
-/// A message as one end recorded it, or a [native](Direction::Native) call as one member recorded it.
+/// A message as one end recorded it, or a [native](Direction::Native) call as one member recorded
+/// it.
 ///
 /// A message of a round without failure has an event from each end.
 #[derive(Clone, Debug, PartialEq, Eq)]

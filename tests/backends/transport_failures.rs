@@ -295,7 +295,7 @@ fn a_trace_holds_both_ends_of_each_message() {
             (event.direction, event.rank, event.peer) == (Direction::In, out.peer, out.rank)
         };
         let other = whole.iter().find(end).unwrap();
-        assert_eq!((other.bytes, other.call, &*other.words), (10, 0, "a test"));
+        assert_eq!((other.bytes, other.call, &*other.description), (10, 0, "a test"));
         assert!(out.begin <= other.end && other.begin <= out.end && out.begin <= out.end);
     }
     assert_eq!(tracing.chrome_trace().matches("\"ph\":\"X\"").count(), 24);
@@ -354,9 +354,10 @@ fn a_message_of_another_length_is_named_whatever_its_sender_does_next() {
     }
 }
 
-/// What nobody awaits is found in a later round, also if it is small and its sender has gone on.
+/// A message that its receiver does not await is found in a later round, also if it is small and
+/// its sender has gone on.
 #[test]
-fn a_message_that_nobody_awaits_is_found_by_what_comes_after_it() {
+fn unawaited_message_is_found_by_the_next_one() {
     for (stray, next) in [(8, 8), (8, 300), (300, 300)] {
         let outcomes = on_each(local::job(2).unwrap(), |endpoint| {
             let rounds = match endpoint.rank().index() {
@@ -373,7 +374,7 @@ fn a_message_that_nobody_awaits_is_found_by_what_comes_after_it() {
 /// A rank waits for one that does not come, while another, which it does not wait for, has written
 /// to it from another call and gone on to the next.
 #[test]
-fn letters_of_ranks_that_are_not_awaited_are_looked_at() {
+fn message_of_an_unawaited_rank_shows_the_disagreement() {
     let met = Barrier::new(3);
     let outcomes = on_each(local::job(3).unwrap(), |endpoint| {
         let me = endpoint.rank().index();

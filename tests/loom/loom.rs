@@ -1,5 +1,5 @@
-//! Model checks of the synchronisation of threads, in every interleaving. They include the files that
-//! the transport itself is built from.
+//! Model checks of the synchronisation of threads, in every interleaving. They include the files
+//! that the transport itself is built from.
 
 #![allow(unsafe_code)]
 
@@ -402,8 +402,8 @@ fn rendezvous_message_is_not_taken_for_an_eager_one() {
             let both = both.clone();
             move || {
                 let (pair, world) = &*both;
-                // Message 0 is eager, message 1 a rendezvous message. A rank that awaits the eager one
-                // looks for a rendezvous message too.
+                // Message 0 is eager, message 1 a rendezvous message. A rank that awaits the eager
+                // one looks for a rendezvous message too.
                 let message = loop {
                     // SAFETY: nothing was taken before.
                     if let Some((message, _)) = unsafe { pair.mailboxes[1].read(0, 0, |message| *message) } {

@@ -20,7 +20,7 @@ pub(super) fn random_programs_deliver_every_byte(fixture: &dyn Fixture) -> Resul
         for seed in 0..4 {
             let scenario = Arc::new(Scenario::random(size, 6, seed + 100 * size as u64)?);
             run_ranks(fixture, size, move |test| arrives(&scenario, test.world()?, test))
-                .map_err(|description| format!("{size} ranks, seed {seed}: {description}"))?;
+                .map_err(|error| format!("{size} ranks, seed {seed}: {error}"))?;
         }
     }
     Ok(())
@@ -92,7 +92,8 @@ pub(super) fn messages_of_one_pair_match_by_index(fixture: &dyn Fixture) -> Resu
     run_ranks(fixture, 2, move |test| arrives(&scenario, test.world()?, test)).map(drop)
 }
 
-/// A program runs many times in one context, each call with its own data, while fingerprints change.
+/// A program runs many times in one context, each call with its own data, while fingerprints
+/// change.
 ///
 /// # Errors
 ///

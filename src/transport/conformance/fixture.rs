@@ -8,8 +8,8 @@ use crate::transport::Endpoint;
 
 /// Makes jobs of the backend under test.
 pub trait Fixture: fmt::Debug + Send + Sync {
-    /// Starts a fresh job and returns its endpoints, by rank. The suite drives each from a thread of
-    /// its own.
+    /// Starts a fresh job and returns its endpoints, by rank. The suite drives each from a thread
+    /// of its own.
     ///
     /// # Errors
     ///
@@ -37,8 +37,8 @@ pub trait Fixture: fmt::Debug + Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Abilities {
-    /// A deadline names the rank at the end of the wait-for chain, and does not pass while that rank
-    /// makes progress.
+    /// A deadline names the rank at the end of the wait-for chain, and does not pass while that
+    /// rank makes progress.
     pub follows_wait_chains: bool,
     /// A rank may drop its endpoint without having opened a context, and ranks that wait for it in
     /// that context fail.

@@ -1,7 +1,7 @@
 //! Checks that a backend keeps the [contract](super) of transports.
 //!
-//! A [`Fixture`] starts jobs of the backend under test. [`run_all`] runs every check on a fresh job,
-//! with each rank in a thread of this process. A backend of processes passes its endpoints to
+//! A [`Fixture`] starts jobs of the backend under test. [`run_all`] runs every check on a fresh
+//! job, with each rank in a thread of this process. A backend of processes passes its endpoints to
 //! threads for that.
 //!
 //! ```
@@ -105,8 +105,7 @@ pub struct FailedChecks {
 
 impl FailedChecks {
     fn list(&self) -> String {
-        let lines: Vec<String> =
-            self.failed.iter().map(|(name, description)| format!("\n  {name}: {description}")).collect();
+        let lines: Vec<String> = self.failed.iter().map(|(name, error)| format!("\n  {name}: {error}")).collect();
         lines.concat()
     }
 }
@@ -117,9 +116,7 @@ impl FailedChecks {
 ///
 /// All checks that failed.
 pub fn run_all(fixture: &dyn Fixture) -> Result<(), FailedChecks> {
-    let failed: Vec<_> = CHECKS
-        .iter()
-        .filter_map(|(name, check)| check(fixture).err().map(|description| (*name, description)))
-        .collect();
+    let failed: Vec<_> =
+        CHECKS.iter().filter_map(|(name, check)| check(fixture).err().map(|error| (*name, error))).collect();
     if failed.is_empty() { Ok(()) } else { Err(FailedChecks { failed }) }
 }

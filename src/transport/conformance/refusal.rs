@@ -22,8 +22,8 @@ pub(super) fn message_to_itself_is_refused(fixture: &dyn Fixture) -> Result<(), 
     Ok(())
 }
 
-/// A message longer or shorter than awaited is a failure, equal on both sides. It says both lengths,
-/// and nothing of the message is written.
+/// A message longer or shorter than awaited is a failure, equal on both sides. It says both
+/// lengths, and nothing of the message is written.
 ///
 /// # Errors
 ///
@@ -70,17 +70,17 @@ pub(super) fn different_fingerprints_of_two_peers_are_found(fixture: &dyn Fixtur
     names_both(all_equal(&failures)?, ["call of rank 0", "call of rank 1"])
 }
 
-/// A rank finds that another makes a different call though it awaits nothing from it. Any message of
-/// that rank is enough.
+/// A rank finds that another makes a different call though it awaits nothing from it. Any message
+/// of that rank is enough.
 ///
 /// # Errors
 ///
 /// A description of what the backend does instead.
 pub(super) fn different_fingerprint_of_an_unawaited_rank_is_found(fixture: &dyn Fixture) -> Result<(), String> {
     let failures = run_ranks(fixture, 3, |test| {
-        // Ranks 0 and 1 wait for each other. Only rank 2, which makes another call, sends, to a rank
-        // that awaits nothing from it. It waits too, because its message may be in transit after
-        // its round.
+        // Ranks 0 and 1 wait for each other. Only rank 2, which makes another call, sends, to a
+        // rank that awaits nothing from it. It waits too, because its message may be in transit
+        // after its round.
         let (sends, receives): (&[_], &[_]) = match test.rank {
             0 => (&[], &[(1, 8)]),
             1 => (&[], &[(0, 8)]),

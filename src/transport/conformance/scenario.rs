@@ -1,5 +1,5 @@
-//! Random programs, and what they must leave in memory. The expected contents come from a simulation
-//! that uses the runs only, and no transport.
+//! Random programs, and what they must leave in memory. The expected contents come from a
+//! simulation that uses the runs only, and no transport.
 
 use crate::ids::Rank;
 use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
@@ -90,8 +90,8 @@ pub(super) enum RunLayout {
 }
 
 impl Scenario {
-    /// Creates the rounds of `traffic[round][from]`. A rank skips the rounds in which it has nothing
-    /// to do.
+    /// Creates the rounds of `traffic[round][from]`. A rank skips the rounds in which it has
+    /// nothing to do.
     pub(super) fn new(traffic: &[Vec<SendLengths>], layout: RunLayout, seed: u64) -> Result<Self, String> {
         let mut random = Random::new(seed);
         let ranks = traffic.first().map_or(0, Vec::len);

@@ -1,5 +1,5 @@
-//! The test group of a check: one thread for each rank of a fresh job, and a watch for ranks that do
-//! not return.
+//! The test group of a check: one thread for each rank of a fresh job, and a watch for ranks that
+//! do not return.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

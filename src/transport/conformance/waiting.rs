@@ -9,9 +9,9 @@ use super::test_group::{Runner, all_equal, run_ranks};
 use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Deadline, Timeouts};
 
-/// Ranks that wait for each other, and at the end of the chain for a rank that does not call, fail at
-/// their deadline. Their failures are equal and name that rank. When it calls at last, it gets the
-/// same failure.
+/// Ranks that wait for each other, and at the end of the chain for a rank that does not call, fail
+/// at their deadline. Their failures are equal and name that rank. When it calls at last, it gets
+/// the same failure.
 ///
 /// # Errors
 ///
@@ -115,7 +115,7 @@ pub(super) fn progressing_rank_is_awaited_past_the_deadline(fixture: &dyn Fixtur
 ///
 /// A description of what the backend does instead.
 pub(super) fn buffers_are_not_accessed_after_a_round(fixture: &dyn Fixture) -> Result<(), String> {
-    // So many that copying them takes a good test of the time by which the two miss each other.
+    // A copy of this size takes a good part of the time by which the two ranks miss each other.
     const BYTES: u64 = 3_000_000;
     run_ranks(fixture, 2, |test| {
         let (peer, mut random) = ([(1 - test.rank, BYTES)], Random::new(5));
@@ -129,9 +129,9 @@ pub(super) fn buffers_are_not_accessed_after_a_round(fixture: &dyn Fixture) -> R
             let mut runner = Runner::new(test.open(context, &[0, 1])?, program, test.timeout);
             runner.memory.input.fill(1);
             runner.memory.output.fill(2);
-            let met = 3 * trial;
+            let step = 3 * trial;
             test.events.advance();
-            test.events.wait_for(2 * (met + 1), test.timeout)?;
+            test.events.wait_for(2 * (step + 1), test.timeout)?;
             if test.rank == 0 {
                 runner.timeouts = deadline.into();
             } else {
@@ -142,7 +142,7 @@ pub(super) fn buffers_are_not_accessed_after_a_round(fixture: &dyn Fixture) -> R
             runner.memory.input.fill(3);
             runner.memory.output.fill(4);
             test.events.advance();
-            test.events.wait_for(2 * (met + 2), test.timeout)?;
+            test.events.wait_for(2 * (step + 2), test.timeout)?;
             let rank = test.rank;
             if outcome.is_ok() && received.iter().any(|byte| *byte != 1) {
                 return Err(format!("trial {trial}: rank {rank} has not received what was sent"));
@@ -154,7 +154,7 @@ pub(super) fn buffers_are_not_accessed_after_a_round(fixture: &dyn Fixture) -> R
                 return Err(format!("trial {trial}: the memory of rank {rank} has changed after its round"));
             }
             test.events.advance();
-            test.events.wait_for(2 * (met + 3), test.timeout)?;
+            test.events.wait_for(2 * (step + 3), test.timeout)?;
         }
         Ok(())
     })

@@ -99,8 +99,8 @@ pub(super) unsafe fn copy_piece(from: (&Piece, Bases), to: (&Piece, Bases), mut 
     let mut left = to.0.bytes;
     loop {
         let bytes = left.min(LONGEST);
-        // SAFETY: this many bytes are left on both sides, inside the buffers. The receiver's buffers
-        // are exclusively its own.
+        // SAFETY: this many bytes are left on both sides, inside the buffers. The receiver's
+        // buffers are exclusively its own.
         unsafe {
             std::ptr::copy_nonoverlapping(source, target, bytes);
             (source, target) = (source.add(bytes), target.add(bytes));

@@ -141,9 +141,10 @@ pub(super) struct Ack(u16);
 impl Ack {
     /// Returns the whole number, to a rank that has sent `sent` messages.
     ///
-    /// Numbers of calls and rounds rise (`round` refuses others). The writer of a message of a round
-    /// had taken all that was sent to it in earlier rounds, except what it does not await, and
-    /// there are at most as many of those as cells. So few are missing that the low bits suffice.
+    /// Numbers of calls and rounds rise (`round` refuses others). The writer of a message of a
+    /// round had taken all that was sent to it in earlier rounds, except what it does not await,
+    /// and there are at most as many of those as cells. So few are missing that the low bits
+    /// suffice.
     #[inline(always)]
     pub(super) fn expand(self, sent: u64) -> u64 {
         sent.wrapping_sub(u64::from((sent as u16).wrapping_sub(self.0)))

@@ -18,9 +18,9 @@
 
 // How it works. Each rank has a publication slot (`slot`). It begins a round by publishing there a
 // descriptor of its messages, with a flag for each receiver. Then it takes what its peers have
-// published for it (`rendezvous`), checks it, and copies it from their memory into its own (`copy`).
-// It returns once all that it published has been copied, or revoked (`outbox`). There is no queue,
-// so nothing accumulates, and each byte is copied once.
+// published for it (`rendezvous`), checks it, and copies it from their memory into its own
+// (`copy`). It returns once all that it published has been copied, or revoked (`outbox`). There is
+// no queue, so nothing accumulates, and each byte is copied once.
 //
 // Small messages are copied twice, because that costs less than to wait for each other. They are
 // eager messages (`eager`), written into the receiver's mailbox (`mailbox`), which has room for two
@@ -31,12 +31,12 @@
 //
 // A rank that has to wait parks (`parker`). It is unparked by a rank that publishes or writes a
 // message for it, that releases the last of its rendezvous messages, or that takes an eager message
-// when there was no room; and by a failure and a departure. Before it parks it checks (`wait`) which
-// members have left, what the others are doing (`status_word`), and from time to time the wait-for
-// chain (`wait_for`).
+// when there was no room; and by a failure and a departure. Before it parks it checks (`wait`)
+// which members have left, what the others are doing (`status_word`), and from time to time the
+// wait-for chain (`wait_for`).
 //
-// All of this rests on `slot`, `mailbox`, `parker` and `status_word`. They use what `sync` names and
-// nothing else, and `tests/loom.rs` includes them as they are.
+// All of this rests on `slot`, `mailbox`, `parker` and `status_word`. They use what `sync` names
+// and nothing else, and `tests/loom.rs` includes them as they are.
 #![allow(unsafe_code)]
 
 mod active_round;

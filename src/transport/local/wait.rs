@@ -1,4 +1,5 @@
-//! Waiting: what a rank does when none of its messages is ready, and what it checks before it parks.
+//! Waiting: what a rank does when none of its messages is ready, and what it checks before it
+//! parks.
 
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
@@ -120,8 +121,8 @@ impl ActiveRound<'_> {
         WaitChain::follow(&self.membership.group, self.membership.me, &self.membership.job.groups())
     }
 
-    /// Returns one of the ranks that this rank waits for, or `None` if the last rendezvous message was
-    /// released just now.
+    /// Returns one of the ranks that this rank waits for, or `None` if the last rendezvous message
+    /// was released just now.
     fn awaited(&self) -> Option<usize> {
         let sends = self.sends;
         let full = || self.unwritten.first().map(|at| sends[*at as usize].peer.index());

@@ -4,7 +4,8 @@
 //! A waiting rank names one of the ranks that it waits for. Any of them will do: in a correct
 //! program each of them is in an earlier round, or outside of any, so the chain ends at a rank that
 //! does not wait. Where a chain leaves its context, it continues where the same thread of the same
-//! process waits. A chain without an end is a cycle, such as two contexts driven in opposite orders.
+//! process waits. A chain without an end is a cycle, such as two contexts driven in opposite
+//! orders.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -22,8 +23,8 @@ pub(super) struct WaitChain {
     /// The last rank of the first context: the end of the chain, or where it continues in another
     /// context.
     last: usize,
-    /// Sum of the progress of all ranks on the chain within the first context. Elsewhere they may be
-    /// busy for ever.
+    /// Sum of the progress of all ranks on the chain within the first context. Elsewhere they may
+    /// be busy for ever.
     progress: u64,
     /// A failed context of which the process at the end is a member. That may be why the process
     /// does not come.
