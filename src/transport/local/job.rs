@@ -172,7 +172,7 @@ impl Registry {
 
     /// Reports the panic of a rank to the members that wait for it.
     pub(super) fn report_panic(&mut self, rank: Rank, message: Option<Arc<str>>) {
-        let Some(presence) = self.ranks.get_mut(rank.index()) else { return };
+        let Some(state) = self.ranks.get_mut(rank.index()) else { return };
         let exit = Exit::Panicked(message);
         for context in self.contexts.values_mut() {
             let Some(me) = context.group.rank_of(rank) else { continue };
@@ -181,8 +181,8 @@ impl Registry {
                 context.members[me] = OpenState::Left(exit.clone());
             }
         }
-        if matches!(presence, OpenState::Panicking) {
-            *presence = OpenState::Left(exit.clone());
+        if matches!(state, OpenState::Panicking) {
+            *state = OpenState::Left(exit.clone());
             self.mark_unopened_as_left(rank, &exit);
         }
         self.remove_deserted();
