@@ -20,7 +20,7 @@ use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem, from_json, memory_to_sample, memory_to_verify, verify_sample, verify_shares};
 use necklace::simulate::Simulation;
 use necklace::topology::{Complete, Grid, Hypercube, parse};
-use necklace::transport::native::{Native, NativeCall, NativeIo};
+use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo};
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
 use necklace::{Communicator, Rank, Strided};
 
@@ -170,12 +170,12 @@ impl Transport for Hollow<Box<dyn Transport>> {
         self.0.failure()
     }
 
-    fn native(&mut self) -> Option<&mut dyn Native> {
+    fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
         Some(self)
     }
 }
 
-impl Native for Hollow<Box<dyn Transport>> {
+impl NativeCollectives for Hollow<Box<dyn Transport>> {
     fn offers(&mut self, _: &NativeCall) -> bool {
         true
     }

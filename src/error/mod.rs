@@ -15,7 +15,7 @@ pub(crate) use call::CallError;
 use crate::ids::Rank;
 use crate::permutation::BitMapError;
 pub use crate::quote::shown;
-use crate::transport::{Failure, OpenError, rank_words};
+use crate::transport::{Failure, OpenError, rank_name};
 pub use crate::vocabulary::BuildError;
 pub use job::{JobCause, JobError};
 
@@ -124,15 +124,15 @@ impl fmt::Display for Error {
         match self {
             Self::Argument { call, at, part, source } => {
                 if let Some((rank, members)) = part {
-                    write!(f, "{}: ", rank_words(*rank, members))?;
+                    write!(f, "{}: ", rank_name(*rank, members))?;
                 }
                 write!(f, "{call} ({at}): {source}")
             }
             Self::Failed { rank, failure, members } => {
-                write!(f, "{}: {}", rank_words(*rank, members), failure.named(members))
+                write!(f, "{}: {}", rank_name(*rank, members), failure.named(members))
             }
             Self::Dead { rank, failure, members } => {
-                let (rank, failure) = (rank_words(*rank, members), failure.named(members));
+                let (rank, failure) = (rank_name(*rank, members), failure.named(members));
                 write!(f, "{rank}: the communicator has failed in an earlier call and accepts no more: {failure}")
             }
             Self::Open(error) => error.fmt(f),

@@ -1,9 +1,9 @@
-//! A rank's buffers as a backend that works on them beside others reaches them: by pointers.
+//! Raw pointers to a rank's buffers, for backends that share them between threads.
 #![allow(unsafe_code)]
 
 use crate::plan::{Buffer, Buffers};
 
-/// Where a rank's three buffers begin.
+/// Pointers to the beginnings of a rank's three buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bases {
     pub(crate) input: *const u8,
@@ -17,9 +17,11 @@ impl Bases {
         Self { input: input.as_ptr(), output: output.as_mut_ptr(), scratch: scratch.as_mut_ptr() }
     }
 
+    /// Returns a pointer to a buffer's byte at `offset`.
+    ///
     /// # Safety
     ///
-    /// That offset lies inside the buffer, or at its end.
+    /// The offset lies inside the buffer, or at its end.
     #[inline]
     pub(crate) unsafe fn at(&self, buffer: Buffer, offset: usize) -> *mut u8 {
         let base = match buffer {

@@ -1,4 +1,4 @@
-//! A call, as a transport is given it.
+//! What a transport is given for a call: context, signature, round.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,15 +6,18 @@ use std::sync::Arc;
 use super::timeouts::Timeouts;
 use crate::plan::{Buffers, Message, Program, ProgramRound, Run};
 
-/// Which context: equal on all members, and of no other context of the job.
+/// Identity of a context: equal on all its members, and different from all other contexts of the
+/// job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContextId(u64);
 
 impl ContextId {
-    /// That of the whole job.
+    /// The context of the whole job.
     pub const WORLD: Self = Self(0);
 
-    /// That of the `part`-th part made by the `sequence`-th split of this one.
+    /// Returns the id of part `part` of split number `sequence` of this context.
+    ///
+    /// It is a hash, equal on all ranks without communication.
     #[must_use]
     pub fn child(self, sequence: u64, part: u64) -> Self {
         let mixed = [sequence, part].into_iter().fold(self.0, |seed, value| {
@@ -27,13 +30,13 @@ impl ContextId {
         Self(mixed)
     }
 
-    /// That of this [number](Self::number), which came by a wire.
+    /// Returns the id with this [number](Self::number), as received over a wire.
     #[must_use]
     pub const fn of(number: u64) -> Self {
         Self(number)
     }
 
-    /// Its number, for a wire.
+    /// Returns the number of this id, to send over a wire.
     #[must_use]
     pub fn number(self) -> u64 {
         self.0
@@ -46,32 +49,35 @@ impl fmt::Display for ContextId {
     }
 }
 
-/// What all members of a call must agree on.
+/// The description of a call that all members must agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// A hash of collective, algorithm with parameters, sizes, root, operation.
+    /// Hash of collective, algorithm with parameters, sizes, root and operation. Members whose
+    /// fingerprints are equal make the same call.
     pub fingerprint: u64,
-    /// The same in words, for the error: `alltoall, 64 bytes a block, by torus-exchange`.
+    /// Description of the call for error messages: `alltoall, 64 bytes a block, by
+    /// torus-exchange`. Not compared.
     pub description: Arc<str>,
 }
 
-/// One round, as a transport is given it.
+/// One round of a call: what to send and receive, on which buffers, and how long it may wait.
 #[derive(Debug)]
 pub struct RoundIo<'a> {
     program: &'a Program,
     round: usize,
     buffers: Buffers<'a>,
-    /// Number of the call within the context. Numbers rise from call to call.
+    /// Number of the call within the context. It rises from call to call.
     pub call: u64,
     /// What all members must agree on.
     pub signature: &'a Signature,
-    /// How long the round may wait.
+    /// Maximum times to wait.
     pub timeouts: Timeouts,
 }
 
 impl<'a> RoundIo<'a> {
-    /// The `round`-th round of `program` on these buffers; `None` if there is no such round or a
-    /// buffer is shorter than the program needs.
+    /// Creates round number `round` of `program`, counted from 0, on these buffers.
+    ///
+    /// Returns `None` if there is no such round, or a buffer is shorter than the program needs.
     #[must_use]
     #[inline]
     pub fn new(
@@ -84,54 +90,54 @@ impl<'a> RoundIo<'a> {
     ) -> Option<Self> {
         let fits = program.sizes().fit(&buffers) && round < program.rounds().len();
         let timeouts = timeouts.into();
-        // No `then_some`, for which it would be put together elsewhere first.
+        // Not `then_some`, which builds the value in another place first and then moves it.
         if fits { Some(Self { program, round, buffers, call, signature, timeouts }) } else { None }
     }
 
-    /// The round: its number and its messages.
+    /// Returns the round: its number and its messages.
     #[must_use]
     pub fn round(&self) -> &'a ProgramRound {
         &self.program.rounds()[self.round]
     }
 
-    /// Which of the program's rounds it is.
+    /// Returns the index of the round within the program.
     #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
     pub(crate) fn index(&self) -> usize {
         self.round
     }
 
-    /// The round's number in the schedule.
+    /// Returns the round's number in the schedule.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.round().number
     }
 
-    /// What to send, by (peer, index).
+    /// Returns the messages to send, in order of (peer, index).
     #[must_use]
     pub fn sends(&self) -> &'a [Message] {
         &self.round().sends
     }
 
-    /// What to receive, by (peer, index).
+    /// Returns the messages to receive, in order of (peer, index).
     #[must_use]
     pub fn receives(&self) -> &'a [Message] {
         &self.round().receives
     }
 
-    /// The program whose round it is.
+    /// Returns the program that the round belongs to.
     #[must_use]
     pub fn program(&self) -> &'a Program {
         self.program
     }
 
-    /// The same round, for a wrapper that looks at the buffers once it is done.
+    /// Returns the same round with a shorter borrow, for wrappers that read the buffers after it.
     #[must_use]
     pub fn reborrow(&mut self) -> RoundIo<'_> {
         RoundIo { buffers: self.buffers.reborrow(), ..*self }
     }
 
-    /// The same call on the same buffers, with the `round`-th round of another program in place of
-    /// this one: for wrappers that change what is sent. `None` as for [`new`](Self::new).
+    /// Returns the same call on the same buffers with a round of another program, for wrappers that
+    /// change what is sent. Returns `None` as [`new`](Self::new) does.
     #[must_use]
     pub fn replaced<'b>(self, program: &'b Program, round: usize) -> Option<RoundIo<'b>>
     where
@@ -140,16 +146,18 @@ impl<'a> RoundIo<'a> {
         RoundIo::new(program, round, self.buffers, self.call, self.signature, self.timeouts)
     }
 
-    /// The runs of a message.
+    /// Returns the runs of a message: the byte ranges that it consists of, in order.
     #[must_use]
     pub fn runs(&self, message: &Message) -> &'a [Run] {
         self.program.runs(message)
     }
 
-    /// The buffers that the runs are of. Every run lies inside its buffer; what is received
-    /// overlaps nothing that is sent or received.
+    /// Returns the buffers that the runs refer to.
     ///
-    /// Their contents may be changed, but they cannot be exchanged for others, which might be
+    /// Every run lies inside its buffer. A received run overlaps no other run that is sent or
+    /// received in the round.
+    ///
+    /// The backend may change the contents. It cannot replace the buffers by others, which might be
     /// shorter:
     ///
     /// ```compile_fail,E0308

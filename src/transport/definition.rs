@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use super::native::{Native, NativeIo};
+use super::native::{NativeCollectives, NativeIo};
 use super::{ContextId, Failure, History, OpenError, RoundIo};
 use crate::ids::Rank;
 use crate::machine::Machine;
 
-/// A process's access to the job.
+/// A process's access to the job: its rank, and the contexts that it opens.
+///
+/// Implementors may be called from several threads at once.
 pub trait Endpoint: Send + Sync + fmt::Debug {
     /// Returns the rank of this process in the job.
     fn rank(&self) -> Rank;
@@ -18,23 +20,27 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     /// Opens a context among `members`, ranks of the job in the order of their ranks in the
     /// context.
     ///
-    /// Every member opens it with the same identity and the same members. None waits for another.
+    /// Every member opens it with the same identity and the same members. `open` does not wait for
+    /// the other members.
     ///
     /// # Errors
     ///
-    /// If this process is not a member, a member is out of range or named twice, or the identity is
-    /// in use here.
+    /// [`OpenError`], if this process is not a member, a member is out of range or named twice, or
+    /// the identity is in use here.
     fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError>;
 
-    /// Returns the prices of messages, as far as they are known beforehand.
+    /// Returns the prices of messages, as far as they are known in advance. By default they are
+    /// those of threads.
     ///
-    /// A communicator chooses by them unless it is [given](crate::Options::machine) others.
+    /// A communicator chooses algorithms by these prices, unless its
+    /// [options](crate::Options::machine) have others.
     fn machine(&self) -> Machine {
         Machine::THREADS
     }
 }
 
-/// One context of an endpoint. See the [module](super) for what it promises.
+/// One context of an endpoint: moves messages among its members. The [module](super) has the
+/// contract.
 pub trait Transport: Send + fmt::Debug {
     /// Returns the rank of this process in the context.
     fn rank(&self) -> Rank;
@@ -42,40 +48,42 @@ pub trait Transport: Send + fmt::Debug {
     /// Returns the number of ranks of the context.
     fn size(&self) -> usize;
 
-    /// Moves the messages of one round.
+    /// Sends and receives all messages of one round. Blocks until all are complete, the context has
+    /// failed, or a deadline has passed.
     ///
     /// # Errors
     ///
     /// The context's first failure, the same on every member.
     fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure>;
 
-    /// Fails the context for all members, with this failure unless there is an earlier one.
+    /// Fails the context for all members, with this failure unless it has failed before.
     ///
-    /// [`failure`](Self::failure) and the next round return the one that counts. Does not block.
+    /// [`failure`](Self::failure) and the next round return the first failure. Does not block.
     fn abort(&mut self, failure: Failure);
 
-    /// Returns the failure of the context, if it has failed.
+    /// Returns the first failure of the context, if it has failed. Does not block.
     fn failure(&self) -> Option<Failure>;
 
-    /// Records the calls of this member, just before the transport is dropped. By default it does
-    /// nothing.
+    /// Records the calls of this member. The caller does this once, just before it drops the
+    /// transport. By default it does nothing.
     ///
     /// Members that leave a context after different calls have disagreed, even if no message showed
-    /// it. A backend may compare these records. [`launch`](crate::launch()) and `local::run` return
-    /// a difference as an error.
+    /// that. A backend may compare these records. [`launch`](crate::launch()) and `local::run`
+    /// return a difference as an error.
     fn conclude(&mut self, history: History) {
         let _ = history;
     }
 
-    /// Returns the [native collectives](super::native), or `None`, the default. The answer is the
-    /// same on every member and never changes.
-    fn native(&mut self) -> Option<&mut dyn Native> {
+    /// Returns the [native collectives](super::native) of this context, or `None`, the default.
+    ///
+    /// Whether there are any is the same on every member and never changes.
+    fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
         None
     }
 }
 
-/// Checks the members of a context of a job of `size` processes, and returns the rank of `process`
-/// among them. Every [`Endpoint::open`] begins with this check.
+/// Returns the rank of `process` among the members of a context, in a job of `size` processes.
+/// Every [`Endpoint::open`] begins with this check.
 ///
 /// # Errors
 ///
@@ -92,18 +100,19 @@ pub fn position(process: Rank, size: usize, members: &[Rank]) -> Result<usize, O
     members.iter().position(|member| *member == process).ok_or(OpenError::Outside(process))
 }
 
-/// Has a transport do a call of its own. One that has none, against the contract, fails.
+/// Executes a call by the native collectives of a transport. Fails if the transport, against the
+/// contract, has none.
 #[inline]
 pub(crate) fn call_native(transport: &mut dyn Transport, io: NativeIo<'_>) -> Result<(), Failure> {
     match transport.native() {
         Some(native) => native.call(io),
-        None => Err(not_any_more(transport, &io)),
+        None => Err(no_collectives(transport, &io)),
     }
 }
 
 #[cold]
-fn not_any_more(transport: &mut dyn Transport, io: &NativeIo<'_>) -> Failure {
-    let failure = io.gave_up(transport.rank(), "the backend has no collectives of its own any more".into());
+fn no_collectives(transport: &mut dyn Transport, io: &NativeIo<'_>) -> Failure {
+    let failure = io.gave_up(transport.rank(), "the backend no longer has native collectives".into());
     transport.abort(failure.clone());
     transport.failure().unwrap_or(failure)
 }

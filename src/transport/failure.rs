@@ -1,4 +1,4 @@
-//! Failures of a context.
+//! Failures of a context, and errors of opening one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{ContextId, Deadline};
 use crate::ids::Rank;
 
-/// Failure of a context, equal on every member.
+/// First failure of a context, equal on every member.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("call {call} ({description}), round {round}: {cause}")]
 pub struct Failure {
@@ -27,8 +27,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The same in words in which ranks are named by their numbers in the job, too, where those are
-    /// others.
+    /// Displays the failure with both numbers of each rank, that in the context and that in the
+    /// job, where they differ.
     pub(crate) fn named<'a>(&'a self, members: &'a [Rank]) -> impl fmt::Display + 'a {
         struct Named<'a>(&'a Failure, &'a [Rank]);
         impl fmt::Display for Named<'_> {
@@ -42,14 +42,16 @@ impl Failure {
     }
 }
 
-/// The members' ranks in the job, where some are others there; otherwise none.
+/// Returns the members' ranks in the job, or an empty slice if all ranks have the same number
+/// there.
 pub(crate) fn renumbered(members: &Arc<[Rank]>) -> Arc<[Rank]> {
     let same = members.iter().enumerate().all(|(rank, member)| member.index() == rank);
     if same { Arc::default() } else { Arc::clone(members) }
 }
 
-/// A rank in words: by its number among these members, and in the job if that is another.
-pub(crate) fn rank_words(rank: Rank, members: &[Rank]) -> String {
+/// Returns the name of a rank for messages: its number among these members, and also its number in
+/// the job if that differs.
+pub(crate) fn rank_name(rank: Rank, members: &[Rank]) -> String {
     match members.get(rank.index()) {
         Some(member) if *member != rank => format!("rank {rank} (rank {member} of the job)"),
         _ => format!("rank {rank}"),
@@ -62,12 +64,11 @@ pub(crate) fn rank_words(rank: Rank, members: &[Rank]) -> String {
 pub enum Cause {
     /// A deadline has passed.
     Deadline {
-        /// Which one.
+        /// Which of the two deadlines.
         deadline: Deadline,
         /// The timeout of the rank whose deadline passed.
         waited: Duration,
-        /// Description of the ranks that wait for each other: `rank 0 waits for rank 3, which has
-        /// not called`.
+        /// Description of the wait-for chain: `rank 0 waits for rank 3, which has not called`.
         chain: Arc<str>,
     },
     /// A rank has left or is lost.
@@ -99,7 +100,7 @@ pub enum Cause {
         /// The length that is sent, in bytes.
         found: u64,
     },
-    /// A rank gave up, for a reason of its own.
+    /// A rank gave up for a reason of its own, or was given an invalid round.
     Aborted {
         /// The rank.
         rank: Rank,
@@ -110,7 +111,7 @@ pub enum Cause {
 
 impl Cause {
     fn write(&self, f: &mut fmt::Formatter<'_>, members: &[Rank]) -> fmt::Result {
-        let name = |rank: &Rank| rank_words(*rank, members);
+        let name = |rank: &Rank| rank_name(*rank, members);
         match self {
             Self::Deadline { deadline: Deadline::Silence, waited, chain } => {
                 write!(

@@ -1,4 +1,4 @@
-//! A wrapper that injects faults into any backend, as a script says, for tests of programs and
+//! A wrapper that injects faults into any backend by a script, for tests of programs and
 //! algorithms.
 //!
 //! ```
@@ -24,14 +24,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::native::{Native, NativeCall, NativeIo};
+use super::native::{NativeCall, NativeCollectives, NativeIo};
 use super::{Cause, ContextId, Endpoint, Failure, History, OpenError, RoundIo, Signature, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Message, Program, ProgramError, ProgramRound, Run};
 
-/// One thing that goes wrong: in every round of a process, unless told when. A
-/// [native](super::native) call is its round 0.
+/// One fault of a process, in every round unless restricted. A [native](super::native) call counts
+/// as its round 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     process: Rank,
@@ -41,54 +41,54 @@ pub struct Fault {
     what: What,
 }
 
-/// What goes wrong.
+/// Kind of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum What {
-    /// The round begins so much later.
+    /// The round begins later by this time.
     Delay(Duration),
-    /// The process says nothing for so long, or until the context has failed; then the round
+    /// The process does nothing for this time, or until the context has failed. Then the round
     /// begins.
     Silence(Duration),
-    /// The messages to a rank of the context are not sent. Those of a native call are: they are the
-    /// backend's own.
+    /// The messages to this rank of the context are not sent. No effect on a native call, whose
+    /// messages are the backend's own.
     Drop(Rank),
-    /// The first message to a rank of the context is sent with only so many bytes; whole in a
-    /// native call.
+    /// The first message to a rank of the context is cut to this length. No effect on a native
+    /// call.
     Truncate {
-        /// To whom.
+        /// The receiver.
         to: Rank,
-        /// How many bytes are left of it.
+        /// The length that remains, in bytes.
         bytes: u64,
     },
-    /// The call has this fingerprint instead of its own.
+    /// The call has this fingerprint in place of its own.
     Fingerprint(u64),
-    /// The process gives up, for this reason: the context fails.
+    /// The process gives up for this reason, which fails the context.
     GiveUp(Arc<str>),
-    /// The thread panics, with this message.
+    /// The thread panics with this message.
     Panic(Arc<str>),
 }
 
 impl Fault {
-    /// A fault of a process of the job.
+    /// Creates a fault of a process of the job, in all its contexts, calls and rounds.
     #[must_use]
     pub fn of(process: Rank, what: What) -> Self {
         Self { process, context: None, call: None, round: None, what }
     }
 
-    /// Only in this context.
+    /// Restricts the fault to this context.
     #[must_use]
     pub fn in_context(self, context: ContextId) -> Self {
         Self { context: Some(context), ..self }
     }
 
-    /// Only in this call.
+    /// Restricts the fault to the call of this number.
     #[must_use]
     pub fn in_call(self, call: u64) -> Self {
         Self { call: Some(call), ..self }
     }
 
-    /// Only in the round of this number.
+    /// Restricts the fault to the round of this number.
     #[must_use]
     pub fn in_round(self, round: u32) -> Self {
         Self { round: Some(round), ..self }
@@ -99,11 +99,11 @@ impl Fault {
     }
 }
 
-/// An endpoint whose transports follow a script. All endpoints of a job may have the same one: each
-/// does what is said of its own process, in the order of the script.
+/// An endpoint whose transports inject the faults of a script.
 ///
-/// A faulty round allocates and, as the script says, waits or panics; one that no fault concerns is
-/// the backend's own.
+/// All endpoints of a job may have the same script. Each injects the faults of its own process, in
+/// the order of the script. A round with a fault allocates and, if the script says so, waits or
+/// panics. A round without one is passed to the backend unchanged.
 #[derive(Debug)]
 pub struct Faulty<E> {
     inner: E,
@@ -111,7 +111,7 @@ pub struct Faulty<E> {
 }
 
 impl<E: Endpoint> Faulty<E> {
-    /// The endpoint, with the faults that the script has for it.
+    /// Wraps an endpoint with the faults that the script has for its process.
     pub fn new(endpoint: E, script: &[Fault]) -> Self {
         let own = script.iter().filter(|fault| fault.process == endpoint.rank()).cloned().collect();
         Self { inner: endpoint, script: own }
@@ -156,7 +156,7 @@ impl Transport for FaultyTransport {
 
     /// # Panics
     ///
-    /// If the script says so.
+    /// If the script has [`What::Panic`] for this round.
     fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure> {
         let (call, round) = (io.call, io.number());
         if !self.script.iter().any(|fault| fault.applies(call, round)) {
@@ -184,7 +184,8 @@ impl Transport for FaultyTransport {
         if cuts.is_empty() && matches!(sends, Cow::Borrowed(_)) {
             return self.inner.round(io);
         }
-        // What is left of a program is one, but if it were not, the reason should be known.
+        // The remaining messages are always a valid program. If they were not, the failure would
+        // say why.
         let broken =
             |io: &RoundIo<'_>, why: &str| gave_up(self.rank(), io, format!("a fault broke the program: {why}").into());
         let program = match remaining(&io, &sends, &cuts) {
@@ -213,20 +214,20 @@ impl Transport for FaultyTransport {
         self.inner.conclude(history);
     }
 
-    fn native(&mut self) -> Option<&mut dyn Native> {
+    fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
         self.inner.native()?;
         Some(self)
     }
 }
 
-impl Native for FaultyTransport {
+impl NativeCollectives for FaultyTransport {
     fn offers(&mut self, what: &NativeCall) -> bool {
         self.inner.native().is_some_and(|native| native.offers(what))
     }
 
     /// # Panics
     ///
-    /// If the script says so.
+    /// If the script has [`What::Panic`] for this round.
     fn call(&mut self, io: NativeIo<'_>) -> Result<(), Failure> {
         let mut io = io;
         let mut signature = Cow::Borrowed(io.signature);
@@ -235,7 +236,7 @@ impl Native for FaultyTransport {
             match &fault.what {
                 What::Delay(time) => thread::sleep(*time),
                 What::Silence(time) => self.fall_silent(*time),
-                // What messages there are, and how long, is not known here.
+                // The messages of a native call are not known here.
                 What::Drop(_) | What::Truncate { .. } => {}
                 What::Fingerprint(fingerprint) => signature = Cow::Owned(marked(io.signature, *fingerprint)),
                 What::GiveUp(reason) => {
@@ -251,7 +252,7 @@ impl Native for FaultyTransport {
 }
 
 impl FaultyTransport {
-    /// Fails the context; returns what it failed of.
+    /// Fails the context. Returns its first failure.
     fn give_up(&mut self, failure: Failure) -> Failure {
         self.inner.abort(failure.clone());
         self.inner.failure().unwrap_or(failure)
@@ -265,7 +266,7 @@ impl FaultyTransport {
     }
 }
 
-/// The signature with another fingerprint, which its words tell of.
+/// Returns the signature with another fingerprint, which its description mentions.
 fn marked(signature: &Signature, fingerprint: u64) -> Signature {
     let description = format!("{}, under the fingerprint {fingerprint:x}", signature.description).into();
     Signature { fingerprint, description }
@@ -282,7 +283,8 @@ fn gave_up(rank: Rank, io: &RoundIo<'_>, reason: Arc<str>) -> Failure {
     }
 }
 
-/// A program of the one round, with these sends, of which the first to some ranks are cut.
+/// Returns a program of this one round with these sends. The first messages to some ranks are cut,
+/// as (rank, bytes).
 fn remaining(io: &RoundIo<'_>, sends: &[Message], cuts: &[(usize, u64)]) -> Result<Program, ProgramError> {
     let mut runs = Vec::new();
     let mut copy = |message: &Message, bytes: u64| {
@@ -300,7 +302,7 @@ fn remaining(io: &RoundIo<'_>, sends: &[Message], cuts: &[(usize, u64)]) -> Resu
     Program::new(runs, vec![round], io.program().sizes())
 }
 
-/// The first so many bytes of these runs.
+/// Returns the runs of the first `bytes` bytes of these runs.
 fn shortened(runs: &[Run], mut bytes: u64) -> Vec<Run> {
     let mut kept = Vec::new();
     for run in runs.iter().filter(|run| run.len > 0) {
@@ -312,7 +314,7 @@ fn shortened(runs: &[Run], mut bytes: u64) -> Vec<Run> {
             break;
         }
     }
-    // Of runs without pieces nothing is left.
+    // Removes runs without pieces.
     kept.retain(|run| run.bytes() > 0);
     kept
 }
@@ -323,7 +325,7 @@ mod tests {
     use crate::plan::Buffer;
 
     #[test]
-    fn runs_are_cut_within_a_piece() {
+    fn shortened_runs_end_within_a_piece() {
         let run = Run { buffer: Buffer::Input, offset: 3, len: 4, stride: 10, count: 5 };
         let all = [Run::new(Buffer::Output, 0, 2), run];
         assert_eq!(shortened(&all, 2), [all[0]]);

@@ -1,8 +1,8 @@
-//! The traits through pointers: boxes of endpoints and transports are such themselves.
+//! Implements the traits for references, boxes and `Arc`s of endpoints and transports.
 
 use std::sync::Arc;
 
-use super::native::Native;
+use super::native::NativeCollectives;
 use super::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -58,7 +58,7 @@ macro_rules! forward_transport {
                 (**self).conclude(history);
             }
 
-            fn native(&mut self) -> Option<&mut dyn Native> {
+            fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
                 (**self).native()
             }
         }

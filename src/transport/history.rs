@@ -1,10 +1,9 @@
-//! What members of a context have called, compared as they leave it.
+//! Compares what the members of a context have called when they leave it.
 //!
-//! A rank that only sends, such as the root of a broadcast, waits for nobody, and what comes for it
-//! meanwhile nobody looks at. So two ranks that each take themselves for the root both go on. If
-//! they await nothing of each other later, no message tells them; but each says what it has called
-//! when it leaves, and whoever leaves later compares. That costs correct programs no message and no
-//! wait.
+//! A rank that only sends, such as the root of a broadcast, waits for no other rank and examines no
+//! message. So if two ranks both act as the root, both continue. If they await nothing from each
+//! other later, no message shows the disagreement. But each says what it has called when it leaves,
+//! and a rank that leaves later compares. Correct programs pay no message and no wait for that.
 
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use std::sync::Arc;
@@ -14,52 +13,53 @@ use super::{Cause, Failure};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use crate::ids::Rank;
 
-/// What a member of a context has called: the same on all members of a sound program, once they are
-/// through.
+/// Summary of the calls of one member of a context. In a correct program it is equal on all members
+/// when they leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
-    /// A hash of their fingerprints, in their order.
+    /// Hash of their fingerprints, in order.
     pub digest: u64,
 }
 
 impl History {
-    /// Takes note of a call with that [fingerprint](super::Signature::fingerprint).
+    /// Adds a call with this [fingerprint](super::Signature::fingerprint).
     #[inline]
     pub fn add(&mut self, fingerprint: u64) {
         self.calls += 1;
-        // Odd multipliers lose nothing, and the rotation makes the order count.
+        // Multiplication by an odd number is invertible, and the rotation makes the order matter.
         self.digest = (self.digest.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
 
-/// What one member says of its calls.
+/// What one member reports about its calls.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-pub(crate) struct Account<'a> {
+pub(crate) struct MemberHistory<'a> {
     pub(crate) rank: Rank,
     pub(crate) history: History,
-    /// The last changes of what it called: from which call on, and the fingerprint.
+    /// The last changes of its fingerprint: the first call with it, and the fingerprint.
     pub(crate) changes: &'a [(u64, u64)],
-    /// What a call was, in words, if that is known.
-    pub(crate) words: &'a dyn Fn(u64) -> Option<Arc<str>>,
+    /// Describes a call, if it is known.
+    pub(crate) describe: &'a dyn Fn(u64) -> Option<Arc<str>>,
 }
 
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-impl Account<'_> {
+impl MemberHistory<'_> {
     fn fingerprint(&self, call: u64) -> Option<u64> {
         let begun = self.changes.iter().filter(|(first, _)| *first <= call);
         begun.max_by_key(|(first, _)| *first).map(|(_, fingerprint)| *fingerprint)
     }
 
-    fn words(&self, call: u64) -> Arc<str> {
-        (self.words)(call).unwrap_or_else(|| "something else".into())
+    fn description(&self, call: u64) -> Arc<str> {
+        (self.describe)(call).unwrap_or_else(|| "something else".into())
     }
 }
 
-/// That two members have left a context after other calls, if they have.
+/// Returns the failure of two members that have left a context after different calls, or `None` if
+/// their calls are equal.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-pub(crate) fn disagreement(mine: &Account<'_>, theirs: &Account<'_>) -> Option<Failure> {
+pub(crate) fn disagreement(mine: &MemberHistory<'_>, theirs: &MemberHistory<'_>) -> Option<Failure> {
     if mine.history == theirs.history {
         return None;
     }
@@ -68,32 +68,32 @@ pub(crate) fn disagreement(mine: &Account<'_>, theirs: &Account<'_>) -> Option<F
         Some(Failure { call, description, round: 0, observer: mine.rank, culprit, cause })
     };
     let disagree = |call_a, call_b| Cause::Disagree { rank_a: mine.rank, call_a, rank_b: theirs.rank, call_b };
-    // The first call in which they parted, of those that both remember.
-    let parted = |call: &u64| match (mine.fingerprint(*call), theirs.fingerprint(*call)) {
+    // The first call in which they differ, of those that both remember.
+    let differs = |call: &u64| match (mine.fingerprint(*call), theirs.fingerprint(*call)) {
         (Some(mine), Some(theirs)) => *call < common && mine != theirs,
         _ => false,
     };
     let changed = mine.changes.iter().chain(theirs.changes).map(|(first, _)| *first);
-    if let Some(call) = changed.filter(parted).min() {
-        return failure(call, mine.words(call), None, disagree(mine.words(call), theirs.words(call)));
+    if let Some(call) = changed.filter(differs).min() {
+        return failure(call, mine.description(call), None, disagree(mine.description(call), theirs.description(call)));
     }
     if mine.history.calls == theirs.history.calls {
         let calls: Arc<str> = format!("{common} times").into();
         let cause = disagree(calls.clone(), format!("{common} times, and not the same").into());
-        return failure(common.saturating_sub(1), mine.words(common.saturating_sub(1)), None, cause);
+        return failure(common.saturating_sub(1), mine.description(common.saturating_sub(1)), None, cause);
     }
     let (early, late) = if mine.history.calls < theirs.history.calls { (mine, theirs) } else { (theirs, mine) };
     let cause = Cause::Gone { rank: early.rank, how: "returned before the call".into() };
-    failure(common, late.words(common), Some(early.rank), cause)
+    failure(common, late.description(common), Some(early.rank), cause)
 }
 
-/// A failure of a context of this process: that members have left it after other calls, or one
-/// before a panic.
+/// A failure of a context of this process: members have left it after different calls, or a call
+/// failed before a panic.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 #[derive(Clone, Debug)]
 pub(crate) struct Disagreement {
     pub(crate) failure: Failure,
-    /// Who has found it.
+    /// The rank in the context that has found it.
     pub(crate) rank: Rank,
     /// All members, by their ranks in the job.
     pub(crate) members: Arc<[Rank]>,
@@ -103,15 +103,16 @@ pub(crate) struct Disagreement {
 mod tests {
     use super::*;
 
-    /// The account of a rank that has called these, of which it remembers the last changes.
-    fn with<R>(rank: usize, calls: &[u64], remembered: usize, then: impl FnOnce(&Account<'_>) -> R) -> R {
+    /// Passes to `then` the history of a rank that has made these calls and remembers the last
+    /// changes.
+    fn with<R>(rank: usize, calls: &[u64], remembered: usize, then: impl FnOnce(&MemberHistory<'_>) -> R) -> R {
         let mut history = History::default();
         calls.iter().for_each(|call| history.add(*call));
         let changed = |at: &usize| *at == 0 || calls[*at] != calls[*at - 1];
         let mut changes: Vec<_> = (0..calls.len()).filter(changed).map(|at| (at as u64, calls[at])).collect();
         changes.drain(..changes.len().saturating_sub(remembered));
-        let words = |call: u64| calls.get(call as usize).map(|call| format!("call of kind {call}").into());
-        then(&Account { rank: Rank::new(rank), history, changes: &changes, words: &words })
+        let describe = |call: u64| calls.get(call as usize).map(|call| format!("call of kind {call}").into());
+        then(&MemberHistory { rank: Rank::new(rank), history, changes: &changes, describe: &describe })
     }
 
     fn compared(one: &[u64], other: &[u64], remembered: usize) -> Option<Failure> {
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn first_remembered_call_that_differs_is_named() {
+    fn first_remembered_different_call_is_named() {
         let failure = compared(&[7, 1, 1, 5, 6], &[7, 1, 2, 5, 6], 8).unwrap();
         let (rank_a, rank_b) = (Rank::new(1), Rank::new(2));
         let cause =
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn histories_that_differ_in_order_or_long_ago_are_found() {
+    fn histories_that_differ_in_order_or_early_are_found() {
         for (one, other) in [(&[1, 2, 9][..], &[2, 1, 9][..]), (&[1, 9, 9, 9], &[2, 9, 9, 9])] {
             assert!(matches!(compared(one, other, 1).unwrap().cause, Cause::Disagree { .. }), "{one:?} {other:?}");
         }

@@ -80,8 +80,8 @@ pub use call::{ContextId, RoundIo, Signature};
 pub(crate) use definition::call_native;
 pub use definition::{Endpoint, Transport, position};
 pub use failure::{Cause, Failure, OpenError};
-pub(crate) use failure::{rank_words, renumbered};
+pub(crate) use failure::{rank_name, renumbered};
 pub use history::History;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-pub(crate) use history::{Account, Disagreement, disagreement};
+pub(crate) use history::{Disagreement, MemberHistory, disagreement};
 pub use timeouts::{Deadline, Timeouts};

@@ -5,9 +5,9 @@
 //!
 //! # The contract of a native call
 //!
-//! - **Same decision on every member.** What it [offers](Native::offers), and which routine it
-//!   uses, depend only on what all members share: the context and the call's kind, sizes, root,
-//!   element and predefined operation. For [`Alltoallv`](NativeCall::Alltoallv) and
+//! - **Same decision on every member.** What it [offers](NativeCollectives::offers), and which
+//!   routine it uses, depend only on what all members share: the context and the call's kind,
+//!   sizes, root, element and predefined operation. For [`Alltoallv`](NativeCall::Alltoallv) and
 //!   [`Alltoallw`](NativeCall::Alltoallw) that is the kind alone, since layouts are local.
 //! - **Calls** have rising numbers, like those of rounds. All members make the same calls in the
 //!   same order. Members compare a call before a communicator makes it for the first time, by
@@ -36,71 +36,72 @@ use crate::ids::Rank;
 pub use crate::op::{Operation, Predefined, Primitive};
 use crate::plan::{Place, Reduction, Run};
 
-/// The collectives of a transport's own. See the [module](self) for what they promise.
-pub trait Native {
-    /// Whether it does such a call. The same on every member, and at any time.
+/// The native collectives of one context. The [module](self) has the contract.
+pub trait NativeCollectives {
+    /// Whether the library executes such a call. The answer is the same on every member and never
+    /// changes.
     fn offers(&mut self, what: &NativeCall) -> bool;
 
-    /// Does a call that it offers: this member's part of it.
+    /// Executes this member's part of a call that it offers. Blocks until that part is complete or
+    /// the context has failed.
     ///
     /// # Errors
     ///
-    /// The context's first failure, the same on every member; [`Cause::Aborted`] for a call that it
+    /// The context's first failure, the same on every member. [`Cause::Aborted`] for a call that it
     /// does not offer.
     fn call(&mut self, io: NativeIo<'_>) -> Result<(), Failure>;
 }
 
-/// What a backend's library is to do, but for the buffers. Lengths are in bytes.
+/// A call for a backend's library, without its buffers. Lengths are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NativeCall {
     /// A collective of blocks of equal length.
     Regular(Regular),
-    /// An alltoall with blocks of any length, each in one piece: at most one run, with a count of
-    /// 1.
+    /// An alltoall with blocks of any length, each contiguous: at most one run, with a count of 1.
     Alltoallv {
-        /// What goes to each rank: in the input.
+        /// The blocks for each rank, in the input.
         send: Blocks,
-        /// What comes from each rank: in the output, none overlapping another.
+        /// The blocks from each rank, in the output. They do not overlap.
         receive: Blocks,
     },
-    /// The same with blocks that are in many pieces.
+    /// An alltoall with blocks of any length, each of any number of runs.
     Alltoallw {
-        /// What goes to each rank: in the input.
+        /// The blocks for each rank, in the input.
         send: Blocks,
-        /// What comes from each rank: in the output, none overlapping another.
+        /// The blocks from each rank, in the output. They do not overlap.
         receive: Blocks,
     },
 }
 
-/// A collective of blocks of equal length. Those that a rank has before lie in the input, those
-/// that it has after in the output, one after the other by rank.
+/// A collective of blocks of equal length. The blocks that a rank has before the call lie in the
+/// input, those that it has after it in the output, contiguous and in order of rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Regular {
-    /// Which, and from or to which root. Not a [custom](Collective::Custom) one.
+    /// The collective, with its root. Not a [custom](Collective::Custom) one.
     pub collective: Collective,
-    /// The size of an element.
+    /// Size of an element, in bytes.
     pub element: u64,
-    /// How many elements a block has.
+    /// Number of elements of a block.
     pub count: u64,
-    /// Whether there is no input: what goes out lies in the output, where what comes in its stead
-    /// will. A broadcast always is.
+    /// Whether the call is in place: the input is empty, and the blocks to send lie in the output,
+    /// where received blocks replace them. A broadcast is always in place.
     pub in_place: bool,
-    /// The operation of a reduction, if libraries have it, on numbers that are as long as an
-    /// element, and no more aligned. Otherwise [`NativeIo::reduction`] alone knows it, and [whether
-    /// it commutes](Reduction::is_commutative).
+    /// The operation of a reduction, if libraries have it. Its numbers have the size of an element,
+    /// and the buffers have their alignment. For any other operation, see [`NativeIo::reduction`]
+    /// and [whether it commutes](Reduction::is_commutative).
     pub predefined: Option<Predefined>,
 }
 
 impl Regular {
-    /// The length of a block; `None` where that is no number.
+    /// Returns the length of a block in bytes, or `None` if that overflows.
     #[must_use]
     pub fn block(&self) -> Option<u64> {
         self.element.checked_mul(if self.collective.has_bytes() { self.count } else { 0 })
     }
 
-    /// How long the input and the output of a rank of so many must be; `None` where there is no
-    /// such call.
+    /// Returns the lengths that a rank's input and output must have, among `ranks` ranks, or `None`
+    /// if the call is invalid.
     #[inline]
     fn lengths(&self, rank: Rank, ranks: usize) -> Option<(u64, u64)> {
         let block = self.block()?;
@@ -128,14 +129,14 @@ impl fmt::Display for Regular {
         }
         match predefined {
             Some(Predefined { operation, number }) => write!(f, " by the predefined {operation:?} of {number:?}"),
-            None if collective.is_reduction() => f.write_str(" by an operation of one's own"),
+            None if collective.is_reduction() => f.write_str(" by an operation of the program"),
             None => Ok(()),
         }
     }
 }
 
-/// Where one member's blocks for all members, or from all, lie in a buffer: for each rank some
-/// runs, in order, as one string of bytes. Those of a member for itself are among them.
+/// Where one member's blocks for all members, or from all members, lie in a buffer. The block of a
+/// rank is a list of runs, whose bytes follow each other. A member's block for itself is included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     places: Vec<Place>,
@@ -143,8 +144,9 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Those, by rank. `None` where a run has no bytes, its pieces overlap, or it reaches past 2^63
-    /// bytes.
+    /// Creates blocks from their places, by rank.
+    ///
+    /// Returns `None` if a run has no bytes, its pieces overlap, or it ends beyond 2^63 - 1 bytes.
     #[must_use]
     pub fn new(places: Vec<Place>) -> Option<Self> {
         let mut ends = places.iter().flatten().map(|run| run.end().filter(|end| i64::try_from(*end).is_ok()));
@@ -152,20 +154,20 @@ impl Blocks {
         Some(Self { places, end })
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn ranks(&self) -> usize {
         self.places.len()
     }
 
-    /// The runs of the block for or from a rank; none where it is empty.
+    /// Returns the runs of the block for or from a rank. An empty block has none.
     #[must_use]
     pub fn of(&self, rank: Rank) -> &[Run] {
         self.places.get(rank.index()).map_or(&[], |place| place)
     }
 
-    /// Where the block for or from a rank begins, and how long it is, if it is in one piece; an
-    /// empty one is at 0.
+    /// Returns the offset and the length of the block for or from a rank, if it is contiguous. An
+    /// empty block has offset 0.
     #[must_use]
     pub fn piece(&self, rank: Rank) -> Option<(u64, u64)> {
         match self.of(rank) {
@@ -175,7 +177,7 @@ impl Blocks {
         }
     }
 
-    /// How long the buffer must be.
+    /// Returns the length that the buffer must have, in bytes.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.end
@@ -183,8 +185,8 @@ impl Blocks {
 }
 
 impl NativeCall {
-    /// How long the input and the output of a rank of so many must be; `None` where there is no
-    /// such call.
+    /// Returns the lengths that a rank's input and output must have, among `ranks` ranks, or `None`
+    /// if the call is invalid.
     #[inline]
     fn lengths(&self, rank: Rank, ranks: usize) -> Option<(u64, u64)> {
         match self {
@@ -200,7 +202,7 @@ impl NativeCall {
         }
     }
 
-    /// At multiples of which address its buffers must be.
+    /// Returns the alignment that the buffers must have, in bytes.
     #[inline]
     fn alignment(&self) -> usize {
         match self {
@@ -209,14 +211,14 @@ impl NativeCall {
         }
     }
 
-    /// Whether something is combined, so that it needs a [`Reduction`].
+    /// Whether the call combines contributions, and so needs a [`Reduction`].
     #[must_use]
     pub fn reduces(&self) -> bool {
         matches!(self, Self::Regular(Regular { collective, .. }) if collective.is_reduction())
     }
 }
 
-/// The collective with what members have in common.
+/// Displays the collective and its arguments that are equal on all members.
 impl fmt::Display for NativeCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -227,7 +229,7 @@ impl fmt::Display for NativeCall {
     }
 }
 
-/// A native call, as a transport is given it.
+/// One rank's part of a native call: what to do, on which buffers, and how long it may wait.
 pub struct NativeIo<'a> {
     what: &'a NativeCall,
     rank: Rank,
@@ -235,18 +237,20 @@ pub struct NativeIo<'a> {
     input: &'a [u8],
     output: &'a mut [u8],
     reduction: Option<&'a dyn Reduction>,
-    /// Number of the call within the context, as of a round.
+    /// Number of the call within the context, from the same sequence as in
+    /// [`RoundIo`](super::RoundIo).
     pub call: u64,
     /// What all members must agree on.
     pub signature: &'a Signature,
-    /// How long the call may wait.
+    /// Maximum times to wait.
     pub timeouts: Timeouts,
 }
 
 impl<'a> NativeIo<'a> {
-    /// This rank's part of the call, among so many ranks, on these buffers; `None` if there is no
-    /// such call among them, a buffer is shorter than it needs or not as aligned, or it combines
-    /// and there is no reduction.
+    /// Creates a rank's part of a call, from (rank, number of ranks) and (input, output).
+    ///
+    /// Returns `None` if the call is invalid among this number of ranks, if a buffer is too short
+    /// or not aligned, or if the call combines contributions and `reduction` is `None`.
     #[must_use]
     #[inline]
     pub fn new(
@@ -262,39 +266,39 @@ impl<'a> NativeIo<'a> {
         let (sent, received) = what.lengths(rank, ranks)?;
         let fits = input.len() as u64 >= sent && output.len() as u64 >= received;
         let fits = fits && reduction.is_some() >= what.reduces();
-        // What has no bytes may be anywhere.
+        // Empty buffers need no alignment.
         let align = if sent > 0 || received > 0 { what.alignment() } else { 1 };
         let fits = fits && input.as_ptr().addr().is_multiple_of(align) && output.as_ptr().addr().is_multiple_of(align);
-        // No `then_some`, for which it would be put together elsewhere first.
+        // Not `then_some`, which builds the value in another place first and then moves it.
         if fits { Some(Self { what, rank, ranks, input, output, reduction, call, signature, timeouts }) } else { None }
     }
 
-    /// What is to be done.
+    /// Returns the call.
     #[must_use]
     pub fn what(&self) -> &'a NativeCall {
         self.what
     }
 
-    /// Among how many ranks.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn ranks(&self) -> usize {
         self.ranks
     }
 
-    /// The input, empty in place, and the output: as long as the call needs, or longer, and aligned
-    /// as what is predefined of it is.
+    /// Returns the input, which is empty for a call in place, and the output. They have at least
+    /// the length that the call needs, and the alignment of a predefined operation's numbers.
     pub fn buffers(&mut self) -> (&'a [u8], &mut [u8]) {
         (self.input, &mut *self.output)
     }
 
-    /// How contributions are combined, also by a [`Predefined`] operation. Always there for a
-    /// reduction.
+    /// Returns how contributions are combined, also by a [`Predefined`] operation. It is present
+    /// for every call that combines.
     #[must_use]
     pub fn reduction(&self) -> Option<&'a dyn Reduction> {
         self.reduction
     }
 
-    /// The failure of a rank that gives up in this call.
+    /// Returns the failure of a rank that gives up in this call.
     pub(super) fn gave_up(&self, rank: Rank, reason: Arc<str>) -> Failure {
         Failure {
             call: self.call,
@@ -306,7 +310,7 @@ impl<'a> NativeIo<'a> {
         }
     }
 
-    /// How many bytes this rank gives to the call.
+    /// Returns the number of bytes that this rank contributes to the call.
     pub(super) fn given(&self) -> u64 {
         let sum = |blocks: &Blocks| (0..blocks.ranks()).flat_map(|j| blocks.of(Rank::new(j))).map(Run::bytes).sum();
         match self.what {
@@ -353,7 +357,7 @@ mod tests {
         fits_at(what, (0, input), (0, output))
     }
 
-    /// Where the buffers begin, beyond a multiple of 16.
+    /// `before` and `into` are the offsets of the buffers from a multiple of 16.
     fn fits_at(what: &NativeCall, (before, input): (usize, usize), (into, output): (usize, usize)) -> bool {
         struct Nothing;
         impl Reduction for Nothing {
@@ -369,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_of_buffers_that_are_long_enough() {
+    fn call_needs_buffers_that_are_long_enough() {
         let send = Blocks::new([0, 9, 4].map(|at| place(Run::new(Buffer::Input, at, 2))).to_vec()).unwrap();
         let columns = Run { buffer: Buffer::Output, offset: 3, len: 2, stride: 5, count: 3 };
         let receive = Blocks::new(vec![Place::new(), place(columns), Place::new()]).unwrap();
@@ -386,7 +390,7 @@ mod tests {
             (in_place(regular(Collective::Alltoall, 4, 1)), Some((0, 12))),
             (in_place(regular(Collective::Alltoall, 2, u64::MAX / 4)), None),
             (NativeCall::Alltoallv { send: send.clone(), receive: send.clone() }, Some((11, 11))),
-            // Not in one piece, or not for as many.
+            // Not contiguous, or not for the same number of ranks.
             (NativeCall::Alltoallv { send: send.clone(), receive: receive.clone() }, None),
             (NativeCall::Alltoallw { send: send.clone(), receive: Blocks::default() }, None),
             (NativeCall::Alltoallw { send, receive }, Some((11, 15))),
@@ -414,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_where_bytes_can_be() {
+    fn blocks_with_invalid_runs_are_refused() {
         let run = |offset, len, stride, count| Run { buffer: Buffer::Output, offset, len, stride, count };
         for bad in [run(0, 0, 0, 1), run(0, 1, 1, 0), run(0, 4, 3, 2), run(u64::MAX, 1, 1, 1), run(1 << 63, 1, 1, 1)] {
             assert_eq!(Blocks::new(vec![place(bad)]), None, "{bad:?}");
@@ -423,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reduction_needs_an_operation() {
+    fn reduction_without_an_operation_is_refused() {
         let signature = Signature { fingerprint: 0, description: "".into() };
         let (what, barrier) = (regular(Collective::Scan, 1, 0), regular(Collective::Barrier, 1, 0));
         assert!(NativeIo::new(&what, (Rank::new(1), 3), (&[], &mut []), None, 0, &signature, Duration::ZERO).is_none());
@@ -433,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn predefined_operations_are_on_numbers_as_long_as_an_element() {
+    fn predefined_operation_needs_size_and_alignment_of_its_number() {
         let predefined = Some(Predefined { operation: Operation::Sum, number: Primitive::F64 });
         for element in [0, 1, 7, 8, 9, 16] {
             let collective = Collective::Allreduce;

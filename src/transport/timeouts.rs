@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-/// How long a call may wait: for progress, and for ranks that have not called.
+/// Maximum times that a call waits: for progress, and for ranks that have not called.
 ///
 /// `Duration::MAX` turns a deadline off. Members of a context may have different ones: the first
 /// deadline that passes on any member fails the call on all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// Maximum time without progress while a process says nothing or messages are under way.
+    /// Maximum time without progress while a process does not answer or messages are in transit.
     pub silence: Duration,
-    /// Maximum time to wait for a rank whose process answers, but that has not called or computes.
+    /// Maximum time to wait for a rank whose process answers, but which has not called, or
+    /// computes.
     pub arrival: Duration,
 }
 
@@ -49,7 +50,7 @@ impl From<Duration> for Timeouts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Deadline {
-    /// A process does not answer, messages under way make no progress, or ranks wait in a cycle.
+    /// A process does not answer, messages in transit make no progress, or ranks wait in a cycle.
     Silence,
     /// A rank answers, but has not called, or computes in the middle of the call.
     Arrival,

@@ -1,4 +1,4 @@
-//! A wrapper that records every message and every native call of any backend, with times.
+//! A wrapper that records every message and every native call of any backend, with its time.
 //!
 //! ```
 //! # #[cfg(feature = "local")] {
@@ -18,67 +18,68 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::native::{Native, NativeCall, NativeIo};
+use super::native::{NativeCall, NativeCollectives, NativeIo};
 use super::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::Message;
 
-/// A trace, shared by all endpoints that it wraps and all transports that they open. Clones are the
-/// same trace.
+/// A trace, shared by all endpoints that it wraps and all transports that they open. Clones share
+/// the same trace.
 ///
-/// A round of a traced transport takes a lock once, and allocates.
+/// Each traced round takes one lock, and allocates.
 #[derive(Clone, Debug)]
 pub struct Tracing(Arc<Log>);
 
 #[derive(Debug)]
 struct Log {
     start: Instant,
-    events: Mutex<Vec<Event>>,
+    events: Mutex<Vec<TraceEvent>>,
 }
 
-/// Which way a message went, seen from the rank that noted it.
+/// Direction of a message, seen from the rank that recorded it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Sent.
     Out,
     /// Received.
     In,
-    /// Neither: a whole call that the backend [did itself](super::native), whose messages are not
-    /// known.
+    /// Neither: a whole [native](super::native) call, whose messages are not known.
     Native,
 }
 
-/// A message, as one end saw it. A round that goes well is seen from both ends. Or a
-/// [native](Direction::Native) call, as one member saw it.
+/// A message as one end recorded it, or a [native](Direction::Native) call as one member recorded
+/// it.
+///
+/// A message of a round without failure has an event from each end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Which process of the job.
+pub struct TraceEvent {
+    /// Rank of the process in the job.
     pub process: Rank,
-    /// In which context.
+    /// The context.
     pub context: ContextId,
-    /// As which rank of it.
+    /// Rank of the process in the context.
     pub rank: Rank,
-    /// In which call.
+    /// Number of the call within the context.
     pub call: u64,
-    /// What the call was, in words.
-    pub words: Arc<str>,
-    /// In which round of the schedule; 0 for a native call.
+    /// Description of the call.
+    pub description: Arc<str>,
+    /// Number of the round in the schedule; 0 for a native call.
     pub round: u32,
-    /// The rank at the other end; for a native call the rank itself.
+    /// Rank at the other end, in the context; for a native call the rank itself.
     pub peer: Rank,
-    /// The index of the message among those between the two ranks, in this direction, in this
-    /// round.
+    /// Index of the message among those between the two ranks, in this direction, in this round.
     pub index: u32,
-    /// Which way.
+    /// Direction of the message.
     pub direction: Direction,
-    /// How long it is; for a native call, what the rank gives to it.
+    /// Length in bytes; for a native call, the length of the rank's input.
     pub bytes: u64,
-    /// When its round began, since the trace did. A transport does not tell of single messages.
+    /// When its round began, from the start of the trace. Single messages have no times of their
+    /// own.
     pub begin: Duration,
-    /// When its round was done.
+    /// When its round ended, from the start of the trace.
     pub end: Duration,
-    /// Whether its round failed; the message may then have arrived or not.
+    /// Whether its round failed. The message may then have arrived or not.
     pub failed: bool,
 }
 
@@ -89,33 +90,35 @@ impl Default for Tracing {
 }
 
 impl Tracing {
-    /// A trace that begins now.
+    /// Creates a trace that begins now.
     #[must_use]
     pub fn new() -> Self {
         Self(Arc::new(Log { start: Instant::now(), events: Mutex::new(Vec::new()) }))
     }
 
-    /// The endpoint, with all that its transports do noted here.
+    /// Wraps an endpoint, so that this trace records all rounds and native calls of its transports.
     pub fn wrap<E: Endpoint>(&self, endpoint: E) -> Traced<E> {
         Traced { inner: endpoint, tracing: self.clone() }
     }
 
-    /// What was noted so far: of each transport in its order, of several as they come.
+    /// Returns the events so far. Those of one transport are in their order; those of several are
+    /// interleaved.
     #[must_use]
-    pub fn events(&self) -> Vec<Event> {
+    pub fn events(&self) -> Vec<TraceEvent> {
         self.0.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The trace as the JSON that Chrome's `about:tracing` and Perfetto load: a process for each
-    /// process of the job, in it a thread for each context, on which a message lasts as long as its
-    /// round.
+    /// Returns the trace as JSON for Chrome's `about:tracing` and for Perfetto.
+    ///
+    /// Each process of the job is a process there, and each context a thread of it. A message lasts
+    /// as long as its round.
     #[must_use]
     pub fn chrome_trace(&self) -> String {
         chrome_trace(&self.events())
     }
 }
 
-/// An endpoint whose transports are traced; made by [`Tracing::wrap`].
+/// An endpoint whose transports are traced. [`Tracing::wrap`] makes it.
 #[derive(Debug)]
 pub struct Traced<E> {
     inner: E,
@@ -160,17 +163,17 @@ impl Transport for TracedTransport {
 
     fn round(&mut self, io: RoundIo<'_>) -> Result<(), Failure> {
         let log = &*self.tracing.0;
-        let (call, words, round) = (io.call, io.signature.description.clone(), io.number());
+        let (call, description, round) = (io.call, io.signature.description.clone(), io.number());
         let (sends, receives) = (io.sends(), io.receives());
         let begin = log.start.elapsed();
         let outcome = self.inner.round(io);
         let end = log.start.elapsed();
-        let event = |message: &Message, direction| Event {
+        let event = |message: &Message, direction| TraceEvent {
             process: self.process,
             context: self.context,
             rank: self.inner.rank(),
             call,
-            words: words.clone(),
+            description: description.clone(),
             round,
             peer: message.peer,
             index: message.index,
@@ -199,29 +202,29 @@ impl Transport for TracedTransport {
         self.inner.conclude(history);
     }
 
-    fn native(&mut self) -> Option<&mut dyn Native> {
+    fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
         self.inner.native()?;
         Some(self)
     }
 }
 
-impl Native for TracedTransport {
+impl NativeCollectives for TracedTransport {
     fn offers(&mut self, what: &NativeCall) -> bool {
         self.inner.native().is_some_and(|native| native.offers(what))
     }
 
     fn call(&mut self, io: NativeIo<'_>) -> Result<(), Failure> {
         let rank = self.inner.rank();
-        let (call, words, bytes) = (io.call, io.signature.description.clone(), io.given());
+        let (call, description, bytes) = (io.call, io.signature.description.clone(), io.given());
         let begin = self.tracing.0.start.elapsed();
         let outcome = crate::transport::call_native(&mut *self.inner, io);
         let end = self.tracing.0.start.elapsed();
-        let event = Event {
+        let event = TraceEvent {
             process: self.process,
             context: self.context,
             rank,
             call,
-            words,
+            description,
             round: 0,
             peer: rank,
             index: 0,
@@ -236,7 +239,7 @@ impl Native for TracedTransport {
     }
 }
 
-fn chrome_trace(events: &[Event]) -> String {
+fn chrome_trace(events: &[TraceEvent]) -> String {
     let contexts: Vec<ContextId> =
         events.iter().map(|event| event.context).collect::<BTreeSet<_>>().into_iter().collect();
     let thread = |context| contexts.partition_point(|other| *other < context);
@@ -254,8 +257,8 @@ fn chrome_trace(events: &[Event]) -> String {
     format!("{{\"traceEvents\":[\n{}\n],\"displayTimeUnit\":\"ns\"}}\n", entries.join(",\n"))
 }
 
-fn slice(event: &Event, tid: usize) -> String {
-    let Event { process, rank, call, round, peer, index, bytes, failed, .. } = event;
+fn slice(event: &TraceEvent, tid: usize) -> String {
+    let TraceEvent { process, rank, call, round, peer, index, bytes, failed, .. } = event;
     let name = match event.direction {
         Direction::Out => format!("send {bytes} B to {peer}"),
         Direction::In => format!("receive {bytes} B from {peer}"),
@@ -264,18 +267,18 @@ fn slice(event: &Event, tid: usize) -> String {
     format!(
         r#"{{"name":{},"cat":{},"ph":"X","ts":{},"dur":{},"pid":{process},"tid":{tid},"args":{{"rank":{rank},"peer":{peer},"call":{call},"round":{round},"index":{index},"bytes":{bytes},"failed":{failed}}}}}"#,
         string(&name),
-        string(&event.words),
+        string(&event.description),
         microseconds(event.begin),
         microseconds(event.end.saturating_sub(event.begin)),
     )
 }
 
-/// As a JSON number, to the nanosecond.
+/// Formats a time as a JSON number in microseconds, with nanoseconds as decimals.
 fn microseconds(time: Duration) -> String {
     format!("{}.{:03}", time.as_micros(), time.subsec_nanos() % 1000)
 }
 
-/// As a JSON string.
+/// Formats a text as a JSON string.
 fn string(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -296,18 +299,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_escaped_as_json_asks() {
+    fn strings_are_escaped_for_json() {
         assert_eq!(string("a \"b\" \\ é\n\u{1}"), r#""a \"b\" \\ é\u000a\u0001""#);
     }
 
     #[test]
-    fn a_chrome_trace_holds_every_event() {
-        let event = Event {
+    fn chrome_trace_has_every_event() {
+        let event = TraceEvent {
             process: Rank::new(3),
             context: ContextId::WORLD,
             rank: Rank::new(1),
             call: 7,
-            words: "alltoall, \"quoted\"".into(),
+            description: "alltoall, \"quoted\"".into(),
             round: 2,
             peer: Rank::new(0),
             index: 0,

@@ -205,7 +205,7 @@ impl Fixture for Jobs {
     }
 
     /// Short, since some of these hang; long enough for those that do not.
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         Duration::from_secs(3)
     }
 }
@@ -218,7 +218,7 @@ fn named(name: &str) -> Check {
 
 fn objects(how: Mutant, check: Check) {
     assert_eq!(check(&Jobs(Mutant::None)), Ok(()));
-    let words = check(&Jobs(how)).expect_err(&format!("nobody notices a backend that {how:?}"));
+    let words = check(&Jobs(how)).expect_err(&format!("no check fails for a backend that {how:?}"));
     assert!(!words.is_empty());
 }
 
@@ -232,36 +232,36 @@ macro_rules! mutants {
 }
 
 mutants! {
-    swapped_messages_are_noticed: SwapsMessagesOfAPair, messages_of_a_pair_keep_their_order;
-    swapped_messages_are_noticed_among_others: SwapsMessagesOfAPair, calls_follow_each_other;
-    a_corrupt_byte_is_noticed: CorruptsAByte, random_programs_arrive;
-    a_corrupt_byte_of_much_is_noticed: CorruptsAByte, large_messages_arrive;
-    a_corrupt_byte_is_noticed_in_contexts_of_some: CorruptsAByte, members_are_numbered_as_they_are_named;
-    a_byte_beside_the_message_is_noticed: WritesBesideTheMessage, random_programs_arrive;
+    swapped_messages_are_noticed: SwapsMessagesOfAPair, messages_of_one_pair_match_by_index;
+    swapped_messages_of_repeated_calls_are_noticed: SwapsMessagesOfAPair, repeated_calls_deliver_their_own_data;
+    corrupt_byte_is_noticed: CorruptsAByte, random_programs_deliver_every_byte;
+    corrupt_byte_of_a_large_message_is_noticed: CorruptsAByte, large_messages_arrive_in_both_directions;
+    corrupt_byte_in_a_smaller_context_is_noticed: CorruptsAByte, members_are_ranked_in_the_order_given;
+    write_beside_the_message_is_noticed: WritesBesideTheMessage, random_programs_deliver_every_byte;
     skipped_empty_messages_are_noticed: SkipsEmptyMessages, empty_messages_are_awaited;
-    messages_to_itself_are_noticed: TakesMessagesToItself, messages_to_itself_are_refused;
-    ignored_lengths_are_noticed: IgnoresLengths, another_length_is_refused_before_a_byte_lands;
-    early_writes_are_noticed: WritesBeforeItChecksTheLength, another_length_is_refused_before_a_byte_lands;
-    ignored_fingerprints_are_noticed: IgnoresFingerprints, another_fingerprint_is_found;
-    ignored_fingerprints_of_others_are_noticed: IgnoresFingerprints, another_fingerprint_of_a_rank_not_awaited_is_found;
-    an_endless_wait_is_noticed: IgnoresTheDeadline, silence_ends_at_the_deadline;
-    an_endless_wait_of_two_contexts_is_noticed:
-        IgnoresTheDeadline, contexts_driven_in_opposite_orders_by_one_thread_end;
-    busy_ranks_taken_for_silent_are_noticed: TakesBusyForSilent, busy_rank_is_not_a_silent_one;
-    busy_ranks_that_nobody_gives_up_are_noticed: IgnoresTheDeadline, busy_rank_is_not_a_silent_one;
-    a_deadline_without_a_culprit_is_noticed: BlamesNobody, silence_ends_at_the_deadline;
-    different_failures_are_noticed: TellsEachRankAnotherFailure, a_failure_is_everybodys_and_stays;
-    different_deadlines_are_noticed: TellsEachRankAnotherFailure, silence_ends_at_the_deadline;
-    a_forgotten_failure_is_noticed: ForgetsItsFailure, a_failure_is_everybodys_and_stays;
-    a_changing_failure_is_noticed: FailsAnewEachTime, a_failure_is_everybodys_and_stays;
-    an_unnoticed_departure_is_noticed: NeverLeaves, a_departure_fails_those_who_wait;
-    an_unnoticed_panic_is_noticed: NeverLeaves, a_panic_fails_those_who_wait;
-    a_departure_that_harms_is_noticed: FailsWhenItLeaves, a_departure_harms_nobody_who_has_all;
-    members_in_another_order_are_noticed: NumbersMembersInItsOwnOrder, members_are_numbered_as_they_are_named;
-    a_context_open_twice_is_noticed: OpensTwice, what_cannot_be_opened_is_refused;
-    a_failure_of_all_contexts_is_noticed: HasOneFailureForAllContexts, a_failed_context_leaves_the_others_alone;
+    accepted_message_to_itself_is_noticed: TakesMessagesToItself, message_to_itself_is_refused;
+    ignored_lengths_are_noticed: IgnoresLengths, wrong_length_is_refused_before_any_write;
+    early_writes_are_noticed: WritesBeforeItChecksTheLength, wrong_length_is_refused_before_any_write;
+    ignored_fingerprints_are_noticed: IgnoresFingerprints, different_fingerprints_of_two_peers_are_found;
+    ignored_fingerprints_of_others_are_noticed: IgnoresFingerprints, different_fingerprint_of_an_unawaited_rank_is_found;
+    endless_wait_is_noticed: IgnoresTheDeadline, silent_rank_fails_all_at_the_deadline;
+    endless_wait_of_two_contexts_is_noticed:
+        IgnoresTheDeadline, contexts_in_opposite_orders_by_one_thread_time_out;
+    busy_rank_taken_for_a_silent_one_is_noticed: TakesBusyForSilent, busy_rank_is_awaited_until_the_arrival_timeout;
+    ignored_arrival_timeout_is_noticed: IgnoresTheDeadline, busy_rank_is_awaited_until_the_arrival_timeout;
+    deadline_without_a_culprit_is_noticed: BlamesNobody, silent_rank_fails_all_at_the_deadline;
+    different_failures_are_noticed: TellsEachRankAnotherFailure, first_failure_is_common_and_permanent;
+    different_deadlines_are_noticed: TellsEachRankAnotherFailure, silent_rank_fails_all_at_the_deadline;
+    forgotten_failure_is_noticed: ForgetsItsFailure, first_failure_is_common_and_permanent;
+    changing_failure_is_noticed: FailsAnewEachTime, first_failure_is_common_and_permanent;
+    ignored_departure_is_noticed: NeverLeaves, departure_fails_waiting_ranks;
+    ignored_panic_is_noticed: NeverLeaves, panic_fails_waiting_ranks;
+    departure_that_fails_the_context_is_noticed: FailsWhenItLeaves, departure_spares_ranks_that_need_nothing_more;
+    members_in_another_order_are_noticed: NumbersMembersInItsOwnOrder, members_are_ranked_in_the_order_given;
+    context_open_twice_is_noticed: OpensTwice, invalid_or_repeated_open_is_refused;
+    failure_of_all_contexts_is_noticed: HasOneFailureForAllContexts, failed_context_leaves_other_contexts_intact;
     contexts_that_block_each_other_are_noticed:
-        KeepsOneRoundOfAnyContextAtATime, messages_for_a_context_that_nobody_drives_block_no_other;
+        KeepsOneRoundOfAnyContextAtATime, idle_context_does_not_block_another;
 }
 
 /// Jobs whose process 0 follows a script.
@@ -275,7 +275,7 @@ impl Fixture for Scripted {
         Ok(local::job(size).map_err(|error| error.to_string())?.into_iter().map(wrap).collect())
     }
 
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         Duration::from_secs(1)
     }
 }
@@ -283,8 +283,8 @@ impl Fixture for Scripted {
 #[test]
 fn lost_shortened_or_foreign_messages_are_detected() {
     for what in [What::Drop(Rank::new(1)), What::Truncate { to: Rank::new(1), bytes: 5 }, What::Fingerprint(77)] {
-        for check in ["large_messages_arrive", "random_programs_arrive"].map(named) {
-            assert!(check(&Scripted(what.clone())).is_err(), "nobody notices {what:?}");
+        for check in ["large_messages_arrive_in_both_directions", "random_programs_deliver_every_byte"].map(named) {
+            assert!(check(&Scripted(what.clone())).is_err(), "no check fails for {what:?}");
         }
     }
 }

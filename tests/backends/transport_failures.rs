@@ -291,11 +291,11 @@ fn trace_has_both_ends_of_each_message() {
     let whole: Vec<_> = events.iter().filter(|event| !event.failed).collect();
     assert_eq!(whole.len(), 12);
     for out in whole.iter().filter(|event| event.direction == Direction::Out) {
-        let end = |event: &&&necklace::transport::trace::Event| {
+        let end = |event: &&&necklace::transport::trace::TraceEvent| {
             (event.direction, event.rank, event.peer) == (Direction::In, out.peer, out.rank)
         };
         let other = whole.iter().find(end).unwrap();
-        assert_eq!((other.bytes, other.call, &*other.words), (10, 0, "a test"));
+        assert_eq!((other.bytes, other.call, &*other.description), (10, 0, "a test"));
         assert!(out.begin <= other.end && other.begin <= out.end && out.begin <= out.end);
     }
     assert_eq!(tracing.chrome_trace().matches("\"ph\":\"X\"").count(), 24);

@@ -12,7 +12,7 @@ use necklace::machine::Machine;
 use necklace::op::{Number, Ordered};
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use necklace::topology::Topology;
-use necklace::transport::native::{Native, NativeCall, NativeIo, Operation, Predefined, Primitive};
+use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo, Operation, Predefined, Primitive};
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
 
 use super::{Backend, Job};
@@ -152,7 +152,7 @@ impl Transport for Member {
         self.inner.failure()
     }
 
-    fn native(&mut self) -> Option<&mut dyn Native> {
+    fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
         Some(self)
     }
 }
@@ -162,7 +162,7 @@ type Part = Option<Vec<Run>>;
 
 /// Every call is one round in which all ranks exchange, with local work before and after it. It
 /// follows the rounds of an agreement with the same number.
-impl Native for Member {
+impl NativeCollectives for Member {
     fn offers(&mut self, what: &NativeCall) -> bool {
         (self.offers)(what)
     }

@@ -1,21 +1,21 @@
-//! Model checks of the in-process transport's synchronisation: every interleaving, on the files
+//! Model checks of the synchronisation of threads, in every interleaving. They include the files
 //! that the transport itself is built from.
 
 #![allow(unsafe_code)]
 
-#[path = "../../src/transport/local/bell.rs"]
+#[path = "../../src/transport/local/mailbox.rs"]
 #[allow(dead_code)]
-mod bell;
-#[path = "../../src/transport/local/board.rs"]
+mod mailbox;
+#[path = "../../src/transport/local/parker.rs"]
 #[allow(dead_code)]
-mod board;
-#[path = "../../src/transport/local/mail.rs"]
+mod parker;
+#[path = "../../src/transport/local/slot.rs"]
 #[allow(dead_code)]
-mod mail;
-#[path = "../../src/transport/local/post.rs"]
-mod post;
+mod slot;
+#[path = "../../src/transport/local/status_word.rs"]
+mod status_word;
 
-/// The synchronisation that the included files use.
+/// The primitives that the included files use.
 mod sync {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -25,28 +25,28 @@ mod sync {
 use loom::sync::Arc;
 use loom::thread;
 
-use bell::Sleepers;
-use board::{Board, Desk, Hold};
-use mail::Letterbox;
-use post::Post;
+use mailbox::Mailbox;
+use parker::{ParkedCount, Parker};
+use slot::{AccessEpoch, PublicationSlot, SyncState};
+use status_word::StatusWord;
 use sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 
-/// The sender's memory: loom objects to any access that is not ordered against a write.
+/// The sender's memory. Loom reports any access that is not ordered against a write.
 #[derive(Debug)]
 struct Memory(UnsafeCell<u32>);
 
-// SAFETY: loom checks each access; that is what the models are for.
+// SAFETY: loom checks each access, which is the purpose of the models.
 unsafe impl Sync for Memory {}
 
-/// A rendezvous message by which a receiver reads the sender's memory, and the number of those so
-/// far, including its round's.
+/// A descriptor by which a receiver accesses the sender's memory, and the number of flags set up to
+/// and including its own.
 #[derive(Clone, Copy, Debug)]
-struct Parcel(*const Memory, u32);
+struct Descriptor(*const Memory, u32);
 
-// SAFETY: it points to memory that the model keeps alive, and that loom guards.
-unsafe impl Send for Parcel {}
+// SAFETY: it points to memory that the model keeps alive, and whose accesses loom checks.
+unsafe impl Send for Descriptor {}
 
-impl Parcel {
+impl Descriptor {
     fn read(self) -> u32 {
         // SAFETY: the memory lives in an `Arc` of the model until all its threads are joined.
         unsafe { (*self.0).0.with(|value| *value) }
@@ -57,106 +57,109 @@ impl Parcel {
 #[derive(Debug)]
 struct World<const R: usize> {
     memory: Memory,
-    board: Board<Parcel>,
-    /// How often it was published.
-    laid: AtomicU32,
-    sender: Desk,
-    receivers: [Desk; R],
+    slot: PublicationSlot<Descriptor>,
+    /// How often the sender has published.
+    published: AtomicU32,
+    sender: SyncState,
+    receivers: [SyncState; R],
     failed: AtomicBool,
-    sleepers: Sleepers,
+    parked: ParkedCount,
 }
 
 impl<const R: usize> World<R> {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             memory: Memory(UnsafeCell::new(7)),
-            board: Board::new(R, R),
-            laid: AtomicU32::new(0),
-            sender: Desk::new(0),
-            receivers: std::array::from_fn(|_| Desk::new(1)),
+            slot: PublicationSlot::new(R, R),
+            published: AtomicU32::new(0),
+            sender: SyncState::new(0),
+            receivers: std::array::from_fn(|_| SyncState::new(1)),
             failed: AtomicBool::new(false),
-            sleepers: Sleepers::new(),
+            parked: ParkedCount::new(),
         })
     }
 
-    /// Returns the tally that is due after this many publications.
-    fn due(laid: u32) -> u32 {
-        laid * R as u32
+    /// Returns how many leases there are after this number of publications.
+    fn due(published: u32) -> u32 {
+        published * R as u32
     }
 
-    fn note(&self) {
-        let laid = self.laid.fetch_add(1, Ordering::Relaxed) + 1;
-        // SAFETY: each model lays out once a round, and waits for the tally in between; the memory
-        // outlives it.
-        unsafe { self.board.lay_out(Parcel(&self.memory, Self::due(laid))) };
-        (0..R).for_each(|to| self.board.note(to, u64::from(laid) - 1));
+    /// Publishes a descriptor and sets all flags, without unparking.
+    fn publish_silently(&self) {
+        let published = self.published.fetch_add(1, Ordering::Relaxed) + 1;
+        // SAFETY: each model publishes once a round, and waits for the releases in between. The
+        // memory outlives the descriptor.
+        unsafe { self.slot.publish(Descriptor(&self.memory, Self::due(published))) };
+        (0..R).for_each(|to| self.slot.set_flag(to, u64::from(published) - 1));
     }
 
-    /// Lays out and notes message `number`, rings and does not wait.
-    fn note_one(&self, number: u64) {
-        // SAFETY: nothing was laid out before; the memory outlives it.
-        unsafe { self.board.lay_out(Parcel(&self.memory, 1)) };
-        self.board.note(0, number);
-        bell::Bell::announce();
-        self.receivers[0].bell.ring_announced();
+    /// Publishes message `number` for receiver 0 and unparks it.
+    fn publish_number(&self, number: u64) {
+        // SAFETY: nothing was published before. The memory outlives the descriptor.
+        unsafe { self.slot.publish(Descriptor(&self.memory, 1)) };
+        self.slot.set_flag(0, number);
+        Parker::fence();
+        self.receivers[0].parker.unpark_after_fence();
     }
 
-    fn open(&self) -> u32 {
-        self.sender.tally.open(Self::due(self.laid.load(Ordering::Relaxed)))
+    fn outstanding(&self) -> u32 {
+        self.sender.releases.outstanding(Self::due(self.published.load(Ordering::Relaxed)))
     }
 
+    /// Publishes a descriptor for all receivers and unparks them.
     fn publish(&self) {
-        self.note();
-        bell::Bell::announce();
-        if self.sleepers.any() {
-            self.receivers.iter().for_each(|receiver| receiver.bell.ring_announced());
+        self.publish_silently();
+        Parker::fence();
+        if self.parked.any() {
+            self.receivers.iter().for_each(|receiver| receiver.parker.unpark_after_fence());
         }
     }
 
-    fn take_back(&self) {
-        (0..R).for_each(|to| self.board.take_back(to));
-        Hold::settle_taken_back();
+    /// Revokes all flags and waits until no receiver accesses the memory.
+    fn revoke(&self) {
+        (0..R).for_each(|to| self.slot.revoke(to));
+        AccessEpoch::fence_after_revoke();
         for receiver in &self.receivers {
-            let Some(turn) = receiver.hold.now() else { continue };
-            while receiver.hold.now() == Some(turn) {
+            let Some(active) = receiver.epoch.active() else { continue };
+            while receiver.epoch.active() == Some(active) {
                 thread::yield_now();
             }
         }
     }
 
-    fn await_settled(&self) {
-        while self.open() != 0 {
-            self.sender.bell.sleep(&self.sleepers, None, || self.open() == 0);
+    fn await_released(&self) {
+        while self.outstanding() != 0 {
+            self.sender.parker.park(&self.parked, None, || self.outstanding() == 0);
         }
     }
 
-    /// The sender's memory is its own again.
+    /// Writes the sender's memory, which is its own again.
     fn reuse(&self, value: u32) {
         // SAFETY: loom checks that no access is concurrent.
         self.memory.0.with_mut(|memory| unsafe { *memory = value });
     }
 
-    /// Claims the publication for a receiver that has taken this many, and returns its value.
-    fn claim(&self, who: usize, taken: u64) -> Option<u32> {
-        let holding = self.receivers[who].hold.take();
-        let claim = holding.claim(&self.board, who, taken, &self.sender, |parcel| parcel.1)?;
-        let value = claim.offer.read();
-        self.receivers[who].set_taken(0, taken + 1);
+    /// Copies what is published for a receiver that has taken this number of messages.
+    fn copy(&self, receiver: usize, taken: u64) -> Option<u32> {
+        let guard = self.receivers[receiver].epoch.enter();
+        let lease = guard.lease(&self.slot, receiver, taken, &self.sender, |descriptor| descriptor.1)?;
+        let value = lease.descriptor.read();
+        self.receivers[receiver].set_taken(0, taken + 1);
         Some(value)
     }
 
-    fn receive(&self, who: usize, taken: u64) -> u32 {
+    fn receive(&self, receiver: usize, taken: u64) -> u32 {
         loop {
-            if let Some(value) = self.claim(who, taken) {
+            if let Some(value) = self.copy(receiver, taken) {
                 return value;
             }
-            self.receivers[who].bell.sleep(&self.sleepers, None, || self.board.has_note(who, taken));
+            self.receivers[receiver].parker.park(&self.parked, None, || self.slot.is_flagged(receiver, taken));
         }
     }
 }
 
 #[test]
-fn publication_is_copied_before_its_sender_continues() {
+fn publication_is_copied_before_the_sender_continues() {
     loom::model(|| {
         let world = World::<1>::new();
         let receiver = thread::spawn({
@@ -164,14 +167,14 @@ fn publication_is_copied_before_its_sender_continues() {
             move || world.receive(0, 0)
         });
         world.publish();
-        world.await_settled();
+        world.await_released();
         world.reuse(8);
         assert_eq!(receiver.join().unwrap(), 7);
     });
 }
 
 #[test]
-fn publication_slots_serve_consecutive_rounds() {
+fn slot_serves_two_rounds_in_a_row() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -181,42 +184,42 @@ fn publication_slots_serve_consecutive_rounds() {
             move || (world.receive(0, 0), world.receive(0, 1))
         });
         world.publish();
-        world.await_settled();
+        world.await_released();
         world.reuse(8);
         world.publish();
-        world.await_settled();
+        world.await_released();
         world.reuse(9);
         assert_eq!(receiver.join().unwrap(), (7, 8));
     });
 }
 
 #[test]
-fn last_of_two_receivers_wakes_the_sender() {
+fn last_of_two_receivers_unparks_the_sender() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
         let world = World::<2>::new();
-        let receivers = [0, 1].map(|who| {
+        let receivers = [0, 1].map(|rank| {
             let world = world.clone();
-            thread::spawn(move || world.receive(who, 0))
+            thread::spawn(move || world.receive(rank, 0))
         });
         world.publish();
-        world.await_settled();
+        world.await_released();
         world.reuse(8);
         assert_eq!(receivers.map(|receiver| receiver.join().unwrap()), [7, 7]);
     });
 }
 
 #[test]
-fn revoked_slot_is_hidden_and_claimed_slot_waited_for() {
+fn revoked_publication_is_unseen_or_awaited() {
     loom::model(|| {
         let world = World::<1>::new();
         let receiver = thread::spawn({
             let world = world.clone();
-            move || world.claim(0, 0)
+            move || world.copy(0, 0)
         });
         world.publish();
-        world.take_back();
+        world.revoke();
         world.reuse(8);
         let seen = receiver.join().unwrap();
         assert!(seen.is_none_or(|value| value == 7));
@@ -224,24 +227,24 @@ fn revoked_slot_is_hidden_and_claimed_slot_waited_for() {
 }
 
 #[test]
-fn revoking_waits_for_every_claimed_slot() {
+fn revoking_from_two_receivers_awaits_both() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
         let world = World::<2>::new();
-        let receivers = [0, 1].map(|who| {
+        let receivers = [0, 1].map(|rank| {
             let world = world.clone();
-            thread::spawn(move || world.claim(who, 0))
+            thread::spawn(move || world.copy(rank, 0))
         });
         world.publish();
-        world.take_back();
+        world.revoke();
         world.reuse(8);
         assert!(receivers.into_iter().all(|receiver| receiver.join().unwrap().is_none_or(|value| value == 7)));
     });
 }
 
 #[test]
-fn aborting_sender_waits_for_a_receiver_of_two_senders() {
+fn revoking_sender_awaits_an_epoch_shared_by_two_senders() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -249,18 +252,18 @@ fn aborting_sender_waits_for_a_receiver_of_two_senders() {
         let receiver = thread::spawn({
             let (first, second) = (first.clone(), second.clone());
             move || {
-                // One hold, that of the first world's receiver, for claims in both.
-                let holding = first.receivers[0].hold.take();
+                // One epoch, that of the first world's receiver, for leases in both.
+                let guard = first.receivers[0].epoch.enter();
                 let read = |world: &World<1>| {
-                    let claim = holding.claim(&world.board, 0, 0, &world.sender, |parcel| parcel.1)?;
-                    Some(claim.offer.read())
+                    let lease = guard.lease(&world.slot, 0, 0, &world.sender, |descriptor| descriptor.1)?;
+                    Some(lease.descriptor.read())
                 };
                 (read(&second), read(&first))
             }
         });
         second.publish();
         first.publish();
-        first.take_back();
+        first.revoke();
         first.reuse(8);
         let (other, value) = receiver.join().unwrap();
         assert!(value.is_none_or(|value| value == 7) && other.is_none_or(|value| value == 7));
@@ -268,7 +271,7 @@ fn aborting_sender_waits_for_a_receiver_of_two_senders() {
 }
 
 #[test]
-fn taking_hold_orders_notes_before_the_sleeper_check() {
+fn entering_an_epoch_fences_flags_for_parked_receivers() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -277,205 +280,204 @@ fn taking_hold_orders_notes_before_the_sleeper_check() {
             let world = world.clone();
             move || world.receive(0, 0)
         });
-        world.note();
-        let holding = world.sender.hold.take();
-        if world.sleepers.any() {
-            world.receivers[0].bell.ring_announced();
+        world.publish_silently();
+        let guard = world.sender.epoch.enter();
+        if world.parked.any() {
+            world.receivers[0].parker.unpark_after_fence();
         }
-        drop(holding);
-        world.await_settled();
+        drop(guard);
+        world.await_released();
         world.reuse(8);
         assert_eq!(receiver.join().unwrap(), 7);
     });
 }
 
-/// Two ranks, each with a queue of eager messages that the other writes, and their parkers. Loom
-/// reports any unordered access to a message.
+/// Two ranks, each with a mailbox that the other writes to. Loom reports any access to a message
+/// that is not ordered.
 #[derive(Debug)]
-struct Letters {
-    mails: [Letterbox<u64>; 2],
-    desks: [Desk; 2],
-    sleepers: Sleepers,
+struct Pair {
+    mailboxes: [Mailbox<u64>; 2],
+    states: [SyncState; 2],
+    parked: ParkedCount,
 }
 
-impl Letters {
+impl Pair {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            mails: [Letterbox::new(1), Letterbox::new(1)],
-            desks: [Desk::new(1), Desk::new(1)],
-            sleepers: Sleepers::new(),
+            mailboxes: [Mailbox::new(1), Mailbox::new(1)],
+            states: [SyncState::new(1), SyncState::new(1)],
+            parked: ParkedCount::new(),
         })
     }
 
-    /// Writes a message to the other rank, with the number of messages taken from it. There must be
-    /// room.
-    fn write(&self, me: usize, number: u64, answer: u64, letter: u64) {
+    /// Writes a message to the other rank, with an acknowledgement. There must be room.
+    fn write(&self, me: usize, number: u64, ack: u64, message: u64) {
         // SAFETY: the models write only when they know that there is room.
-        unsafe { self.mails[1 - me].write(0, number, answer, |at| at.write(letter)) };
-        self.tell(1 - me, true);
+        unsafe { self.mailboxes[1 - me].write(0, number, ack, |at| at.write(message)) };
+        self.unpark(1 - me, true);
     }
 
-    /// Rings, if anybody sleeps.
-    fn tell(&self, whom: usize, anyway: bool) {
-        bell::Bell::announce();
-        if self.sleepers.any() && (anyway || self.desks[whom].cramped.load(Ordering::Relaxed)) {
-            self.desks[whom].bell.ring_announced();
+    /// Unparks a rank, only if it awaits room unless `always` is set.
+    fn unpark(&self, rank: usize, always: bool) {
+        Parker::fence();
+        if self.parked.any() && (always || self.states[rank].awaits_room.load(Ordering::Relaxed)) {
+            self.states[rank].parker.unpark_after_fence();
         }
     }
 
     /// Waits until there is room for a message.
-    fn make_room(&self, me: usize, number: u64) {
-        let room = || number - self.desks[1 - me].taken(0) < mail::CELLS;
+    fn await_room(&self, me: usize, number: u64) {
+        let room = || number - self.states[1 - me].taken(0) < mailbox::CELLS;
         while !room() {
-            self.desks[me].cramped.store(true, Ordering::Relaxed);
-            self.desks[me].bell.sleep(&self.sleepers, None, room);
-            self.desks[me].cramped.store(false, Ordering::Relaxed);
+            self.states[me].awaits_room.store(true, Ordering::Relaxed);
+            self.states[me].parker.park(&self.parked, None, room);
+            self.states[me].awaits_room.store(false, Ordering::Relaxed);
         }
     }
 
-    /// Returns a message, and how many of this rank's messages are taken.
+    /// Takes a message. Returns it, and how many messages of this rank the other has taken.
     fn take(&self, me: usize, number: u64) -> (u64, u64) {
-        let letter = loop {
+        let message = loop {
             // SAFETY: each model takes messages one after the other.
-            if let Some((letter, answer)) = unsafe { self.mails[me].read(0, number, |letter| *letter) } {
-                self.desks[me].set_taken(0, number + 1);
-                // As many as there are messages in the models.
-                break (letter, answer.of(3));
+            if let Some((message, ack)) = unsafe { self.mailboxes[me].read(0, number, |message| *message) } {
+                self.states[me].set_taken(0, number + 1);
+                // The number of messages that a rank sends in the models.
+                break (message, ack.expand(3));
             }
-            self.desks[me].bell.sleep(&self.sleepers, None, || self.mails[me].has(0, number));
+            self.states[me].parker.park(&self.parked, None, || self.mailboxes[me].has(0, number));
         };
-        self.tell(1 - me, false);
-        letter
+        self.unpark(1 - me, false);
+        message
     }
 }
 
 #[test]
-fn messages_arrive_in_order_and_full_queue_wakes_its_writer() {
+fn eager_messages_stay_in_order_when_the_mailbox_is_full() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let post = Letters::new();
+        let pair = Pair::new();
         let receiver = thread::spawn({
-            let post = post.clone();
-            move || [0, 1, 2].map(|number| post.take(1, number).0)
+            let pair = pair.clone();
+            move || [0, 1, 2].map(|number| pair.take(1, number).0)
         });
         for number in 0..3 {
-            post.make_room(0, number);
-            post.write(0, number, 0, 10 + number);
+            pair.await_room(0, number);
+            pair.write(0, number, 0, 10 + number);
         }
         assert_eq!(receiver.join().unwrap(), [10, 11, 12]);
     });
 }
 
 #[test]
-fn exchanged_messages_prove_that_the_queue_has_room() {
+fn acknowledgements_in_an_exchange_prove_room() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
-        let post = Letters::new();
-        let rank = |me: usize, post: Arc<Letters>| {
-            let mut gone = 0;
+        let pair = Pair::new();
+        let rank = |me: usize, pair: Arc<Pair>| {
+            let mut acknowledged = 0;
             for number in 0..3 {
-                assert!(number - gone < mail::CELLS);
-                post.write(me, number, number, number);
-                let (value, taken) = post.take(me, number);
+                assert!(number - acknowledged < mailbox::CELLS);
+                pair.write(me, number, number, number);
+                let (value, taken) = pair.take(me, number);
                 assert_eq!(value, number);
-                gone = taken;
+                acknowledged = taken;
             }
         };
         let other = thread::spawn({
-            let post = post.clone();
-            move || rank(1, post)
+            let pair = pair.clone();
+            move || rank(1, pair)
         });
-        rank(0, post);
+        rank(0, pair);
         other.join().unwrap();
     });
 }
 
 #[test]
-fn queued_message_is_not_taken_from_a_slot() {
+fn rendezvous_message_is_not_taken_for_an_eager_one() {
     loom::model(|| {
-        let both = Arc::new((Letters::new(), World::<1>::new()));
+        let both = Arc::new((Pair::new(), World::<1>::new()));
         let receiver = thread::spawn({
             let both = both.clone();
             move || {
-                let (post, world) = &*both;
-                // Message 0 is an eager message, message 1 a rendezvous message. A rank that waits
-                // for the first looks for the second too.
-                let letter = loop {
+                let (pair, world) = &*both;
+                // Message 0 is eager, message 1 a rendezvous message. A rank that awaits the eager
+                // one looks for a rendezvous message too.
+                let message = loop {
                     // SAFETY: nothing was taken before.
-                    if let Some((letter, _)) = unsafe { post.mails[1].read(0, 0, |letter| *letter) } {
-                        break letter;
+                    if let Some((message, _)) = unsafe { pair.mailboxes[1].read(0, 0, |message| *message) } {
+                        break message;
                     }
-                    assert_eq!(world.claim(0, 0), None);
+                    assert_eq!(world.copy(0, 0), None);
                     thread::yield_now();
                 };
-                (letter, world.receive(0, 1))
+                (message, world.receive(0, 1))
             }
         });
-        let (post, world) = &*both;
-        post.write(0, 0, 0, 5);
-        world.note_one(1);
+        let (pair, world) = &*both;
+        pair.write(0, 0, 0, 5);
+        world.publish_number(1);
         assert_eq!(receiver.join().unwrap(), (5, 7));
     });
 }
 
 #[test]
-fn failure_or_departure_wakes_sleeping_ranks() {
+fn failure_unparks_a_parked_rank() {
     loom::model(|| {
         let world = World::<1>::new();
         let failing = thread::spawn({
             let world = world.clone();
             move || {
                 world.failed.store(true, Ordering::Release);
-                bell::Bell::announce();
-                world.receivers[0].bell.ring_announced();
+                Parker::fence();
+                world.receivers[0].parker.unpark_after_fence();
             }
         });
         while !world.failed.load(Ordering::Acquire) {
-            world.receivers[0].bell.sleep(&world.sleepers, None, || world.failed.load(Ordering::Acquire));
+            world.receivers[0].parker.park(&world.parked, None, || world.failed.load(Ordering::Acquire));
         }
         failing.join().unwrap();
     });
 }
 
 #[test]
-fn rank_waiting_for_two_others_is_woken_by_both() {
+fn rank_that_awaits_two_threads_is_unparked_by_both() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let rings = Arc::new((bell::Bell::new(), [AtomicBool::new(false), AtomicBool::new(false)], Sleepers::new()));
-        let ringers = [0, 1].map(|who| {
-            let rings = rings.clone();
+        let shared = Arc::new((Parker::new(), [AtomicBool::new(false), AtomicBool::new(false)], ParkedCount::new()));
+        let others = [0, 1].map(|i| {
+            let shared = shared.clone();
             thread::spawn(move || {
-                rings.1[who].store(true, Ordering::Release);
-                bell::Bell::announce();
-                rings.0.ring_announced();
+                shared.1[i].store(true, Ordering::Release);
+                Parker::fence();
+                shared.0.unpark_after_fence();
             })
         });
-        let both = || rings.1.iter().all(|ring| ring.load(Ordering::Acquire));
+        let both = || shared.1.iter().all(|done| done.load(Ordering::Acquire));
         while !both() {
-            rings.0.sleep(&rings.2, None, both);
+            shared.0.park(&shared.2, None, both);
         }
-        ringers.into_iter().for_each(|ringer| ringer.join().unwrap());
+        others.into_iter().for_each(|thread| thread.join().unwrap());
     });
 }
 
 #[test]
-fn status_word_is_read_whole_or_not_at_all() {
+fn status_word_is_read_consistently_or_not_at_all() {
     loom::model(|| {
-        let post = Arc::new(Post::new());
+        let word = Arc::new(StatusWord::new());
         let writer = thread::spawn({
-            let post = post.clone();
+            let word = word.clone();
             move || {
-                post.write(0, 10);
-                post.write(1, 11);
-                post.write(2, 11);
+                word.write(0, 10);
+                word.write(1, 11);
+                word.write(2, 11);
             }
         });
-        let seen = post.read();
+        let seen = word.read();
         assert!(seen.is_none_or(|seen| [(0, 10), (1, 11), (2, 11)].contains(&seen)), "{seen:?}");
         writer.join().unwrap();
-        assert_eq!(post.read(), Some((2, 11)));
+        assert_eq!(word.read(), Some((2, 11)));
     });
 }

@@ -30,7 +30,7 @@ where
         Ok((self.start)(size).into_iter().map(&self.wrap).collect())
     }
 
-    fn deadline(&self) -> Duration {
+    fn short_timeout(&self) -> Duration {
         self.deadline
     }
 }

@@ -44,7 +44,7 @@ mod threads {
     use crate::launch::backend::row::{Entry, Environment, Joined, Row, Size, Supervise};
     use crate::launch::claim::Claim;
     use crate::transport::Disagreement;
-    use crate::transport::local::{self, MAX_RANKS, SizeError, Supervisor};
+    use crate::transport::local::{self, MAX_RANKS, PanicReporter, SizeError};
 
     pub(super) fn enter(
         _: &Row,
@@ -69,7 +69,7 @@ mod threads {
         }
     }
 
-    impl Supervise for Supervisor {
+    impl Supervise for PanicReporter {
         fn failures(&self, rank: Rank) -> Vec<Disagreement> {
             Self::failures(self, rank)
         }

@@ -1,37 +1,38 @@
-//! Everything sent arrives, where it shall and as it was sent.
+//! Messages arrive unchanged at their places.
 
 use std::sync::Arc;
 
 use super::Fixture;
-use super::crew::{Act, Part, play};
-use super::draw::{Layout, Scene, sketch};
+use super::scenario::{RunLayout, Scenario, program_of};
+use super::test_group::{Runner, TestRank, run_ranks};
 use crate::transport::{ContextId, Transport};
 
-/// Random programs leave every byte of every rank's memory as it shall be: on many sizes of job,
-/// with strided and interleaved runs, of lengths from none to large, several messages a pair and
-/// round, sent from where earlier rounds have received to.
+/// Random programs leave every byte of every rank's memory as expected.
+///
+/// They run in jobs of many sizes. They have strided and interleaved runs, lengths from 0 to large,
+/// several messages of a pair in a round, and sends from what earlier rounds have received.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn random_programs_arrive(fixture: &dyn Fixture) -> Result<(), String> {
-    for size in [1, 2, 3, 5, 8, 16].into_iter().filter(|size| *size <= fixture.abilities().most_ranks) {
+/// A description of what the backend does instead.
+pub(super) fn random_programs_deliver_every_byte(fixture: &dyn Fixture) -> Result<(), String> {
+    for size in [1, 2, 3, 5, 8, 16].into_iter().filter(|size| *size <= fixture.abilities().max_ranks) {
         for seed in 0..4 {
-            let scene = Arc::new(Scene::random(size, 6, seed + 100 * size as u64)?);
-            play(fixture, size, move |part| arrives(&scene, part.world()?, part))
-                .map_err(|words| format!("{size} ranks, seed {seed}: {words}"))?;
+            let scenario = Arc::new(Scenario::random(size, 6, seed + 100 * size as u64)?);
+            run_ranks(fixture, size, move |test| arrives(&scenario, test.world()?, test))
+                .map_err(|error| format!("{size} ranks, seed {seed}: {error}"))?;
         }
     }
     Ok(())
 }
 
-/// Plays one rank of a scene, and looks at every byte.
-pub(super) fn arrives(scene: &Scene, transport: Box<dyn Transport>, part: &Part) -> Result<(), String> {
+/// Runs one rank of a scenario, and checks every byte of its memory.
+pub(super) fn arrives(scenario: &Scenario, transport: Box<dyn Transport>, test: &TestRank) -> Result<(), String> {
     let rank = transport.rank().index();
-    let mut act = Act::new(transport, &scene.programs[rank], part.patience);
-    act.memory = scene.before[rank].clone();
-    act.must()?;
-    let (found, expected) = (&act.memory, &scene.after[rank]);
+    let mut runner = Runner::new(transport, &scenario.programs[rank], test.timeout);
+    runner.memory = scenario.before[rank].clone();
+    runner.run_ok()?;
+    let (found, expected) = (&runner.memory, &scenario.after[rank]);
     for (name, found, expected) in [
         ("input", &found.input, &expected.input),
         ("output", &found.output, &expected.output),
@@ -48,66 +49,66 @@ pub(super) fn arrives(scene: &Scene, transport: Box<dyn Transport>, part: &Part)
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn large_messages_arrive(fixture: &dyn Fixture) -> Result<(), String> {
+/// A description of what the backend does instead.
+pub(super) fn large_messages_arrive_in_both_directions(fixture: &dyn Fixture) -> Result<(), String> {
     let (one, other) = ((1 << 20) + 7, (9 << 20) + 1);
     let traffic = [vec![vec![vec![], vec![one, other]], vec![vec![other], vec![]]]];
-    let scene = Arc::new(Scene::new(&traffic, Layout::Plain, 7)?);
-    play(fixture, 2, move |part| arrives(&scene, part.world()?, part)).map(drop)
+    let scenario = Arc::new(Scenario::new(&traffic, RunLayout::Contiguous, 7)?);
+    run_ranks(fixture, 2, move |test| arrives(&scenario, test.world()?, test)).map(drop)
 }
 
-/// A message of no bytes holds up the rank that awaits it until it is sent, as a barrier needs.
+/// An empty message delays its receiver until it is sent, as a barrier needs.
 ///
 /// # Errors
 ///
-/// What is not so.
+/// A description of what the backend does instead.
 pub(super) fn empty_messages_are_awaited(fixture: &dyn Fixture) -> Result<(), String> {
-    play(fixture, 3, |part| {
-        let program = match part.rank {
-            0 => sketch(&[(0, &[(1, 0), (2, 0)], &[])])?,
-            _ => sketch(&[(0, &[], &[(0, 0)])])?,
+    run_ranks(fixture, 3, |test| {
+        let program = match test.rank {
+            0 => program_of(&[(0, &[(1, 0), (2, 0)], &[])])?,
+            _ => program_of(&[(0, &[], &[(0, 0)])])?,
         };
-        let mut act = part.act(&program)?;
-        if part.rank == 0 {
-            // Long enough for a transport that does not wait to be through.
-            std::thread::sleep(part.deadline / 4);
-            part.cue.give();
+        let mut runner = test.runner(&program)?;
+        if test.rank == 0 {
+            // Long enough for a transport that does not wait to return.
+            std::thread::sleep(test.short_timeout / 4);
+            test.events.advance();
         }
-        act.must()?;
-        if part.cue.given() == 0 { Err("an empty message came before it was sent".to_owned()) } else { Ok(()) }
+        runner.run_ok()?;
+        if test.events.read() == 0 { Err("an empty message came before it was sent".to_owned()) } else { Ok(()) }
     })
     .map(drop)
 }
 
-/// Several messages of one pair in one round arrive by their index.
+/// Several messages of one pair in one round match by their index.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn messages_of_a_pair_keep_their_order(fixture: &dyn Fixture) -> Result<(), String> {
+/// A description of what the backend does instead.
+pub(super) fn messages_of_one_pair_match_by_index(fixture: &dyn Fixture) -> Result<(), String> {
     let many = vec![24; 40];
     let traffic = [vec![vec![vec![], many.clone()], vec![many, vec![]]]];
-    let scene = Arc::new(Scene::new(&traffic, Layout::Plain, 3)?);
-    play(fixture, 2, move |part| arrives(&scene, part.world()?, part)).map(drop)
+    let scenario = Arc::new(Scenario::new(&traffic, RunLayout::Contiguous, 3)?);
+    run_ranks(fixture, 2, move |test| arrives(&scenario, test.world()?, test)).map(drop)
 }
 
-/// A program runs many times on one context, each call with its own data, under changing
-/// fingerprints.
+/// A program runs many times in one context, each call with its own data, while fingerprints
+/// change.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn calls_follow_each_other(fixture: &dyn Fixture) -> Result<(), String> {
-    play(fixture, 3, |part| {
-        let others: Vec<(usize, u64)> = (0..3).filter(|peer| *peer != part.rank).map(|peer| (peer, 1)).collect();
-        let mut act = part.act(&sketch(&[(0, &others, &others), (1, &others, &others)])?)?;
+/// A description of what the backend does instead.
+pub(super) fn repeated_calls_deliver_their_own_data(fixture: &dyn Fixture) -> Result<(), String> {
+    run_ranks(fixture, 3, |test| {
+        let others: Vec<(usize, u64)> = (0..3).filter(|peer| *peer != test.rank).map(|peer| (peer, 1)).collect();
+        let mut runner = test.runner(&program_of(&[(0, &others, &others), (1, &others, &others)])?)?;
         for call in 0..100_u64 {
-            act.signature.fingerprint = call / 3;
-            act.memory.input.fill(part.rank as u8 + 3 * (call % 80) as u8);
-            act.must()?;
+            runner.signature.fingerprint = call / 3;
+            runner.memory.input.fill(test.rank as u8 + 3 * (call % 80) as u8);
+            runner.run_ok()?;
             let expected = others.iter().map(|(peer, _)| *peer as u8 + 3 * (call % 80) as u8);
-            if !expected.eq(act.memory.output[..2].iter().copied()) {
-                return Err(format!("call {call}: rank {} has {:?}", part.rank, &act.memory.output[..2]));
+            if !expected.eq(runner.memory.output[..2].iter().copied()) {
+                return Err(format!("call {call}: rank {} has {:?}", test.rank, &runner.memory.output[..2]));
             }
         }
         Ok(())
@@ -119,25 +120,25 @@ pub(super) fn calls_follow_each_other(fixture: &dyn Fixture) -> Result<(), Strin
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn ranks_run_ahead_of_each_other(fixture: &dyn Fixture) -> Result<(), String> {
-    play(fixture, 3, |part| {
-        let (to, from, last) = ([(1 - part.rank % 2, 8)], [(1 - part.rank % 2, 8)], [(2, 8)]);
+/// A description of what the backend does instead.
+pub(super) fn ranks_run_rounds_ahead_of_a_late_rank(fixture: &dyn Fixture) -> Result<(), String> {
+    run_ranks(fixture, 3, |test| {
+        let (to, from, last) = ([(1 - test.rank % 2, 8)], [(1 - test.rank % 2, 8)], [(2, 8)]);
         let mut rounds: Vec<_> = (0..50).map(|number| (number, &to[..], &from[..])).collect();
-        if part.rank == 2 {
+        if test.rank == 2 {
             rounds.clear();
             rounds.push((50, &[(0, 8), (1, 8)], &[]));
         } else {
             rounds.push((50, &[], &last));
         }
-        let mut act = Act::new(part.open(ContextId::WORLD, &[0, 1, 2])?, &sketch(&rounds)?, part.patience);
-        if part.rank == 2 {
-            part.cue.wait(2, part.patience)?;
-            return act.must();
+        let mut runner = Runner::new(test.open(ContextId::WORLD, &[0, 1, 2])?, &program_of(&rounds)?, test.timeout);
+        if test.rank == 2 {
+            test.events.wait_for(2, test.timeout)?;
+            return runner.run_ok();
         }
-        (0..50).try_for_each(|round| act.round(round)).map_err(|failure| failure.to_string())?;
-        part.cue.give();
-        act.round(50).map_err(|failure| failure.to_string())
+        (0..50).try_for_each(|round| runner.round(round)).map_err(|failure| failure.to_string())?;
+        test.events.advance();
+        runner.round(50).map_err(|failure| failure.to_string())
     })
     .map(drop)
 }

@@ -1,47 +1,47 @@
-//! A failure is everybody's, and a departure is one for those who still need something.
+//! Failures are common to all members. A departure fails the ranks that still need something.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
 use super::Fixture;
-use super::crew::{all_equal, play};
-use super::draw::sketch;
+use super::scenario::program_of;
+use super::test_group::{all_equal, run_ranks};
 use crate::ids::Rank;
 use crate::transport::{Cause, Failure};
 
-/// One rank's abort fails all that wait, and every later round of every member, with the same
-/// failure; no second one takes its place.
+/// One rank's abort fails all waiting ranks, and every later round of every member, with the same
+/// failure. No second failure replaces it.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn a_failure_is_everybodys_and_stays(fixture: &dyn Fixture) -> Result<(), String> {
-    let failures = play(fixture, 4, |part| {
-        let program = match part.rank {
-            3 => sketch(&[(0, &[(0, 8), (1, 8), (2, 8)], &[])])?,
-            _ => sketch(&[(0, &[], &[(3, 8)])])?,
+/// A description of what the backend does instead.
+pub(super) fn first_failure_is_common_and_permanent(fixture: &dyn Fixture) -> Result<(), String> {
+    let failures = run_ranks(fixture, 4, |test| {
+        let program = match test.rank {
+            3 => program_of(&[(0, &[(0, 8), (1, 8), (2, 8)], &[])])?,
+            _ => program_of(&[(0, &[], &[(3, 8)])])?,
         };
-        let mut act = part.act(&program)?;
+        let mut runner = test.runner(&program)?;
         let reason = |reason: &str| Failure {
             call: 0,
             description: "the suite's call".into(),
             round: 0,
-            observer: Rank::new(part.rank),
+            observer: Rank::new(test.rank),
             culprit: None,
-            cause: Cause::Aborted { rank: Rank::new(part.rank), reason: reason.into() },
+            cause: Cause::Aborted { rank: Rank::new(test.rank), reason: reason.into() },
         };
-        if part.rank == 3 {
-            part.cue.wait(3, part.patience)?;
-            // Some of the others wait by then, and others not yet.
-            thread::sleep(part.deadline / 30);
-            act.transport.abort(reason("the suite aborts"));
+        if test.rank == 3 {
+            test.events.wait_for(3, test.timeout)?;
+            // By then some of the other ranks wait, and others do not yet.
+            thread::sleep(test.short_timeout / 30);
+            runner.transport.abort(reason("the suite aborts"));
         }
-        part.cue.give();
-        let mut failures = vec![act.must_fail()?, act.must_fail()?];
-        act.transport.abort(reason("a second abort"));
-        failures.push(act.must_fail()?);
-        failures.extend(act.transport.failure());
-        if failures.len() < 4 { Err("a failed context knows of no failure".to_owned()) } else { Ok(failures) }
+        test.events.advance();
+        let mut failures = vec![runner.run_err()?, runner.run_err()?];
+        runner.transport.abort(reason("a second abort"));
+        failures.push(runner.run_err()?);
+        failures.extend(runner.transport.failure());
+        if failures.len() < 4 { Err("a failed context returns no failure".to_owned()) } else { Ok(failures) }
     })?;
     let failure = all_equal(&failures.concat())?.clone();
     match &failure.cause {
@@ -50,122 +50,121 @@ pub(super) fn a_failure_is_everybodys_and_stays(fixture: &dyn Fixture) -> Result
     }
 }
 
-/// Who awaits something from a rank that has left fails, whether it left before or while it was
-/// waited for; so does who has much to send to it.
+/// A rank that awaits a message from a rank that has left fails, whether that rank left before or
+/// during the wait. So does a rank that has a large message to send to it.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn a_departure_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String> {
+/// A description of what the backend does instead.
+pub(super) fn departure_fails_waiting_ranks(fixture: &dyn Fixture) -> Result<(), String> {
     for (send, late) in [(false, false), (false, true), (true, false), (true, true)] {
-        let failures = play(fixture, 3, move |part| {
+        let failures = run_ranks(fixture, 3, move |test| {
             let large = [(2, 8 << 20)];
-            let program = match (part.rank, send) {
-                (0, true) => sketch(&[(0, &large, &[]), (1, &[], &large)])?,
-                (0, false) => sketch(&[(0, &[], &[(2, 8)])])?,
-                // And somebody who waits for one who waits.
-                _ => sketch(&[(0, &[], &[(0, 8)])])?,
+            let program = match (test.rank, send) {
+                (0, true) => program_of(&[(0, &large, &[]), (1, &[], &large)])?,
+                (0, false) => program_of(&[(0, &[], &[(2, 8)])])?,
+                // Another rank waits for a waiting rank.
+                _ => program_of(&[(0, &[], &[(0, 8)])])?,
             };
-            let mut act = part.act(&program)?;
-            if part.rank == 2 {
+            let mut runner = test.runner(&program)?;
+            if test.rank == 2 {
                 if late {
-                    part.cue.wait(2, part.patience)?;
-                    thread::sleep(part.deadline / 10);
+                    test.events.wait_for(2, test.timeout)?;
+                    thread::sleep(test.short_timeout / 10);
                 }
-                drop(act);
-                part.cue.give();
+                drop(runner);
+                test.events.advance();
                 return Ok(vec![]);
             }
-            part.cue.give();
+            test.events.advance();
             if !late {
-                part.cue.wait(3, part.patience)?;
+                test.events.wait_for(3, test.timeout)?;
             }
-            act.must_fail().map(|failure| vec![failure])
+            runner.run_err().map(|failure| vec![failure])
         })?;
         gone(all_equal(&failures.concat())?, 2)?;
     }
     Ok(())
 }
 
-/// What a rank has finished before it left counts: who needs no more of it goes on as if nothing
-/// were.
+/// What a rank did before it left counts: ranks that need nothing more from it continue without a
+/// failure.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn a_departure_harms_nobody_who_has_all(fixture: &dyn Fixture) -> Result<(), String> {
-    play(fixture, 3, |part| {
+/// A description of what the backend does instead.
+pub(super) fn departure_spares_ranks_that_need_nothing_more(fixture: &dyn Fixture) -> Result<(), String> {
+    run_ranks(fixture, 3, |test| {
         // Rank 0 takes part in the first round of the first call only.
-        let program = match part.rank {
-            0 => sketch(&[(0, &[(1, 8), (2, 8)], &[(1, 8)])])?,
-            1 => sketch(&[(0, &[(0, 8)], &[(0, 8)]), (1, &[(2, 8)], &[(2, 8)]), (2, &[(2, 8)], &[(2, 8)])])?,
-            _ => sketch(&[(0, &[], &[(0, 8)]), (1, &[(1, 8)], &[(1, 8)]), (2, &[(1, 8)], &[(1, 8)])])?,
+        let program = match test.rank {
+            0 => program_of(&[(0, &[(1, 8), (2, 8)], &[(1, 8)])])?,
+            1 => program_of(&[(0, &[(0, 8)], &[(0, 8)]), (1, &[(2, 8)], &[(2, 8)]), (2, &[(2, 8)], &[(2, 8)])])?,
+            _ => program_of(&[(0, &[], &[(0, 8)]), (1, &[(1, 8)], &[(1, 8)]), (2, &[(1, 8)], &[(1, 8)])])?,
         };
-        let mut act = part.act(&program)?;
-        if part.rank == 0 {
-            act.must()?;
-            drop(act);
-            part.cue.give();
+        let mut runner = test.runner(&program)?;
+        if test.rank == 0 {
+            runner.run_ok()?;
+            drop(runner);
+            test.events.advance();
             return Ok(());
         }
         for round in 0..3 {
             if round == 1 {
-                part.cue.wait(1, part.patience)?;
+                test.events.wait_for(1, test.timeout)?;
             }
-            act.round(round).map_err(|failure| failure.to_string())?;
+            runner.round(round).map_err(|failure| failure.to_string())?;
         }
-        match act.transport.failure() {
+        match runner.transport.failure() {
             None => Ok(()),
-            Some(failure) => Err(format!("somebody left who was not needed any more, and: {failure}")),
+            Some(failure) => Err(format!("a rank left that was no longer needed, and: {failure}")),
         }
     })
     .map(drop)
 }
 
-/// Who waits for a rank that panics, which drops its transport, fails like for any that left.
+/// A rank that waits for one that panics, which drops its transport, fails as for any that left.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn a_panic_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String> {
-    let failures = play(fixture, 2, |part| {
-        let peer = [(1 - part.rank, 8)];
-        let mut act = part.act(&sketch(&[(0, &peer, &peer)])?)?;
-        if part.rank == 0 {
-            return act.must_fail().map(Some);
+/// A description of what the backend does instead.
+pub(super) fn panic_fails_waiting_ranks(fixture: &dyn Fixture) -> Result<(), String> {
+    let failures = run_ranks(fixture, 2, |test| {
+        let peer = [(1 - test.rank, 8)];
+        let mut runner = test.runner(&program_of(&[(0, &peer, &peer)])?)?;
+        if test.rank == 0 {
+            return runner.run_err().map(Some);
         }
         let panic = catch_unwind(AssertUnwindSafe(move || {
-            let _dropped_by_it = act;
-            // A panic without the hook that would print it.
+            let _dropped_by_it = runner;
+            // This panic does not call the hook, which would print it.
             resume_unwind(Box::new("the suite panics"));
         }));
-        if panic.is_ok() { Err("a panic was caught by somebody else".to_owned()) } else { Ok(None) }
+        if panic.is_ok() { Err("the panic was caught elsewhere".to_owned()) } else { Ok(None) }
     })?;
     gone(all_equal(&failures.into_iter().flatten().collect::<Vec<_>>())?, 1)
 }
 
-/// Who waits for a rank that is over without having opened the context fails like for any that
-/// left.
+/// A rank that waits for one that has ended without opening the context fails as for any that left.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn a_rank_that_never_opened_fails_those_who_wait(fixture: &dyn Fixture) -> Result<(), String> {
-    if !fixture.abilities().knows_who_never_opened {
+/// A description of what the backend does instead.
+pub(super) fn rank_that_never_opened_fails_waiting_ranks(fixture: &dyn Fixture) -> Result<(), String> {
+    if !fixture.abilities().detects_unopened {
         return Ok(());
     }
-    let failures = play(fixture, 3, |part| {
-        if part.rank == 2 {
+    let failures = run_ranks(fixture, 3, |test| {
+        if test.rank == 2 {
             return Ok(None);
         }
-        part.act(&sketch(&[(0, &[], &[(2, 8)])])?)?.must_fail().map(Some)
+        test.runner(&program_of(&[(0, &[], &[(2, 8)])])?)?.run_err().map(Some)
     })?;
     gone(all_equal(&failures.into_iter().flatten().collect::<Vec<_>>())?, 2)
 }
 
-fn gone(failure: &Failure, who: usize) -> Result<(), String> {
+fn gone(failure: &Failure, culprit: usize) -> Result<(), String> {
     match &failure.cause {
-        Cause::Gone { rank, .. } if rank.index() == who && failure.culprit == Some(*rank) => Ok(()),
-        _ => Err(format!("that rank {who} is gone is reported as: {failure}")),
+        Cause::Gone { rank, .. } if rank.index() == culprit && failure.culprit == Some(*rank) => Ok(()),
+        _ => Err(format!("the departure of rank {culprit} is reported as: {failure}")),
     }
 }

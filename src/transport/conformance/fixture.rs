@@ -8,46 +8,48 @@ use crate::transport::Endpoint;
 
 /// Makes jobs of the backend under test.
 pub trait Fixture: fmt::Debug + Send + Sync {
-    /// The endpoints of a fresh job, by rank.
+    /// Starts a fresh job and returns its endpoints, by rank. The suite drives each from a thread
+    /// of its own.
     ///
     /// # Errors
     ///
-    /// Why there is none, in words; the check fails with them.
+    /// A description of why the job cannot start. The check fails with it.
     fn job(&self, size: usize) -> Result<Vec<Arc<dyn Endpoint>>, String>;
 
-    /// What the backend can do beyond what each must.
+    /// Returns the promises that the backend keeps beyond those that every backend must keep.
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
 
-    /// The timeout of rounds that must end well: long. A check that takes twice as long has hung.
-    fn patience(&self) -> Duration {
+    /// Returns the timeout of rounds that must succeed. It should be long. A check that takes twice
+    /// as long fails as hung.
+    fn timeout(&self) -> Duration {
         Duration::from_secs(30)
     }
 
-    /// The timeout of rounds that must end by it: as short as the backend keeps it.
-    fn deadline(&self) -> Duration {
+    /// Returns the timeout of rounds that must fail by it: the shortest that the backend keeps.
+    fn short_timeout(&self) -> Duration {
         Duration::from_millis(300)
     }
 }
 
-/// What a backend may lack; it then says so in its own documentation.
+/// Promises that a backend may lack, if its documentation says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Abilities {
-    /// A deadline names the rank at the end of the chain of who waits for whom, and spares one that
-    /// gets on.
-    pub follows_chains: bool,
-    /// A rank may drop its endpoint without having opened a context, and those who wait for it
-    /// there hear of it.
-    pub knows_who_never_opened: bool,
-    /// The largest job it can make.
-    pub most_ranks: usize,
+    /// A deadline names the rank at the end of the wait-for chain, and does not pass while that
+    /// rank makes progress.
+    pub follows_wait_chains: bool,
+    /// A rank may drop its endpoint without having opened a context, and ranks that wait for it in
+    /// that context fail.
+    pub detects_unopened: bool,
+    /// Size of the largest job, in ranks.
+    pub max_ranks: usize,
 }
 
 impl Default for Abilities {
-    /// All of them.
+    /// All promises, and jobs of any size.
     fn default() -> Self {
-        Self { follows_chains: true, knows_who_never_opened: true, most_ranks: usize::MAX }
+        Self { follows_wait_chains: true, detects_unopened: true, max_ranks: usize::MAX }
     }
 }

@@ -1,7 +1,7 @@
-//! Checks of the [contract](super) of transports, for any backend.
+//! Checks that a backend keeps the [contract](super) of transports.
 //!
-//! A [`Fixture`] makes jobs of the backend under test. [`run_all`] runs every check on a fresh job,
-//! with each rank in a thread of this process; a backend of processes puts its endpoints into
+//! A [`Fixture`] starts jobs of the backend under test. [`run_all`] runs every check on a fresh
+//! job, with each rank in a thread of this process. A backend of processes passes its endpoints to
 //! threads for that.
 //!
 //! ```
@@ -19,7 +19,7 @@
 //!     }
 //! }
 //!
-//! // `run_all` runs all of them; here is one.
+//! // `run_all` runs every check; here is one.
 //! let (name, check) = conformance::CHECKS[2];
 //! assert_eq!(name, "empty_messages_are_awaited");
 //! check(&Threads).unwrap();
@@ -27,85 +27,85 @@
 //! ```
 
 mod contexts;
-mod crew;
 mod delivery;
-mod draw;
 mod failing;
 mod fixture;
 mod refusal;
+mod scenario;
+mod test_group;
 mod waiting;
 
 use self::contexts::{
-    a_failed_context_leaves_the_others_alone, contexts_are_driven_in_opposite_orders_by_threads,
-    contexts_driven_in_opposite_orders_by_one_thread_end, members_are_numbered_as_they_are_named,
-    messages_for_a_context_that_nobody_drives_block_no_other, what_cannot_be_opened_is_refused,
+    contexts_in_opposite_orders_by_one_thread_time_out, contexts_in_opposite_orders_by_two_threads_complete,
+    failed_context_leaves_other_contexts_intact, idle_context_does_not_block_another,
+    invalid_or_repeated_open_is_refused, members_are_ranked_in_the_order_given,
 };
 use self::delivery::{
-    calls_follow_each_other, empty_messages_are_awaited, large_messages_arrive, messages_of_a_pair_keep_their_order,
-    random_programs_arrive, ranks_run_ahead_of_each_other,
+    empty_messages_are_awaited, large_messages_arrive_in_both_directions, messages_of_one_pair_match_by_index,
+    random_programs_deliver_every_byte, ranks_run_rounds_ahead_of_a_late_rank, repeated_calls_deliver_their_own_data,
 };
 use self::failing::{
-    a_departure_fails_those_who_wait, a_departure_harms_nobody_who_has_all, a_failure_is_everybodys_and_stays,
-    a_panic_fails_those_who_wait, a_rank_that_never_opened_fails_those_who_wait,
+    departure_fails_waiting_ranks, departure_spares_ranks_that_need_nothing_more,
+    first_failure_is_common_and_permanent, panic_fails_waiting_ranks, rank_that_never_opened_fails_waiting_ranks,
 };
 pub use self::fixture::{Abilities, Fixture};
 use self::refusal::{
-    another_fingerprint_is_found, another_fingerprint_of_a_rank_not_awaited_is_found,
-    another_length_is_refused_before_a_byte_lands, messages_to_itself_are_refused,
+    different_fingerprint_of_an_unawaited_rank_is_found, different_fingerprints_of_two_peers_are_found,
+    message_to_itself_is_refused, wrong_length_is_refused_before_any_write,
 };
 use self::waiting::{
-    a_rank_that_gets_on_is_waited_for, busy_rank_is_not_a_silent_one, memory_is_the_callers_after_a_round,
-    silence_ends_at_the_deadline,
+    buffers_are_not_accessed_after_a_round, busy_rank_is_awaited_until_the_arrival_timeout,
+    progressing_rank_is_awaited_past_the_deadline, silent_rank_fails_all_at_the_deadline,
 };
 
-/// A check of one promise: an error says how the backend breaks it.
+/// A check of one promise. It returns an error that describes how the backend breaks it.
 pub type Check = fn(&dyn Fixture) -> Result<(), String>;
 
 macro_rules! checks {
     ($($check:ident),* $(,)?) => { [$((stringify!($check), $check as Check)),*] };
 }
 
-/// All checks, by name.
+/// All checks, with their names.
 pub const CHECKS: &[(&str, Check)] = &checks![
-    random_programs_arrive,
-    large_messages_arrive,
+    random_programs_deliver_every_byte,
+    large_messages_arrive_in_both_directions,
     empty_messages_are_awaited,
-    messages_of_a_pair_keep_their_order,
-    calls_follow_each_other,
-    ranks_run_ahead_of_each_other,
-    messages_to_itself_are_refused,
-    another_length_is_refused_before_a_byte_lands,
-    another_fingerprint_is_found,
-    another_fingerprint_of_a_rank_not_awaited_is_found,
-    silence_ends_at_the_deadline,
-    busy_rank_is_not_a_silent_one,
-    a_rank_that_gets_on_is_waited_for,
-    memory_is_the_callers_after_a_round,
-    a_failure_is_everybodys_and_stays,
-    a_departure_fails_those_who_wait,
-    a_departure_harms_nobody_who_has_all,
-    a_panic_fails_those_who_wait,
-    a_rank_that_never_opened_fails_those_who_wait,
-    what_cannot_be_opened_is_refused,
-    members_are_numbered_as_they_are_named,
-    a_failed_context_leaves_the_others_alone,
-    messages_for_a_context_that_nobody_drives_block_no_other,
-    contexts_are_driven_in_opposite_orders_by_threads,
-    contexts_driven_in_opposite_orders_by_one_thread_end,
+    messages_of_one_pair_match_by_index,
+    repeated_calls_deliver_their_own_data,
+    ranks_run_rounds_ahead_of_a_late_rank,
+    message_to_itself_is_refused,
+    wrong_length_is_refused_before_any_write,
+    different_fingerprints_of_two_peers_are_found,
+    different_fingerprint_of_an_unawaited_rank_is_found,
+    silent_rank_fails_all_at_the_deadline,
+    busy_rank_is_awaited_until_the_arrival_timeout,
+    progressing_rank_is_awaited_past_the_deadline,
+    buffers_are_not_accessed_after_a_round,
+    first_failure_is_common_and_permanent,
+    departure_fails_waiting_ranks,
+    departure_spares_ranks_that_need_nothing_more,
+    panic_fails_waiting_ranks,
+    rank_that_never_opened_fails_waiting_ranks,
+    invalid_or_repeated_open_is_refused,
+    members_are_ranked_in_the_order_given,
+    failed_context_leaves_other_contexts_intact,
+    idle_context_does_not_block_another,
+    contexts_in_opposite_orders_by_two_threads_complete,
+    contexts_in_opposite_orders_by_one_thread_time_out,
 ];
 
-/// The promises that a backend does not keep.
+/// Error of [`run_all`]: the checks that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[error("{} of {} checks failed: {}", broken.len(), CHECKS.len(), self.list())]
-pub struct Broken {
-    /// The checks that failed, and what they say.
-    pub broken: Vec<(&'static str, String)>,
+#[error("{} of {} checks failed: {}", failed.len(), CHECKS.len(), self.list())]
+pub struct FailedChecks {
+    /// The names of the checks, and their errors.
+    pub failed: Vec<(&'static str, String)>,
 }
 
-impl Broken {
+impl FailedChecks {
     fn list(&self) -> String {
-        let lines: Vec<String> = self.broken.iter().map(|(name, words)| format!("\n  {name}: {words}")).collect();
+        let lines: Vec<String> = self.failed.iter().map(|(name, error)| format!("\n  {name}: {error}")).collect();
         lines.concat()
     }
 }
@@ -114,9 +114,9 @@ impl Broken {
 ///
 /// # Errors
 ///
-/// All promises that the backend does not keep.
-pub fn run_all(fixture: &dyn Fixture) -> Result<(), Broken> {
-    let broken: Vec<_> =
-        CHECKS.iter().filter_map(|(name, check)| check(fixture).err().map(|words| (*name, words))).collect();
-    if broken.is_empty() { Ok(()) } else { Err(Broken { broken }) }
+/// All checks that failed.
+pub fn run_all(fixture: &dyn Fixture) -> Result<(), FailedChecks> {
+    let failed: Vec<_> =
+        CHECKS.iter().filter_map(|(name, check)| check(fixture).err().map(|error| (*name, error))).collect();
+    if failed.is_empty() { Ok(()) } else { Err(FailedChecks { failed }) }
 }

@@ -1,44 +1,44 @@
-//! What does not fit is refused.
+//! Messages and calls that do not fit are refused.
 
 use super::Fixture;
-use super::crew::{all_equal, play, signature};
-use super::draw::sketch;
+use super::scenario::program_of;
+use super::test_group::{all_equal, run_ranks, signature};
 use crate::transport::{Cause, Failure};
 
-/// A message whose peer is the rank itself is a failure, sent or awaited.
+/// A message whose peer is the rank itself is a failure, whether sent or awaited.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn messages_to_itself_are_refused(fixture: &dyn Fixture) -> Result<(), String> {
+/// A description of what the backend does instead.
+pub(super) fn message_to_itself_is_refused(fixture: &dyn Fixture) -> Result<(), String> {
     for send in [true, false] {
-        let failures = play(fixture, 2, move |part| {
-            let (me, none) = ([(part.rank, 8)], []);
+        let failures = run_ranks(fixture, 2, move |test| {
+            let (me, none) = ([(test.rank, 8)], []);
             let (sends, receives) = if send { (&me[..], &none[..]) } else { (&none[..], &me[..]) };
-            part.act(&sketch(&[(0, sends, receives)])?)?.must_fail()
+            test.runner(&program_of(&[(0, sends, receives)])?)?.run_err()
         })?;
         all_equal(&failures)?;
     }
     Ok(())
 }
 
-/// A message longer or shorter than awaited is a failure, equal on both sides, that says how long
-/// it is; nothing of it is written.
+/// A message longer or shorter than awaited is a failure, equal on both sides. It says both
+/// lengths, and nothing of the message is written.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn another_length_is_refused_before_a_byte_lands(fixture: &dyn Fixture) -> Result<(), String> {
+/// A description of what the backend does instead.
+pub(super) fn wrong_length_is_refused_before_any_write(fixture: &dyn Fixture) -> Result<(), String> {
     for (sent, awaited) in [(10, 12), (12, 10), (0, 1), (1, 0), (1 << 20, (1 << 20) - 1), (3, 1 << 21)] {
-        let failures = play(fixture, 2, move |part| {
-            let program = match part.rank {
-                0 => sketch(&[(0, &[(1, sent)], &[]), (1, &[], &[(1, 4)])])?,
-                _ => sketch(&[(0, &[], &[(0, awaited)]), (1, &[(0, 4)], &[])])?,
+        let failures = run_ranks(fixture, 2, move |test| {
+            let program = match test.rank {
+                0 => program_of(&[(0, &[(1, sent)], &[]), (1, &[], &[(1, 4)])])?,
+                _ => program_of(&[(0, &[], &[(0, awaited)]), (1, &[(0, 4)], &[])])?,
             };
-            let mut act = part.act(&program)?;
-            let before = act.memory.clone();
-            let failure = act.must_fail()?;
-            if act.memory == before {
+            let mut runner = test.runner(&program)?;
+            let before = runner.memory.clone();
+            let failure = runner.run_err()?;
+            if runner.memory == before {
                 Ok(failure)
             } else {
                 Err("some of a message of another length is written".into())
@@ -53,51 +53,52 @@ pub(super) fn another_length_is_refused_before_a_byte_lands(fixture: &dyn Fixtur
     Ok(())
 }
 
-/// Two ranks that call different things learn it from each other's messages.
+/// Two ranks that make different calls find that by each other's messages.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn another_fingerprint_is_found(fixture: &dyn Fixture) -> Result<(), String> {
-    let failures = play(fixture, 2, |part| {
-        let peer = [(1 - part.rank, 64)];
-        let mut act = part.act(&sketch(&[(0, &peer, &peer)])?)?;
-        act.signature = signature(part.rank as u64, &format!("call of rank {}", part.rank));
-        let before = act.memory.clone();
-        let failure = act.must_fail()?;
-        if act.memory == before { Ok(failure) } else { Err("a message of another call is written".to_owned()) }
+/// A description of what the backend does instead.
+pub(super) fn different_fingerprints_of_two_peers_are_found(fixture: &dyn Fixture) -> Result<(), String> {
+    let failures = run_ranks(fixture, 2, |test| {
+        let peer = [(1 - test.rank, 64)];
+        let mut runner = test.runner(&program_of(&[(0, &peer, &peer)])?)?;
+        runner.signature = signature(test.rank as u64, &format!("call of rank {}", test.rank));
+        let before = runner.memory.clone();
+        let failure = runner.run_err()?;
+        if runner.memory == before { Ok(failure) } else { Err("a message of another call is written".to_owned()) }
     })?;
     names_both(all_equal(&failures)?, ["call of rank 0", "call of rank 1"])
 }
 
-/// A rank finds that another calls something else though it awaits nothing from it: a message of it
-/// is enough.
+/// A rank finds that another makes a different call though it awaits nothing from it. Any message
+/// of that rank is enough.
 ///
 /// # Errors
 ///
-/// What is not so.
-pub(super) fn another_fingerprint_of_a_rank_not_awaited_is_found(fixture: &dyn Fixture) -> Result<(), String> {
-    let failures = play(fixture, 3, |part| {
-        // Ranks 0 and 1 wait for each other; only the odd one out sends, to one that awaits nothing
-        // from it. It waits, too: its message may be under way though its round is over.
-        let (sends, receives): (&[_], &[_]) = match part.rank {
+/// A description of what the backend does instead.
+pub(super) fn different_fingerprint_of_an_unawaited_rank_is_found(fixture: &dyn Fixture) -> Result<(), String> {
+    let failures = run_ranks(fixture, 3, |test| {
+        // Ranks 0 and 1 wait for each other. Only rank 2, which makes another call, sends, to a
+        // rank that awaits nothing from it. It waits too, because its message may be in transit
+        // after its round.
+        let (sends, receives): (&[_], &[_]) = match test.rank {
             0 => (&[], &[(1, 8)]),
             1 => (&[], &[(0, 8)]),
             _ => (&[(0, 8)], &[(0, 8)]),
         };
-        let mut act = part.act(&sketch(&[(0, sends, receives)])?)?;
-        if part.rank == 2 {
-            act.signature = signature(2, "another call");
+        let mut runner = test.runner(&program_of(&[(0, sends, receives)])?)?;
+        if test.rank == 2 {
+            runner.signature = signature(2, "another call");
         }
-        act.must_fail()
+        runner.run_err()
     })?;
     names_both(all_equal(&failures)?, ["the suite's call", "another call"])
 }
 
-fn names_both(failure: &Failure, words: [&str; 2]) -> Result<(), String> {
+fn names_both(failure: &Failure, calls: [&str; 2]) -> Result<(), String> {
     match &failure.cause {
         Cause::Disagree { call_a, call_b, .. }
-            if words.iter().all(|words| [call_a, call_b].iter().any(|said| said.contains(words))) =>
+            if calls.iter().all(|call| [call_a, call_b].iter().any(|named| named.contains(call))) =>
         {
             Ok(())
         }

@@ -14,7 +14,7 @@ use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
-use crate::transport::{Account, Cause, ContextId, Failure, History, Signature, Timeouts, disagreement};
+use crate::transport::{Cause, ContextId, Failure, History, MemberHistory, Signature, Timeouts, disagreement};
 
 /// The state of a context; see the [module](self). It exists from when this process opens it, or
 /// when the first frame for it arrives.
@@ -208,8 +208,9 @@ impl Context {
         let since = left.changes.iter().map(|(first, _)| *first).max();
         let others =
             |call| left.signature.as_ref().filter(|_| Some(call) >= since).map(|(_, description)| description.clone());
-        let mine = Account { rank: me, history, changes: &changes, words: &mine };
-        disagreement(&mine, &Account { rank: other, history: theirs, changes: &left.changes, words: &others })
+        let mine = MemberHistory { rank: me, history, changes: &changes, describe: &mine };
+        let theirs = MemberHistory { rank: other, history: theirs, changes: &left.changes, describe: &others };
+        disagreement(&mine, &theirs)
     }
 
     /// Returns the call and the round that it is in, or was in last, including calls that a library

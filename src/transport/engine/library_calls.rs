@@ -16,7 +16,7 @@ use super::limits::{LINGER, grace};
 use super::state::Engine;
 use super::watchdog::{FIRST, StatusPoll, Watchdog};
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Deadline, Failure, rank_words};
+use crate::transport::{Cause, ContextId, Deadline, Failure, rank_name};
 
 impl Engine {
     /// Supervises all calls that a library executes. Returns why the job has to end, if it has to.
@@ -127,7 +127,7 @@ impl Engine {
         if !alone {
             watchdog.alone_since = None;
         } else if watchdog.alone_since.get_or_insert(now).elapsed() >= timeouts.silence {
-            let me = rank_words(me, &self.contexts.get(&id)?.members);
+            let me = rank_name(me, &self.contexts.get(&id)?.members);
             let chain = format!("{me} is in a library call that no other rank is in any more").into();
             let (deadline, waited) = (Deadline::Silence, timeouts.silence);
             return Some((None, Cause::Deadline { deadline, waited, chain }));
@@ -148,7 +148,7 @@ impl Engine {
             }
             _ => return None,
         };
-        let name = |rank| self.contexts.get(&id).map_or_else(String::new, |context| rank_words(rank, &context.members));
+        let name = |rank| self.contexts.get(&id).map_or_else(String::new, |context| rank_name(rank, &context.members));
         let chain = format!("{} is in a library call with {}, which {how}", name(me), name(rank)).into();
         Some((Some(rank), Cause::Deadline { deadline, waited: timeouts.of(deadline), chain }))
     }

@@ -17,7 +17,7 @@ use super::frame::{Header, Kind, MessageId};
 use super::inquiry::Inquiry;
 use super::state::Engine;
 use crate::ids::Rank;
-use crate::transport::{ContextId, Deadline, rank_words};
+use crate::transport::{ContextId, Deadline, rank_name};
 
 /// Maximum number of queued bytes; a peer that leaves more unread gets no further replies.
 const MAX_QUEUED: usize = 1 << 20;
@@ -276,7 +276,7 @@ impl Traversal {
     /// their numbers in the job if those differ.
     pub(crate) fn describe(&self, home: &Context) -> String {
         let name = |process: usize| match home.rank_of(process) {
-            Some(rank) => rank_words(rank, &home.members),
+            Some(rank) => rank_name(rank, &home.members),
             None => format!("rank {process} of the job"),
         };
         let one_context = self.edges.iter().all(|edge| edge.context == self.home);

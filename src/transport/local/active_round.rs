@@ -1,26 +1,26 @@
-//! A round under way: what it knows.
+//! The state of a round in progress.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::group::{Group, Member, MessageId, Offer};
+use super::group::{Group, Member, MessageId, RoundDescriptor};
 use super::job::Job;
 use super::outbox::Outbox;
-use super::parts::{By, Counts, Part};
-use super::wait_for::Look;
+use super::peer_messages::{PeerCounts, PeerMessages, Protocol};
+use super::wait_for::ChainState;
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces};
 use crate::transport::{Cause, Deadline, Failure, Timeouts};
 
-/// A member's place.
+/// This rank as a member of a context: the job, the group, and its rank in the group.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct Membership {
     pub(super) job: Arc<Job>,
     pub(super) group: Arc<Group>,
     pub(super) me: usize,
 }
 
-impl Seat {
+impl Membership {
     pub(super) fn rank(&self) -> Rank {
         Rank::new(self.me)
     }
@@ -29,19 +29,19 @@ impl Seat {
         self.group.member(self.me)
     }
 
-    /// The first of these messages, which are in order of their peers, with this rank or one after
-    /// it.
+    /// Returns the index of the first message whose peer is this rank or one after it. `messages`
+    /// are in order of their peers, and `guess` is checked first.
     #[inline]
     pub(super) fn search(&self, messages: &[Message], guess: usize) -> usize {
         let is_before = |message: &Message| message.peer.index() < self.me;
-        // Where each rank sends to each, it need not be searched for.
+        // If every rank sends to every rank, the guess is right, and no search is needed.
         let (before, after) = messages.split_at(guess.min(messages.len()));
         let is_right = before.last().is_none_or(is_before) && !after.first().is_some_and(is_before);
         if is_right { before.len() } else { messages.partition_point(is_before) }
     }
 
-    /// The first of this rank's messages with one after it; or a peer that cannot be, which is the
-    /// rank itself or none of the context.
+    /// Returns the index of the first message whose peer is after this rank, or as an error an
+    /// invalid peer: the rank itself, or one that is not in the context.
     #[inline]
     pub(super) fn after_me(&self, messages: &[Message]) -> Result<usize, Rank> {
         let after = self.search(messages, self.me);
@@ -50,128 +50,142 @@ impl Seat {
         beyond.or(itself).map_or(Ok(after), |message| Err(message.peer))
     }
 
+    /// Fails because of an invalid peer.
     #[cold]
-    pub(super) fn refuse_peer(&self, offer: &Offer<'_>, peer: Rank) -> Failure {
+    pub(super) fn refuse_peer(&self, descriptor: &RoundDescriptor<'_>, peer: Rank) -> Failure {
         if peer == self.rank() {
-            self.refuse(offer, "a message between a rank and itself".to_owned())
+            self.refuse(descriptor, "a message between a rank and itself".to_owned())
         } else {
-            self.refuse(offer, format!("a message with rank {peer} of {}", self.group.size()))
+            self.refuse(descriptor, format!("a message with rank {peer} of {}", self.group.size()))
         }
     }
 
-    /// Fails because of what this rank itself was given to do.
+    /// Fails because this rank was given an invalid round.
     #[cold]
-    pub(super) fn refuse(&self, offer: &Offer<'_>, reason: String) -> Failure {
-        self.fail(offer, (Some(self.rank()), Cause::Aborted { rank: self.rank(), reason: reason.into() }))
+    pub(super) fn refuse(&self, descriptor: &RoundDescriptor<'_>, reason: String) -> Failure {
+        self.fail(descriptor, (Some(self.rank()), Cause::Aborted { rank: self.rank(), reason: reason.into() }))
     }
 
-    /// Fails the context; returns its first failure.
+    /// Fails the context. Returns its first failure.
     #[cold]
-    pub(super) fn fail(&self, offer: &Offer<'_>, (culprit, cause): Fault) -> Failure {
+    pub(super) fn fail(&self, descriptor: &RoundDescriptor<'_>, (culprit, cause): RoundError) -> Failure {
         self.group.fail(Failure {
-            call: offer.call,
-            description: offer.signature.description.clone(),
-            round: offer.round().number,
+            call: descriptor.call,
+            description: descriptor.signature.description.clone(),
+            round: descriptor.round().number,
             observer: self.rank(),
             culprit,
             cause,
         })
     }
 
-    /// Notes what is to be taken, beginning with the rank after this one, so that not all begin
-    /// with the same sender.
+    /// Fills `pending` with the messages to take. The messages from ranks after this one come
+    /// first, so that not all receivers begin with the same sender.
     #[inline]
-    pub(super) fn await_all(&self, pending: &mut Vec<Part>, receives: &[Message], after: usize, letters: bool) {
+    pub(super) fn await_all(
+        &self,
+        pending: &mut Vec<PeerMessages>,
+        receives: &[Message],
+        after: usize,
+        eager_only: bool,
+    ) {
         pending.clear();
-        if letters {
-            let part = |i: usize| Part { peer: receives[i].peer, first: i as u32, end: i as u32 + 1, by: By::Mail };
+        if eager_only {
+            let part = |i: usize| PeerMessages {
+                peer: receives[i].peer,
+                first: i as u32,
+                end: i as u32 + 1,
+                protocol: Protocol::Eager,
+            };
             pending.extend((after..receives.len()).map(part));
             pending.extend((0..after).map(part));
             return;
         }
-        pending.extend(Part::all(&self.group, receives));
+        pending.extend(PeerMessages::all(&self.group, receives));
         let after = pending.partition_point(|part| (part.first as usize) < after);
         pending.rotate_left(after);
     }
 }
 
-/// What a round knows of its waiting.
+/// State of a wait within a round.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
-    /// How often it has looked since anything moved.
-    pub(super) looks: u32,
-    /// Since when it waits, once it has come to sleeping.
+    /// How often it has polled since the last progress.
+    pub(super) polls: u32,
+    /// When the wait began, set once the rank is about to park.
     pub(super) since: Option<Instant>,
-    /// What it saw last at the end of the chain of ranks that wait for each other.
-    pub(super) look: Option<ChainLook>,
-    /// Its parcels under way, as last seen.
-    pub(super) open: u32,
-    /// The members that have left, as last seen.
+    /// The last sample of the wait-for chain.
+    pub(super) sample: Option<ChainSample>,
+    /// How many of its rendezvous messages were not released at the last poll.
+    pub(super) outstanding: u32,
+    /// How many members had left at the last check.
     pub(super) departures: u32,
 }
 
-/// A look at the chain of ranks that wait for each other.
+/// A sample of the wait-for chain.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ChainLook {
-    pub(super) look: Look,
-    /// Which deadline counts for what is at the end.
+pub(super) struct ChainSample {
+    pub(super) state: ChainState,
+    /// The deadline that applies to the end of the chain.
     pub(super) deadline: Deadline,
     pub(super) at: Instant,
 }
 
-/// A cause, and whose fault it is.
-pub(super) type Fault = (Option<Rank>, Cause);
+/// Error of a round: the culprit, if it is known, and the cause.
+pub(super) type RoundError = (Option<Rank>, Cause);
 
-/// Looks before a rank sleeps, where each has a core of its own: some ten microseconds.
+/// Polls before a rank parks, if each has a core of its own: about ten microseconds.
 pub(super) const SPINS: u32 = 500;
-/// Of those, the first without a pause in between, which would be as long as an exchange of small
-/// messages.
-pub(super) const EAGER: u32 = 60;
-/// Looks before a rank sleeps, giving way to others in between, where cores are shared.
+/// How many of those come first, without a pause in between. A pause would take as long as an
+/// exchange of small messages.
+pub(super) const UNPAUSED_SPINS: u32 = 60;
+/// Polls before a rank parks if ranks share cores. It yields after each of them.
 pub(super) const YIELDS: u32 = 2;
+
 impl Wait {
-    /// A wait that begins, with so many parcels under way.
-    pub(super) fn new(open: u32) -> Self {
-        Self { open, ..Self::default() }
+    /// Begins a wait with this number of outstanding rendezvous messages.
+    pub(super) fn new(outstanding: u32) -> Self {
+        Self { outstanding, ..Self::default() }
     }
 
-    /// Whether it sleeps next, if it finds nothing.
+    /// Whether the rank parks after this poll, if the poll finds nothing.
     #[inline]
-    pub(super) fn is_last_look(&self, core_each: bool) -> bool {
-        self.looks >= if core_each { SPINS } else { YIELDS }
+    pub(super) fn is_last_poll(&self, core_each: bool) -> bool {
+        self.polls >= if core_each { SPINS } else { YIELDS }
     }
 
-    /// Whether it has looked more often than an exchange of small messages takes.
+    /// Whether it has polled more often than an exchange of small messages takes.
     #[inline]
     pub(super) fn is_long(&self) -> bool {
-        self.looks >= EAGER / 4
+        self.polls >= UNPAUSED_SPINS / 4
     }
 }
 
-/// A round under way.
+/// A round in progress.
 #[derive(Debug)]
 pub(super) struct ActiveRound<'a> {
-    pub(super) seat: &'a Seat,
-    /// What this rank sends; what it receives goes to the same buffers.
-    pub(super) offer: &'a Offer<'a>,
+    pub(super) membership: &'a Membership,
+    /// Describes what this rank sends. What it receives goes to the same buffers.
+    pub(super) descriptor: &'a RoundDescriptor<'a>,
     pub(super) outbox: &'a Outbox<'a>,
     pub(super) message_id: MessageId,
-    /// What the round sends and receives, and where those are, if each is in one piece.
+    /// What the round sends and receives.
     pub(super) sends: &'a [Message],
     pub(super) receives: &'a [Message],
+    /// Where the messages are, if each is one piece.
     pub(super) pieces: Option<&'a Pieces>,
-    /// Whether all are letters of one piece.
-    pub(super) letters: bool,
+    /// Whether all messages are eager ones of one piece.
+    pub(super) eager_only: bool,
     pub(super) timeouts: Timeouts,
-    pub(super) counts: &'a mut [Counts],
-    /// What is still to be taken.
-    pub(super) pending: &'a mut Vec<Part>,
-    /// Letters still to be written, as indices of messages sent.
+    pub(super) counts: &'a mut [PeerCounts],
+    /// The messages still to take.
+    pub(super) pending: &'a mut Vec<PeerMessages>,
+    /// The eager messages still to write, as indices of messages sent.
     pub(super) unwritten: &'a mut Vec<u32>,
-    /// Whether anything was laid out or written since those who may wait for it were last told, and
-    /// whether letters were taken.
-    pub(super) unannounced: bool,
-    pub(super) untold: bool,
+    /// Whether this rank has published or written a message since it last unparked its receivers.
+    pub(super) wake_receivers: bool,
+    /// Whether this rank has taken an eager message since it last unparked senders that await room.
+    pub(super) wake_senders: bool,
     pub(super) wait: Wait,
-    pub(super) sleeps: &'a mut u64,
+    pub(super) parks: &'a mut u64,
 }

@@ -1,11 +1,10 @@
-//! Copying from one rank's runs to another's: the two strings of bytes are the same, cut
-//! differently.
+//! Copies from one rank's runs to another's. Both name the same number of bytes, cut differently.
 
 use crate::plan::{Buffer, Piece, Run};
 use crate::transport::bases::Bases;
 
 impl Bases {
-    /// Where a run begins.
+    /// Returns where a run begins.
     ///
     /// # Safety
     ///
@@ -16,23 +15,23 @@ impl Bases {
         unsafe { self.at(run.buffer, run.offset as usize) }
     }
 
-    /// Copies a piece of a few bytes to `to`.
+    /// Copies a short piece to `to`.
     ///
     /// # Safety
     ///
-    /// The piece lies inside its buffer, there is room for it at `to`, outside of the buffers, and
-    /// until this returns nobody else writes the one, or touches the other.
+    /// The piece lies inside its buffer, and there is room for it at `to`, outside of the buffers.
+    /// Until this returns no other thread writes the piece, or accesses the memory at `to`.
     #[inline]
     pub(super) unsafe fn read(&self, piece: &Piece, to: *mut u8) {
         // SAFETY: as the caller promises.
         unsafe { copy_few(self.at(piece.buffer, piece.offset), to, piece.bytes) }
     }
 
-    /// Copies so few bytes as a piece has from `from` to where it lies.
+    /// Copies a short piece from `from` to its place.
     ///
     /// # Safety
     ///
-    /// As for [`read`](Self::read), the other way.
+    /// As for [`read`](Self::read), with source and destination exchanged.
     #[inline]
     pub(super) unsafe fn write(&self, piece: &Piece, from: *const u8) {
         // SAFETY: as the caller promises.
@@ -40,16 +39,16 @@ impl Bases {
     }
 }
 
-/// No single `memcpy` is longer, so that a rank that copies can be seen to make progress.
+/// Longest single `memcpy`, so that others see a copying rank make progress.
 const LONGEST: usize = 4 << 20;
 
-/// Copies what `from` names in one rank's buffers to where `to` names in another's; `moving` is
-/// called now and then.
+/// Copies the bytes of `from`, runs of one rank's buffers, to `to`, runs of another's. Calls
+/// `moving` each time about 4 MiB are copied and more may follow.
 ///
 /// # Safety
 ///
-/// Every run lies inside its buffer, both sides have as many bytes, the `to` runs are none of the
-/// input, and until this returns nobody else writes what is read, or reads or writes what is
+/// Every run lies inside its buffer, both sides have the same number of bytes, and no `to` run is
+/// in the input. Until this returns no other thread writes what is read, or reads or writes what is
 /// written.
 #[inline]
 pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving: impl FnMut()) {
@@ -58,21 +57,21 @@ pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving
         && to_run.count == 1
         && from_run.len as usize <= LONGEST
     {
-        // SAFETY: as below; there is but one piece on either side, both as long.
+        // SAFETY: as below. There is one piece on each side, and both have the same length.
         unsafe {
             let (source, target) = (from.1.run(from_run), to.1.run(to_run));
             std::ptr::copy_nonoverlapping(source, target, from_run.len as usize);
         }
         return;
     }
-    let (mut from, mut to) = (Walk::new(from.0, from.1), Walk::new(to.0, to.1));
+    let (mut from, mut to) = (PieceCursor::new(from.0, from.1), PieceCursor::new(to.0, to.1));
     let mut since = 0;
     // SAFETY: the runs lie inside their buffers, as the caller promises.
     while unsafe { from.refill() && to.refill() } {
         let bytes = from.left.min(to.left).min(LONGEST);
-        // SAFETY: `bytes` are left in the current piece of both sides, each inside its buffer; the
-        // receiver's buffers are exclusively its own, so the two do not overlap, and nobody else
-        // touches them (the caller's promise).
+        // SAFETY: `bytes` are left in the current piece of both sides, each inside its buffer. The
+        // receiver's buffers are exclusively its own, so the two do not overlap, and no other
+        // thread accesses them (the caller's promise).
         unsafe {
             std::ptr::copy_nonoverlapping(from.at, to.at, bytes);
             from.advance(bytes);
@@ -86,22 +85,22 @@ pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving
     }
 }
 
-/// Copies a piece of one rank's buffers to one of another's that is as long; `moving` is called now
-/// and then.
+/// Copies a piece of one rank's buffers to a piece of another's of the same length. Calls `moving`
+/// between copies of at most 4 MiB.
 ///
 /// # Safety
 ///
 /// As for [`copy`].
 #[inline]
 pub(super) unsafe fn copy_piece(from: (&Piece, Bases), to: (&Piece, Bases), mut moving: impl FnMut()) {
-    // SAFETY: they begin inside their buffers, or at their ends.
+    // SAFETY: both pieces begin inside their buffers, or at their ends.
     let (mut source, mut target) =
         unsafe { (from.1.at(from.0.buffer, from.0.offset), to.1.at(to.0.buffer, to.0.offset)) };
     let mut left = to.0.bytes;
     loop {
         let bytes = left.min(LONGEST);
-        // SAFETY: so many bytes are left on both sides, inside the buffers; the receiver's are
-        // exclusively its own.
+        // SAFETY: this many bytes are left on both sides, inside the buffers. The receiver's
+        // buffers are exclusively its own.
         unsafe {
             std::ptr::copy_nonoverlapping(source, target, bytes);
             (source, target) = (source.add(bytes), target.add(bytes));
@@ -114,18 +113,18 @@ pub(super) unsafe fn copy_piece(from: (&Piece, Bases), to: (&Piece, Bases), mut 
     }
 }
 
-/// What `memcpy` does, for lengths at which its call takes longer than the copy.
+/// Copies like `memcpy`, for lengths at which the call of `memcpy` takes longer than the copy.
 ///
 /// # Safety
 ///
 /// As for `memcpy`.
 #[inline]
 unsafe fn copy_few(from: *const u8, to: *mut u8, bytes: usize) {
-    /// The first bytes and the last, which may overlap.
+    /// Copies the first bytes and the last, which may overlap.
     #[inline]
     unsafe fn ends<T>(from: *const u8, to: *mut u8, bytes: usize) {
         let last = bytes - size_of::<T>();
-        // SAFETY: there are as many as a `T` has, and at most twice as many.
+        // SAFETY: there are at least as many bytes as a `T` has, and at most twice as many.
         unsafe {
             let ends = (from.cast::<T>().read_unaligned(), from.add(last).cast::<T>().read_unaligned());
             to.cast::<T>().write_unaligned(ends.0);
@@ -143,17 +142,17 @@ unsafe fn copy_few(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
-/// Copies what `from` names to so many bytes in one piece.
+/// Copies the bytes of `from` to `bytes` contiguous bytes at `to`.
 ///
 /// # Safety
 ///
-/// As for [`copy`], and the runs have as many bytes as there are at `to`.
+/// As for [`copy`], and the runs have `bytes` bytes.
 #[inline]
 pub(super) unsafe fn gather(from: (&[Run], Bases), to: *mut u8, bytes: u64) {
     if let [run] = from.0
         && run.count == 1
     {
-        // SAFETY: one piece on either side, both as long.
+        // SAFETY: there is one piece on each side, and both have the same length.
         unsafe { std::ptr::copy_nonoverlapping(from.1.run(run), to, run.len as usize) };
     } else if bytes > 0 {
         let whole = [Run::new(Buffer::Scratch, 0, bytes)];
@@ -162,17 +161,17 @@ pub(super) unsafe fn gather(from: (&[Run], Bases), to: *mut u8, bytes: u64) {
     }
 }
 
-/// Copies so many bytes that lie in one piece to where `to` names.
+/// Copies `bytes` contiguous bytes at `from` to the runs of `to`.
 ///
 /// # Safety
 ///
-/// As for [`copy`], and the runs have as many bytes as there are at `from`.
+/// As for [`copy`], and the runs have `bytes` bytes.
 #[inline]
 pub(super) unsafe fn scatter(from: *const u8, bytes: u64, to: (&[Run], Bases)) {
     if let [run] = to.0
         && run.count == 1
     {
-        // SAFETY: one piece on either side, both as long.
+        // SAFETY: there is one piece on each side, and both have the same length.
         unsafe { std::ptr::copy_nonoverlapping(from, to.1.run(run), run.len as usize) };
     } else if bytes > 0 {
         let whole = [Run::new(Buffer::Input, 0, bytes)];
@@ -181,26 +180,28 @@ pub(super) unsafe fn scatter(from: *const u8, bytes: u64, to: (&[Run], Bases)) {
     }
 }
 
-/// A walk over the pieces of runs, those of a run that touch each other taken as one.
-struct Walk<'a> {
+/// Walks over the pieces of runs. Adjacent pieces of a run are taken as one.
+struct PieceCursor<'a> {
     runs: std::slice::Iter<'a, Run>,
     bases: Bases,
-    /// Where the current piece goes on, and how many bytes of it are left.
+    /// The next byte of the current piece.
     at: *mut u8,
+    /// How many bytes of the current piece are left.
     left: usize,
-    /// The current run: how long a piece is, how far to the start of the next one from the end of
-    /// one, and how many more there are.
+    /// Of the current run: the length of a piece, the distance from the end of a piece to the start
+    /// of the next, and how many more pieces there are.
     len: usize,
     gap: usize,
     more: u64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> PieceCursor<'a> {
     fn new(runs: &'a [Run], bases: Bases) -> Self {
         Self { runs: runs.iter(), bases, at: bases.output, left: 0, len: 0, gap: 0, more: 0 }
     }
 
-    /// Makes sure that the current piece has bytes left; false at the end of the runs.
+    /// Goes to the next piece if the current one has no bytes left. Returns false at the end of the
+    /// runs.
     ///
     /// # Safety
     ///
@@ -231,9 +232,11 @@ impl<'a> Walk<'a> {
         true
     }
 
+    /// Advances within the current piece.
+    ///
     /// # Safety
     ///
-    /// So many bytes are left of the current piece.
+    /// At least `bytes` bytes are left of the current piece.
     #[inline]
     unsafe fn advance(&mut self, bytes: usize) {
         // SAFETY: at most one past the end of the piece.
@@ -255,27 +258,27 @@ mod tests {
     }
 
     #[test]
-    fn differently_cut_runs_carry_the_same_string() {
+    fn copy_between_differently_cut_runs_keeps_the_bytes() {
         let input: Vec<u8> = (0..24).collect();
         let (mut none, mut output) = ([0; 0], vec![99; 16]);
         let from =
             [strided(Buffer::Input, 0, 3, 5, 3), strided(Buffer::Input, 4, 0, 9, 2), Run::new(Buffer::Input, 20, 1)];
         let to =
             [strided(Buffer::Output, 1, 2, 4, 4), strided(Buffer::Output, 0, 1, 1, 1), Run::new(Buffer::Output, 4, 1)];
-        // SAFETY: ten bytes on both sides, inside the buffers, of which the second is only this
-        // test's.
+        // SAFETY: ten bytes on both sides, inside the buffers, of which the second is this
+        // test's only.
         unsafe { copy((&from, bases(&input, &mut none)), (&to, bases(&[], &mut output)), || ()) };
         assert_eq!(output, [12, 0, 1, 99, 20, 2, 5, 99, 99, 6, 7, 99, 99, 10, 11, 99]);
     }
 
     #[test]
-    fn long_copies_show_that_they_move() {
+    fn long_copy_reports_progress() {
         let input = vec![1; 2 * LONGEST + 1];
         let (mut none, mut output, mut moves) = ([0; 0], vec![0; input.len()], 0);
         let run = |buffer| [Run::new(buffer, 0, input.len() as u64)];
         let (from, to) = (run(Buffer::Input), run(Buffer::Output));
-        // SAFETY: as many bytes on both sides, all of the buffers, of which the second is only this
-        // test's.
+        // SAFETY: as many bytes on both sides, all of the buffers, of which the second is this
+        // test's only.
         unsafe { copy((&from, bases(&input, &mut none)), (&to, bases(&[], &mut output)), || moves += 1) };
         assert_eq!((output == input, moves), (true, 2));
     }

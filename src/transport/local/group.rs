@@ -4,79 +4,83 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::bell::{Bell, Sleepers};
-use super::board::{Board, Desk};
-use super::mail::Letterbox;
-use super::post::Post;
+use super::mailbox::Mailbox;
+use super::parker::{ParkedCount, Parker};
+use super::slot::{PublicationSlot, SyncState};
+use super::status_word::StatusWord;
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces, Program, ProgramRound};
 use crate::transport::bases::Bases;
-use crate::transport::{Account, ContextId, Disagreement, Failure, History, Signature, disagreement};
+use crate::transport::{ContextId, Disagreement, Failure, History, MemberHistory, Signature, disagreement};
 
-/// What a rank offers in a round. All that it points to is the rank's until the round returns.
+/// Describes a rank's round to its receivers. All that it points to belongs to the rank until the
+/// round returns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offer<'a> {
+pub(super) struct RoundDescriptor<'a> {
     pub(super) call: u64,
     pub(super) signature: &'a Signature,
     pub(super) program: &'a Program,
-    /// Which of the program's rounds.
+    /// Index of the round within the program.
     pub(super) index: u32,
-    /// How many parcels the rank has laid out with those of the round, of all there have been,
-    /// round the clock.
+    /// How many rendezvous messages the rank has published in all, those of this round included,
+    /// modulo 2^32.
     pub(super) due: u32,
     pub(super) bases: Bases,
 }
 
-impl<'a> Offer<'a> {
+impl<'a> RoundDescriptor<'a> {
     #[inline]
     pub(super) fn round(&self) -> &'a ProgramRound {
         &self.program.rounds()[self.index as usize]
     }
 
-    /// Where the round's messages lie, if each is in one piece.
+    /// Returns where the round's messages lie, if each is one piece.
     #[inline]
     pub(super) fn pieces(&self) -> Option<&'a Pieces> {
         self.program.pieces(self.index as usize)
     }
 
-    /// What must be the same at both ends of a message.
+    /// Returns what must be equal at both ends of a message.
     #[inline]
     pub(super) fn message_id(&self) -> MessageId {
         MessageId { call: self.call, fingerprint: self.signature.fingerprint, round: self.round().number }
     }
 }
 
-/// An offer as it lies on a board: on one cache line, which a test holds it to.
+/// A descriptor as it lies in a publication slot: on one cache line, which a test asserts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Laid {
-    /// Not to be read once the last claim is settled, so that it may then point to nothing any
-    /// more.
-    offer: MaybeUninit<Offer<'static>>,
+pub(super) struct PublishedDescriptor {
+    /// Not to be read once the last lease is released: its pointers may then dangle.
+    descriptor: MaybeUninit<RoundDescriptor<'static>>,
 }
 
-// SAFETY: the protocol of the board keeps all that an offer points to alive while it is read (the
-// sender's obligation to `Board::lay_out`); its raw buffers are touched under that protocol too.
-unsafe impl Send for Laid {}
+// SAFETY: the protocol of the slot keeps all that a descriptor points to alive while it is read
+// (the sender's obligation to `PublicationSlot::publish`). Its raw buffers are accessed under that
+// protocol too.
+unsafe impl Send for PublishedDescriptor {}
 
-impl Laid {
-    pub(super) fn new(offer: &Offer<'_>) -> Self {
-        let offer = std::ptr::from_ref(offer).cast::<MaybeUninit<Offer<'static>>>();
-        // SAFETY: an offer is one with another lifetime, and `MaybeUninit` claims nothing of what
-        // it points to.
-        Self { offer: unsafe { offer.read() } }
+impl PublishedDescriptor {
+    pub(super) fn new(descriptor: &RoundDescriptor<'_>) -> Self {
+        let descriptor = std::ptr::from_ref(descriptor).cast::<MaybeUninit<RoundDescriptor<'static>>>();
+        // SAFETY: the two types differ in their lifetime only, and `MaybeUninit` asserts nothing
+        // about what the descriptor points to.
+        Self { descriptor: unsafe { descriptor.read() } }
     }
 
+    /// Returns the descriptor.
+    ///
     /// # Safety
     ///
-    /// What the offer points to is still there: the claim is not settled.
+    /// What the descriptor points to is still valid: the caller's lease is not released.
     #[inline]
-    pub(super) unsafe fn offer(&self) -> &Offer<'_> {
-        // SAFETY: `new` has put an offer there, whose parts live as the caller says.
-        unsafe { self.offer.assume_init_ref() }
+    pub(super) unsafe fn descriptor(&self) -> &RoundDescriptor<'_> {
+        // SAFETY: `new` has stored a descriptor, and what it points to lives as the caller
+        // promises.
+        unsafe { self.descriptor.assume_init_ref() }
     }
 }
 
-/// The call and the round of a message.
+/// The call and the round that a message belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MessageId {
     pub(super) call: u64,
@@ -84,17 +88,17 @@ pub(super) struct MessageId {
     pub(super) round: u32,
 }
 
-/// What stands before a letter's text: what must be the same at both ends, in few words.
+/// The header of an eager message: its id and its length, packed into three words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub(super) struct Head {
+pub(super) struct EagerHeader {
     call: u64,
     fingerprint: u64,
-    /// The round, and above it the length of the text.
+    /// The round in the low half, the length of the payload in the high half.
     word: u64,
 }
 
-impl Head {
+impl EagerHeader {
     #[inline]
     pub(super) fn new(message_id: MessageId, bytes: u32) -> Self {
         let MessageId { call, fingerprint, round } = message_id;
@@ -113,24 +117,25 @@ impl Head {
 /// A message that is short enough to be copied twice.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct Letter {
-    pub(super) head: Head,
-    /// As much of it as the head says.
-    pub(super) text: [MaybeUninit<u8>; Letter::LONGEST],
+pub(super) struct EagerMessage {
+    pub(super) header: EagerHeader,
+    /// As many bytes are initialised as the header says.
+    pub(super) payload: [MaybeUninit<u8>; EagerMessage::MAX_BYTES],
 }
 
-impl Letter {
-    /// So that a letter with what stands before it takes four cache lines, and one of 32 bytes
-    /// comes on the first of them. Up to here the bare staged exchange was measured to be faster
-    /// than the one that copies once, among any number of ranks on two cores; at 512 bytes it is
-    /// slower.
-    pub(super) const LONGEST: usize = 200;
+impl EagerMessage {
+    /// Longest payload. With it a mailbox cell takes four cache lines, and a payload of 32 bytes
+    /// lies on the first of them.
+    ///
+    /// Measurements of the bare staged exchange, among any number of ranks on two cores: up to this
+    /// length it is faster than the exchange that copies once, and at 512 bytes it is slower.
+    pub(super) const MAX_BYTES: usize = 200;
 
-    /// Of a text, what comes on the cell's first cache line.
+    /// Bytes of the payload that lie on the cell's first cache line.
     pub(super) const ON_FIRST_LINE: usize = 32;
 }
 
-/// See the [module](self).
+/// What the members of one context share. See the [module](self).
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) context: ContextId,
@@ -138,74 +143,76 @@ pub(super) struct Group {
     pub(super) processes: Box<[Rank]>,
     members: Box<[Member]>,
     /// By sender.
-    boards: Box<[Board<Laid>]>,
-    /// By receiver, made when first written to; none where there are too many members.
-    letterboxes: Box<[OnceLock<Letterbox<Letter>>]>,
-    pub(super) sleepers: Sleepers,
+    slots: Box<[PublicationSlot<PublishedDescriptor>]>,
+    /// By receiver, each made when first written to. Empty if there are too many members.
+    mailboxes: Box<[OnceLock<Mailbox<EagerMessage>>]>,
+    pub(super) parked: ParkedCount,
     failure: OnceLock<Failure>,
     /// How many members have left.
     departures: AtomicU32,
-    /// The first that has left and said what it has called: all others have called the same.
+    /// The first member that has left with its history. Each later one compares its own with it.
     first: OnceLock<usize>,
 }
 
-/// Members for whom there are letterboxes: for so many, 9 MB once each has been written to. More
-/// have to meet.
-const MOST_WRITERS: usize = 128;
+/// Largest number of members that have mailboxes. With this many, the mailboxes take 9 MB once each
+/// has been written to. In larger groups all messages are rendezvous messages.
+const MAX_MAILBOX_MEMBERS: usize = 128;
 
-/// What everybody may know of a member.
+/// What all members may read of one member.
 #[derive(Debug)]
 pub(super) struct Member {
-    pub(super) desk: Desk,
-    pub(super) status: Status,
-    /// What it has been calling: the last changes of fingerprint, the latest first. Who asks may be
-    /// a few calls behind.
-    said: Mutex<[Option<Said>; 4]>,
-    left: OnceLock<Leave>,
-    /// What it has called in all, once it is through.
+    pub(super) sync: SyncState,
+    pub(super) status: MemberStatus,
+    /// The last changes of the signature that it calls, latest first. A reader may be a few calls
+    /// behind.
+    recent: Mutex<[Option<SignatureChange>; 4]>,
+    left: OnceLock<Exit>,
+    /// What it has called in all, once it has left.
     history: OnceLock<History>,
 }
 
-/// What a member calls, from that call on.
+/// The signature that a member calls, from this call on.
 #[derive(Clone, Debug)]
-struct Said {
+struct SignatureChange {
     call: u64,
     signature: Signature,
 }
 
-/// Where a member is: written by itself alone, on lines of its own.
+/// Where a member is. Only the member writes it, on cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(super) struct Status {
-    /// The call it is in, or was in last.
-    pub(super) post: Post,
-    /// The round it is in, or was in last.
+pub(super) struct MemberStatus {
+    /// The current call, or the last one.
+    pub(super) word: StatusWord,
+    /// The current round, or the last one.
     pub(super) round: AtomicU32,
-    /// Whom it waits for, one more than its number; 0 if nobody.
+    /// The member that it waits for, plus one; 0 if it does not wait.
     awaits: AtomicU32,
-    /// Counts whatever it gets done.
+    /// Counts each step that it completes.
     progress: AtomicU64,
-    /// Which thread drives it.
+    /// The thread that drives it.
     pub(super) thread: AtomicU64,
 }
 
 /// How a member left.
 #[derive(Clone, Debug)]
-pub(super) enum Leave {
+pub(super) enum Exit {
     Returned,
+    /// With its message, if that is known.
     Panicked(Option<Arc<str>>),
 }
 
 impl Group {
     pub(super) fn new(context: ContextId, processes: &[Rank]) -> Self {
         let size = processes.len();
+        let mailboxes = if size <= MAX_MAILBOX_MEMBERS { size } else { 0 };
         Self {
             context,
             processes: processes.into(),
             members: (0..size).map(|_| Member::new(size)).collect(),
-            boards: (0..size).map(|me| Board::new(me, size)).collect(),
-            letterboxes: (0..if size <= MOST_WRITERS { size } else { 0 }).map(|_| OnceLock::new()).collect(),
-            sleepers: Sleepers::new(),
+            slots: (0..size).map(|me| PublicationSlot::new(me, size)).collect(),
+            mailboxes: (0..mailboxes).map(|_| OnceLock::new()).collect(),
+            parked: ParkedCount::new(),
             failure: OnceLock::new(),
             departures: AtomicU32::new(0),
             first: OnceLock::new(),
@@ -224,38 +231,38 @@ impl Group {
         self.members.iter().enumerate()
     }
 
-    /// The number of a process here.
+    /// Returns the rank of a process in this group.
     pub(super) fn rank_of(&self, process: Rank) -> Option<usize> {
         self.processes.iter().position(|p| *p == process)
     }
 
     #[inline]
-    pub(super) fn board(&self, of: usize) -> &Board<Laid> {
-        &self.boards[of]
+    pub(super) fn slot(&self, of: usize) -> &PublicationSlot<PublishedDescriptor> {
+        &self.slots[of]
     }
 
-    /// Whether the group has letterboxes.
+    /// Whether the group has mailboxes.
     #[inline]
-    pub(super) fn has_letterboxes(&self) -> bool {
-        !self.letterboxes.is_empty()
+    pub(super) fn has_mailboxes(&self) -> bool {
+        !self.mailboxes.is_empty()
     }
 
-    /// A member's letterbox, if anybody has written to it.
+    /// Returns a member's mailbox, if it has been written to.
     #[inline]
-    pub(super) fn letterbox(&self, of: usize) -> Option<&Letterbox<Letter>> {
-        self.letterboxes.get(of)?.get()
+    pub(super) fn mailbox(&self, of: usize) -> Option<&Mailbox<EagerMessage>> {
+        self.mailboxes.get(of)?.get()
     }
 
-    /// The same, to write to, if the group has letterboxes.
+    /// Returns a member's mailbox for writing, if the group has mailboxes.
     #[inline]
-    pub(super) fn letterbox_to(&self, of: usize) -> Option<&Letterbox<Letter>> {
-        Some(self.letterboxes.get(of)?.get_or_init(|| Letterbox::new(self.members.len())))
+    pub(super) fn mailbox_to(&self, of: usize) -> Option<&Mailbox<EagerMessage>> {
+        Some(self.mailboxes.get(of)?.get_or_init(|| Mailbox::new(self.members.len())))
     }
 
-    /// Whether messages of one peer are one letter: both ends answer alike.
+    /// Whether the messages of one peer go as one eager message. Both ends get the same answer.
     #[inline]
-    pub(super) fn is_letter(&self, messages: &[Message]) -> bool {
-        matches!(messages, [message] if message.bytes <= Letter::LONGEST as u64) && self.has_letterboxes()
+    pub(super) fn is_eager(&self, messages: &[Message]) -> bool {
+        matches!(messages, [message] if message.bytes <= EagerMessage::MAX_BYTES as u64) && self.has_mailboxes()
     }
 
     #[inline]
@@ -263,30 +270,30 @@ impl Group {
         self.failure.get()
     }
 
-    /// Fails the context, unless it has failed before; returns its failure.
+    /// Fails the context, unless it has failed before. Returns its first failure.
     #[cold]
     pub(super) fn fail(&self, failure: Failure) -> Failure {
         let first = self.failure.get_or_init(|| failure).clone();
-        self.ring_all();
+        self.unpark_all();
         first
     }
 
-    /// How many have left so far.
+    /// Returns how many members have left so far.
     #[inline]
     pub(super) fn departures(&self) -> u32 {
         self.departures.load(Ordering::Acquire)
     }
 
-    /// Marks a member as gone and tells everybody, unless it was marked before.
-    pub(super) fn depart(&self, rank: usize, leave: Leave) {
-        if self.members[rank].left.set(leave).is_ok() {
+    /// Marks a member as left and unparks all members, unless it was marked before.
+    pub(super) fn mark_left(&self, rank: usize, exit: Exit) {
+        if self.members[rank].left.set(exit).is_ok() {
             self.departures.fetch_add(1, Ordering::AcqRel);
-            self.ring_all();
+            self.unpark_all();
         }
     }
 
-    /// That a member, which leaves, has called something else than others that have left, if it
-    /// has.
+    /// Compares the calls of a leaving member with those of the first member that left, and returns
+    /// their disagreement, if any.
     pub(super) fn disagreement(&self, me: usize) -> Option<Disagreement> {
         let history = *self.members[me].history.get()?;
         let first = *self.first.get_or_init(|| me);
@@ -296,10 +303,11 @@ impl Group {
         }
         let (mine, other) = (&self.members[me], &self.members[first]);
         let changes = [mine.changes(), other.changes()];
-        let words = [mine, other].map(|member| move |call| member.called(call).map(|said| said.description));
+        let describe =
+            [mine, other].map(|member| move |call| member.signature_of(call).map(|signature| signature.description));
         let failure = disagreement(
-            &Account { rank: Rank::new(me), history, changes: &changes[0], words: &words[0] },
-            &Account { rank: Rank::new(first), history: theirs, changes: &changes[1], words: &words[1] },
+            &MemberHistory { rank: Rank::new(me), history, changes: &changes[0], describe: &describe[0] },
+            &MemberHistory { rank: Rank::new(first), history: theirs, changes: &changes[1], describe: &describe[1] },
         )?;
         Some(Disagreement { failure, rank: Rank::new(me), members: (&*self.processes).into() })
     }
@@ -309,84 +317,86 @@ impl Group {
         self.departures() as usize == self.members.len()
     }
 
-    fn ring_all(&self) {
-        Bell::announce();
-        self.members.iter().for_each(|member| member.desk.bell.ring_announced());
+    fn unpark_all(&self) {
+        Parker::fence();
+        self.members.iter().for_each(|member| member.sync.parker.unpark_after_fence());
     }
 }
 
 impl Member {
     fn new(members: usize) -> Self {
         Self {
-            desk: Desk::new(members),
-            status: Status {
-                post: Post::new(),
+            sync: SyncState::new(members),
+            status: MemberStatus {
+                word: StatusWord::new(),
                 round: AtomicU32::new(0),
                 awaits: AtomicU32::new(0),
                 progress: AtomicU64::new(0),
                 thread: AtomicU64::new(0),
             },
-            said: Mutex::new([const { None }; 4]),
+            recent: Mutex::new([const { None }; 4]),
             left: OnceLock::new(),
             history: OnceLock::new(),
         }
     }
 
-    /// How it left, if it has.
-    pub(super) fn left(&self) -> Option<&Leave> {
+    /// Returns how it left, if it has.
+    pub(super) fn left(&self) -> Option<&Exit> {
         self.left.get()
     }
 
-    /// Says what it has called in all.
+    /// Sets what it has called in all.
     pub(super) fn conclude(&self, history: History) {
-        // Nobody is through twice.
+        // A member concludes once, so the history is not set yet.
         let _ = self.history.set(history);
     }
 
-    /// The last changes of what it called: from which call on, and the fingerprint.
+    /// Returns the last changes of its signature: the first call with it, and the fingerprint.
     fn changes(&self) -> Vec<(u64, u64)> {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.iter().flatten().map(|said| (said.call, said.signature.fingerprint)).collect()
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.iter().flatten().map(|change| (change.call, change.signature.fingerprint)).collect()
     }
 
-    /// Says what a fingerprint means that is posted next, for this call and those after it.
-    pub(super) fn say(&self, call: u64, signature: &Signature) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.rotate_right(1);
-        said[0] = Some(Said { call, signature: signature.clone() });
+    /// Records the signature of this call and those after it, before its status word has the
+    /// fingerprint.
+    pub(super) fn record_signature(&self, call: u64, signature: &Signature) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.rotate_right(1);
+        recent[0] = Some(SignatureChange { call, signature: signature.clone() });
     }
 
-    /// What a fingerprint that it has posted means, as long as that is one of the last.
-    pub(super) fn words(&self, fingerprint: u64) -> Arc<str> {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut signatures = said.iter().flatten().map(|said| &said.signature);
+    /// Returns the description of a fingerprint that its status word has had, as long as that is
+    /// one of the last.
+    pub(super) fn description(&self, fingerprint: u64) -> Arc<str> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut signatures = recent.iter().flatten().map(|change| &change.signature);
         signatures
             .find(|known| known.fingerprint == fingerprint)
             .map_or_else(|| "something else".into(), |known| known.description.clone())
     }
 
-    /// What it called in that call, if it is one of the last.
-    pub(super) fn called(&self, call: u64) -> Option<Signature> {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.iter().flatten().find(|said| said.call <= call).map(|said| said.signature.clone())
+    /// Returns the signature of a call, if it is one of the last.
+    pub(super) fn signature_of(&self, call: u64) -> Option<Signature> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.iter().flatten().find(|change| change.call <= call).map(|change| change.signature.clone())
     }
 }
 
-impl Status {
-    /// Whom it waits for.
+impl MemberStatus {
+    /// Returns the member that it waits for.
     pub(super) fn awaits(&self) -> Option<usize> {
         (self.awaits.load(Ordering::Relaxed) as usize).checked_sub(1)
     }
 
-    pub(super) fn set_awaits(&self, whom: Option<usize>) {
-        self.awaits.store(whom.map_or(0, |rank| rank as u32 + 1), Ordering::Relaxed);
+    pub(super) fn set_awaits(&self, rank: Option<usize>) {
+        self.awaits.store(rank.map_or(0, |rank| rank as u32 + 1), Ordering::Relaxed);
     }
 
     pub(super) fn progress(&self) -> u64 {
         self.progress.load(Ordering::Relaxed)
     }
 
-    /// Something got done. Only the member itself counts.
+    /// Counts a completed step. Only the member itself does.
     #[inline]
     pub(super) fn advance(&self) {
         self.progress.store(self.progress.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);

@@ -1,24 +1,24 @@
-//! A job of threads: which contexts there are, and where its ranks are.
+//! A job of threads: its contexts, and which of its ranks still run.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::group::{Group, Leave};
+use super::group::{Exit, Group};
 use crate::ids::Rank;
 use crate::transport::{ContextId, Disagreement, OpenError};
 
-/// How many ranks a job may have. A context takes memory in proportion to the square of its ranks:
-/// for this many 700 MB.
+/// Largest number of ranks of a job. A context takes memory in proportion to the square of its
+/// number of ranks: 700 MB with this many.
 pub const MAX_RANKS: usize = 4096;
 
-/// How many failures of each rank are kept.
+/// How many failures are kept of each rank.
 const FAILURES: usize = 16;
 
-/// A job of threads cannot have this number of ranks.
+/// Error of starting a job of threads with a number of ranks that is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a job of {size} threads: it may have 1 to {MAX_RANKS}")]
 pub struct SizeError {
-    /// How many ranks were asked for.
+    /// The requested number of ranks.
     pub size: usize,
 }
 
@@ -35,7 +35,7 @@ impl Job {
         if !(1..=MAX_RANKS).contains(&size) {
             return Err(SizeError { size });
         }
-        let ranks = (0..size).map(|_| Presence::Here).collect();
+        let ranks = (0..size).map(|_| OpenState::NotOpened).collect();
         Ok(Arc::new(Self {
             size,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -43,7 +43,7 @@ impl Job {
                 supervised,
                 contexts: HashMap::new(),
                 ranks,
-                marred: false,
+                failed: false,
                 disagreement: None,
                 failures: Vec::new(),
             }),
@@ -54,57 +54,57 @@ impl Job {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a rank that spins takes nobody's core.
+    /// Whether each rank has a core of its own, so that a rank that spins delays no other.
     pub(super) fn has_core_each(&self) -> bool {
         self.size <= self.cores
     }
 
-    /// The contexts that somebody has opened and not everybody left.
+    /// Returns the contexts that a rank has opened and not all members have left.
     pub(super) fn groups(&self) -> Vec<Arc<Group>> {
         self.registry().contexts.values().map(|context| context.group.clone()).collect()
     }
 
-    /// A member's transport is dropped.
+    /// Closes a member's transport, which is being dropped.
     pub(super) fn close(&self, group: &Group, me: usize) {
         self.registry().close(group.context, me);
     }
 }
 
-/// Which contexts there are, and which ranks.
+/// The contexts and the ranks of a job.
 #[derive(Debug)]
 pub(super) struct Registry {
-    /// Whether somebody will say why a thread panicked.
+    /// Whether a launcher will report why a thread panicked.
     pub(super) supervised: bool,
-    contexts: HashMap<ContextId, Context>,
-    ranks: Box<[Presence]>,
-    /// Whether a context has failed, or a rank panicked; and that members of a context have left it
-    /// after other calls.
-    pub(super) marred: bool,
+    contexts: HashMap<ContextId, ContextEntry>,
+    ranks: Box<[OpenState]>,
+    /// Whether a context has failed or a rank has panicked.
+    pub(super) failed: bool,
+    /// Set if members of a context have left it after different calls.
     pub(super) disagreement: Option<Disagreement>,
-    /// Failures that members knew of as they left a context, with their ranks in the job. For a
-    /// supervisor.
+    /// Failures that members knew when they left a context, with their ranks in the job. Kept for
+    /// the launcher, if it reports panics.
     pub(super) failures: Vec<(Rank, Disagreement)>,
 }
 
-/// A context, until all its members have left: one that comes late must learn that others have been
-/// there.
+/// A context. It is kept until all its members have left, so that a late member learns that others
+/// have left.
 #[derive(Debug)]
-struct Context {
+struct ContextEntry {
     group: Arc<Group>,
-    members: Box<[Presence]>,
+    members: Box<[OpenState]>,
 }
 
-/// Where a rank is, in the job or in a context.
+/// State of a rank in the job, or of a member in a context.
 #[derive(Debug)]
-enum Presence {
-    /// A rank that may open contexts; a member that has not opened this one.
-    Here,
-    /// A member that has it open.
+enum OpenState {
+    /// The rank may open contexts; the member has not opened this one.
+    NotOpened,
+    /// The member has the context open.
     Open,
-    /// Dropped in a panic, of which nobody knows more yet.
-    Falling,
-    /// Over.
-    Left(Leave),
+    /// Dropped in a panic that the launcher has not reported yet.
+    Panicking,
+    /// The rank or member has left.
+    Left(Exit),
 }
 
 impl Registry {
@@ -112,33 +112,33 @@ impl Registry {
         let ranks = &self.ranks;
         let context = self.contexts.entry(id).or_insert_with(|| {
             let group = Arc::new(Group::new(id, members));
-            // A rank whose endpoint is gone will not come any more.
+            // A rank whose endpoint is dropped will not open the context.
             for (i, member) in members.iter().enumerate() {
-                if let Presence::Left(leave) = &ranks[member.index()] {
-                    group.depart(i, leave.clone());
+                if let OpenState::Left(exit) = &ranks[member.index()] {
+                    group.mark_left(i, exit.clone());
                 }
             }
-            Context { group, members: members.iter().map(|_| Presence::Here).collect() }
+            ContextEntry { group, members: members.iter().map(|_| OpenState::NotOpened).collect() }
         });
-        if *context.group.processes != *members || !matches!(context.members[me], Presence::Here) {
+        if *context.group.processes != *members || !matches!(context.members[me], OpenState::NotOpened) {
             return Err(OpenError::InUse(id));
         }
-        context.members[me] = Presence::Open;
+        context.members[me] = OpenState::Open;
         Ok(context.group.clone())
     }
 
-    /// How what is dropped now leaves; `None` if that is still to be said.
-    fn leaving(&self) -> Presence {
+    /// Returns the state of a rank or member that is being dropped now.
+    fn departing_state(&self) -> OpenState {
         match (std::thread::panicking(), self.supervised) {
-            (false, _) => Presence::Left(Leave::Returned),
-            (true, false) => Presence::Left(Leave::Panicked(None)),
-            (true, true) => Presence::Falling,
+            (false, _) => OpenState::Left(Exit::Returned),
+            (true, false) => OpenState::Left(Exit::Panicked(None)),
+            (true, true) => OpenState::Panicking,
         }
     }
 
-    /// A member's transport is dropped.
+    /// Closes a member's transport, which is being dropped.
     pub(super) fn close(&mut self, id: ContextId, me: usize) {
-        let leaving = self.leaving();
+        let state = self.departing_state();
         let Some(context) = self.contexts.get_mut(&id) else { return };
         if let Some(failure) = context.group.failure().filter(|_| self.supervised) {
             let (rank, members) = (context.group.processes[me], (&*context.group.processes).into());
@@ -146,61 +146,61 @@ impl Registry {
                 self.failures.push((rank, Disagreement { failure: failure.clone(), rank: Rank::new(me), members }));
             }
         }
-        if let Presence::Left(leave) = &leaving {
-            context.group.depart(me, leave.clone());
+        if let OpenState::Left(exit) = &state {
+            context.group.mark_left(me, exit.clone());
         }
-        if let Presence::Left(Leave::Returned) = &leaving
+        if let OpenState::Left(Exit::Returned) = &state
             && context.group.failure().is_none()
         {
             self.disagreement = self.disagreement.take().or_else(|| context.group.disagreement(me));
         } else {
-            self.marred = true;
+            self.failed = true;
         }
-        context.members[me] = leaving;
-        self.sweep();
+        context.members[me] = state;
+        self.remove_deserted();
     }
 
-    /// A rank's endpoint is dropped: what it has not opened, it never will.
-    pub(super) fn leave(&mut self, rank: Rank) {
-        let leaving = self.leaving();
-        if let Presence::Left(leave) = &leaving {
-            self.miss(rank, leave);
+    /// Closes a rank's endpoint, which is being dropped: the rank opens no more contexts.
+    pub(super) fn close_endpoint(&mut self, rank: Rank) {
+        let state = self.departing_state();
+        if let OpenState::Left(exit) = &state {
+            self.mark_unopened_as_left(rank, exit);
         }
-        self.ranks[rank.index()] = leaving;
-        self.sweep();
+        self.ranks[rank.index()] = state;
+        self.remove_deserted();
     }
 
-    /// A rank has panicked: those that wait for it where it fell hear of it.
-    pub(super) fn announce(&mut self, rank: Rank, message: Option<Arc<str>>) {
-        let Some(presence) = self.ranks.get_mut(rank.index()) else { return };
-        let leave = Leave::Panicked(message);
+    /// Reports the panic of a rank to the members that wait for it.
+    pub(super) fn report_panic(&mut self, rank: Rank, message: Option<Arc<str>>) {
+        let Some(state) = self.ranks.get_mut(rank.index()) else { return };
+        let exit = Exit::Panicked(message);
         for context in self.contexts.values_mut() {
             let Some(me) = context.group.rank_of(rank) else { continue };
-            if matches!(context.members[me], Presence::Falling) {
-                context.group.depart(me, leave.clone());
-                context.members[me] = Presence::Left(leave.clone());
+            if matches!(context.members[me], OpenState::Panicking) {
+                context.group.mark_left(me, exit.clone());
+                context.members[me] = OpenState::Left(exit.clone());
             }
         }
-        if matches!(presence, Presence::Falling) {
-            *presence = Presence::Left(leave.clone());
-            self.miss(rank, &leave);
+        if matches!(state, OpenState::Panicking) {
+            *state = OpenState::Left(exit.clone());
+            self.mark_unopened_as_left(rank, &exit);
         }
-        self.sweep();
+        self.remove_deserted();
     }
 
-    /// A rank will not open what it has not opened.
-    pub(super) fn miss(&mut self, rank: Rank, leave: &Leave) {
+    /// Marks a rank as left in the contexts that it has not opened.
+    pub(super) fn mark_unopened_as_left(&mut self, rank: Rank, exit: &Exit) {
         for context in self.contexts.values() {
             if let Some(me) = context.group.rank_of(rank)
-                && matches!(context.members[me], Presence::Here)
+                && matches!(context.members[me], OpenState::NotOpened)
             {
-                context.group.depart(me, leave.clone());
+                context.group.mark_left(me, exit.clone());
             }
         }
     }
 
-    /// Forgets the contexts that everybody has left.
-    pub(super) fn sweep(&mut self) {
+    /// Removes the contexts that all members have left.
+    pub(super) fn remove_deserted(&mut self) {
         self.contexts.retain(|_, context| !context.group.is_deserted());
     }
 }

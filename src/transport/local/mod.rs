@@ -16,42 +16,43 @@
 //! # Ok::<(), local::SizeError>(())
 //! ```
 
-// How it works. Each rank has a board (`board`). It begins a round by laying out there where its
-// messages lie, with a note for each receiver; then it claims what its peers have noted for it
-// (`parcels`), checks it, and copies it from their memory into its own (`copy`); and it returns
-// once all that it laid out has been copied, or taken back (`outbox`). There is no queue, so
-// nothing piles up, and nothing is copied twice.
+// How it works. Each rank has a publication slot (`slot`). It begins a round by publishing there a
+// descriptor of its messages, with a flag for each receiver. Then it takes what its peers have
+// published for it (`rendezvous`), checks it, and copies it from their memory into its own
+// (`copy`). It returns once all that it published has been copied, or revoked (`outbox`). There is
+// no queue, so nothing accumulates, and each byte is copied once.
 //
-// Small messages are copied twice all the same, since that costs less than to wait for each other:
-// they go as letters (`letters`) into the receiver's letterbox (`mail`), which has room for two of
-// each sender; their sender does not wait unless there is no room. What is small both ends know, so
-// that each looks for a message where it comes; where it should not come they look before they
-// sleep, and find that the two disagree (`mismatch`). A letter is never taken back: a sender that
-// has gone on learns of a failure in its next round.
+// Small messages are copied twice, because that costs less than to wait for each other. They are
+// eager messages (`eager`), written into the receiver's mailbox (`mailbox`), which has room for two
+// of each sender. The sender does not wait unless there is no room. Both ends know which messages
+// are small, so each looks for a message where it comes. Before a rank parks it also looks where
+// the message should not come, and finds that the two disagree (`mismatch`). An eager message is
+// never revoked: a sender that has gone on learns of a failure in its next round.
 //
-// A rank that has to wait sleeps on its bell (`bell`), which is rung by who lays out or writes for
-// it, by who settles the last of its parcels, by who takes a letter when there was no room, by a
-// failure and by a departure. Before it sleeps it looks around (`wait`): at who has left, at what
-// the others are doing (`post`), and, when it is time, at who waits for whom (`wait_for`).
+// A rank that has to wait parks (`parker`). It is unparked by a rank that publishes or writes a
+// message for it, that releases the last of its rendezvous messages, or that takes an eager message
+// when there was no room; and by a failure and a departure. Before it parks it checks (`wait`)
+// which members have left, what the others are doing (`status_word`), and from time to time the
+// wait-for chain (`wait_for`).
 //
-// `board`, `mail`, `bell` and `post` are the kernel on which all of it rests. They use what `sync`
-// names and nothing else, and `tests/loom.rs` includes them as they are.
+// All of this rests on `slot`, `mailbox`, `parker` and `status_word`. They use what `sync` names
+// and nothing else, and `tests/loom.rs` includes them as they are.
 #![allow(unsafe_code)]
 
 mod active_round;
-mod bell;
-mod board;
 mod copy;
+mod eager;
 mod group;
 mod job;
-mod letters;
-mod mail;
+mod mailbox;
 mod mismatch;
 mod outbox;
-mod parcels;
-mod parts;
-mod post;
+mod parker;
+mod peer_messages;
+mod rendezvous;
 mod round;
+mod slot;
+mod status_word;
 mod sync;
 mod wait;
 mod wait_for;
@@ -60,14 +61,14 @@ use std::sync::Arc;
 
 use self::job::Job;
 pub use self::job::{MAX_RANKS, SizeError};
-use self::round::Local;
+use self::round::LocalTransport;
 use super::{ContextId, Disagreement, Endpoint, OpenError, Transport, position};
 use crate::ids::Rank;
 
-/// The endpoints of a new job, one a rank, each to be handed to a thread.
+/// Starts a job and returns its endpoints, by rank. Each belongs to one thread.
 ///
-/// A rank whose transport is dropped by a panic is reported as `panicked`; [`supervised`] lets the
-/// reports say more.
+/// A rank whose transport is dropped in a panic is reported as `panicked`. With [`supervised`] the
+/// report has the panic's message.
 ///
 /// # Errors
 ///
@@ -76,73 +77,74 @@ pub fn job(size: usize) -> Result<Vec<Arc<dyn Endpoint>>, SizeError> {
     Job::start(size, false).map(|job| endpoints(&job))
 }
 
-/// The same, for a launcher that catches the panics of its threads: it owes the job a
-/// [`panicked`](Supervisor::panicked) for each, and those who wait for a rank that panicked hear of
-/// it with its message.
+/// Starts a job like [`job`], for a launcher that catches the panics of its threads.
+///
+/// The launcher reports each panic by [`PanicReporter::panicked`]. Ranks that wait for a rank that
+/// panicked then fail with the panic's message.
 ///
 /// # Errors
 ///
 /// If the size is 0 or more than [`MAX_RANKS`].
-pub fn supervised(size: usize) -> Result<(Supervisor, Vec<Arc<dyn Endpoint>>), SizeError> {
+pub fn supervised(size: usize) -> Result<(PanicReporter, Vec<Arc<dyn Endpoint>>), SizeError> {
     let job = Job::start(size, true)?;
     let endpoints = endpoints(&job);
-    Ok((Supervisor { job }, endpoints))
+    Ok((PanicReporter { job }, endpoints))
 }
 
 fn endpoints(job: &Arc<Job>) -> Vec<Arc<dyn Endpoint>> {
-    let endpoint = |rank| Arc::new(Thread { job: job.clone(), rank: Rank::new(rank) }) as Arc<dyn Endpoint>;
+    let endpoint = |rank| Arc::new(LocalEndpoint { job: job.clone(), rank: Rank::new(rank) }) as Arc<dyn Endpoint>;
     (0..job.size).map(endpoint).collect()
 }
 
-/// What a launcher tells a job about its threads.
+/// Reports the panics of a job's threads to the job.
 ///
-/// Until it says why, or is dropped, nobody hears of a panic, so the launcher speaks as soon as it
-/// has caught one.
+/// Until the launcher reports a panic, or drops this value, no rank learns of it. So the launcher
+/// reports a panic as soon as it has caught it.
 #[derive(Debug)]
-pub struct Supervisor {
+pub struct PanicReporter {
     job: Arc<Job>,
 }
 
-impl Supervisor {
-    /// A rank's thread has panicked; its transports and its endpoint are gone. Whoever waits for
-    /// it, now or later, fails with this message.
+impl PanicReporter {
+    /// Reports that a rank's thread has panicked, after its transports and its endpoint are
+    /// dropped. Each rank that waits for it, now or later, fails with this message.
     pub fn panicked(&self, rank: Rank, message: &str) {
-        self.job.registry().announce(rank, Some(message.into()));
+        self.job.registry().report_panic(rank, Some(message.into()));
     }
 }
 
-impl Supervisor {
-    /// The first failures that a rank has seen in contexts which it has left.
+impl PanicReporter {
+    /// Returns the first failures that a rank has seen in contexts that it has left.
     pub(crate) fn failures(&self, rank: Rank) -> Vec<Disagreement> {
         let registry = self.job.registry();
         let of_rank = registry.failures.iter().filter(|(known, _)| *known == rank);
         of_rank.map(|(_, failure)| failure.clone()).collect()
     }
 
-    /// That members of a context have left it after other calls than each other, where nothing has
-    /// failed that would be the reason.
+    /// Returns the disagreement of members that have left a context after different calls. `None`
+    /// if a failure or a panic may be the reason.
     pub(crate) fn disagreement(&self) -> Option<Disagreement> {
         let registry = self.job.registry();
-        registry.disagreement.clone().filter(|_| !registry.marred)
+        registry.disagreement.clone().filter(|_| !registry.failed)
     }
 }
 
-impl Drop for Supervisor {
+impl Drop for PanicReporter {
     fn drop(&mut self) {
         let mut registry = self.job.registry();
         registry.supervised = false;
-        (0..self.job.size).map(Rank::new).for_each(|rank| registry.announce(rank, None));
+        (0..self.job.size).map(Rank::new).for_each(|rank| registry.report_panic(rank, None));
     }
 }
 
 /// The endpoint of one thread.
 #[derive(Debug)]
-struct Thread {
+struct LocalEndpoint {
     job: Arc<Job>,
     rank: Rank,
 }
 
-impl Endpoint for Thread {
+impl Endpoint for LocalEndpoint {
     fn rank(&self) -> Rank {
         self.rank
     }
@@ -154,13 +156,13 @@ impl Endpoint for Thread {
     fn open(&self, context: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let me = position(self.rank, self.job.size, members)?;
         let group = self.job.registry().open(context, members, me)?;
-        Ok(Box::new(Local::new(self.job.clone(), group, me)))
+        Ok(Box::new(LocalTransport::new(self.job.clone(), group, me)))
     }
 }
 
-impl Drop for Thread {
+impl Drop for LocalEndpoint {
     fn drop(&mut self) {
-        self.job.registry().leave(self.rank);
+        self.job.registry().close_endpoint(self.rank);
     }
 }
 

@@ -1,97 +1,100 @@
-//! What a rank has laid out in a round, until it is its own again.
+//! The rendezvous messages that a rank sends in a round, until its memory is its own again.
 
-use super::board::Hold;
-use super::group::{Group, Laid, Offer};
-use super::parts::{By, Counts, Part};
+use super::group::{Group, PublishedDescriptor, RoundDescriptor};
+use super::peer_messages::{PeerCounts, PeerMessages, Protocol};
+use super::slot::AccessEpoch;
 
-/// The parcels of a round. Dropping it takes back what nobody has claimed and waits out running
-/// copies, so that no way out of a round leaves others in the caller's memory.
+/// The rendezvous messages that a round sends.
+///
+/// Dropping it revokes those that no receiver has taken, and waits for running copies to end. So
+/// however a round ends, no other rank accesses the caller's memory after it.
 #[derive(Debug)]
 pub(super) struct Outbox<'a> {
     group: &'a Group,
     me: usize,
-    offer: &'a Offer<'a>,
-    /// How many parcels there are.
-    pub(super) parcels: u32,
-    /// How many there have been with them.
+    descriptor: &'a RoundDescriptor<'a>,
+    /// How many rendezvous messages the round has.
+    pub(super) messages: u32,
+    /// How many there have been in all, those of this round included, modulo 2^32.
     due: u32,
 }
 
 impl<'a> Outbox<'a> {
-    /// Of a round that has letters only.
+    /// Returns the outbox of a round that sends only eager messages.
     #[inline]
-    pub(super) fn empty(group: &'a Group, me: usize, offer: &'a Offer<'a>) -> Self {
-        Self { group, me, offer, parcels: 0, due: 0 }
+    pub(super) fn empty(group: &'a Group, me: usize, descriptor: &'a RoundDescriptor<'a>) -> Self {
+        Self { group, me, descriptor, messages: 0, due: 0 }
     }
 
-    /// Lays out all that is sent and is no letter, after so many parcels before. Those who wait for
-    /// it have still to be woken.
-    pub(super) fn lay_out(
+    /// Publishes all rendezvous messages of a round. `published` counts all rendezvous messages of
+    /// this rank. The caller has still to unpark the receivers.
+    pub(super) fn publish(
         group: &'a Group,
         me: usize,
-        offer: &'a Offer<'a>,
-        (laid, counts): (&mut u32, &mut [Counts]),
+        descriptor: &'a RoundDescriptor<'a>,
+        (published, counts): (&mut u32, &mut [PeerCounts]),
     ) -> Self {
-        let mut outbox = Self::empty(group, me, offer);
-        outbox.parcels = outbox.parts().count() as u32;
-        if outbox.parcels == 0 {
+        let mut outbox = Self::empty(group, me, descriptor);
+        outbox.messages = outbox.parts().count() as u32;
+        if outbox.messages == 0 {
             return outbox;
         }
-        *laid = laid.wrapping_add(outbox.parcels);
-        outbox.due = *laid;
-        let (offer, board) = (Offer { due: outbox.due, ..*offer }, group.board(me));
-        // SAFETY: only this rank's transport uses its board, one round at a time, and the last
-        // round's outbox was dropped, hence settled, or has taken back; then it is because the
-        // context has failed, and no round comes here any more. What the offer points to lives
-        // longer than the outbox, which borrows it; and `round`, which neither leaks the outbox nor
-        // touches the buffers before, drops it, hence settles it.
-        unsafe { board.lay_out(Laid::new(&offer)) };
+        *published = published.wrapping_add(outbox.messages);
+        outbox.due = *published;
+        let (descriptor, slot) = (RoundDescriptor { due: outbox.due, ..*descriptor }, group.slot(me));
+        // SAFETY: only this rank's transport uses its slot, one round at a time. The last round's
+        // outbox was dropped. Either all its leases were released, or it has revoked: then the
+        // context has failed, and no further round comes here. What the descriptor points to
+        // outlives the outbox, which borrows it. `round` neither leaks the outbox nor touches the
+        // buffers before it drops the outbox, and the drop waits for all leases.
+        unsafe { slot.publish(PublishedDescriptor::new(&descriptor)) };
         for part in outbox.parts() {
             if let Some(counts) = counts.get_mut(part.peer.index()) {
-                board.note(part.peer.index(), counts.sent);
+                slot.set_flag(part.peer.index(), counts.sent);
                 counts.sent += 1;
             }
         }
         outbox
     }
 
-    /// The parcels.
+    /// Returns the rendezvous messages, by peer.
     #[inline]
-    fn parts(&self) -> impl Iterator<Item = Part> {
-        Part::all(self.group, &self.offer.round().sends).filter(|part| part.by == By::Board)
+    fn parts(&self) -> impl Iterator<Item = PeerMessages> {
+        let all = PeerMessages::all(self.group, &self.descriptor.round().sends);
+        all.filter(|part| part.protocol == Protocol::Rendezvous)
     }
 
-    /// Parcels that are not settled.
+    /// Returns how many messages are not released by their receivers.
     #[inline]
-    pub(super) fn open(&self) -> u32 {
-        if self.parcels == 0 { 0 } else { self.group.member(self.me).desk.tally.open(self.due) }
+    pub(super) fn outstanding(&self) -> u32 {
+        if self.messages == 0 { 0 } else { self.group.member(self.me).sync.releases.outstanding(self.due) }
     }
 
-    /// To whom there is one.
+    /// Returns the receivers of rendezvous messages.
     pub(super) fn receivers(&self) -> impl Iterator<Item = usize> {
         self.parts().map(|part| part.peer.index())
     }
 
-    /// Whether such a one has not come for it.
+    /// Whether a receiver has not taken its message.
     pub(super) fn is_awaiting(&self, to: usize) -> bool {
-        self.group.board(self.me).is_open(to, self.group.member(to).desk.taken(self.me))
+        self.group.slot(self.me).is_untaken(to, self.group.member(to).sync.taken(self.me))
     }
 }
 
 impl Drop for Outbox<'_> {
     fn drop(&mut self) {
-        if self.open() == 0 {
+        if self.outstanding() == 0 {
             return;
         }
-        let board = self.group.board(self.me);
-        self.receivers().for_each(|to| board.take_back(to));
-        Hold::settle_taken_back();
+        let slot = self.group.slot(self.me);
+        self.receivers().for_each(|to| slot.revoke(to));
+        AccessEpoch::fence_after_revoke();
         for to in self.receivers() {
-            let hold = &self.group.member(to).desk.hold;
-            let Some(active) = hold.now() else { continue };
-            // As long as a copy or a few take: nobody is told of its end, since nobody else waits
-            // for it.
-            while hold.now() == Some(active) {
+            let epoch = &self.group.member(to).sync.epoch;
+            let Some(active) = epoch.active() else { continue };
+            // An epoch lasts as long as one copy or a few. Its end unparks no rank, since no other
+            // rank waits for it.
+            while epoch.active() == Some(active) {
                 std::thread::yield_now();
             }
         }

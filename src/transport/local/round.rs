@@ -1,147 +1,160 @@
-//! One round: everything sent is laid out or written first, then what is awaited is taken, then the
-//! rank waits until all that it laid out is settled.
+//! One round. The rank first publishes or writes all that it sends, then takes what it awaits, then
+//! waits until all that it published is released.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::active_round::{ActiveRound, Seat, Wait};
-use super::bell::Bell;
-use super::board::Holding;
-use super::group::{Group, Letter, Offer};
+use super::active_round::{ActiveRound, Membership, Wait};
+use super::group::{EagerMessage, Group, RoundDescriptor};
 use super::job::Job;
 use super::outbox::Outbox;
-use super::parts::{By, Counts, Part};
+use super::parker::Parker;
+use super::peer_messages::{PeerCounts, PeerMessages, Protocol};
+use super::slot::AccessGuard;
 use crate::ids::Rank;
+use crate::plan::Message;
 use crate::transport::bases::Bases;
 use crate::transport::{Failure, History, RoundIo, Transport};
 
-/// A member's hold on a context.
+/// The transport of one member of a context.
 #[derive(Debug)]
-pub(super) struct Local {
-    seat: Seat,
-    /// The call and the fingerprint that are posted.
-    posted: Option<(u64, u64)>,
+pub(super) struct LocalTransport {
+    membership: Membership,
+    /// The call and the fingerprint in the status word.
+    written: Option<(u64, u64)>,
     /// The call and the number of the last round.
     last: Option<(u64, u32)>,
-    /// By peer.
-    counts: Box<[Counts]>,
-    /// How many parcels it has laid out.
-    laid: u32,
-    /// What the running round still has to take, and to write; their memory serves every round.
-    pending: Vec<Part>,
+    /// Counts of messages, by peer.
+    counts: Box<[PeerCounts]>,
+    /// How many rendezvous messages it has published, modulo 2^32.
+    published: u32,
+    /// What the current round still has to take. Kept between rounds for its memory.
+    pending: Vec<PeerMessages>,
+    /// What the current round still has to write. Kept between rounds for its memory.
     unwritten: Vec<u32>,
-    /// How often it has slept.
-    sleeps: u64,
+    /// How often it has parked.
+    parks: u64,
 }
 
-impl Local {
+impl LocalTransport {
     pub(super) fn new(job: Arc<Job>, group: Arc<Group>, me: usize) -> Self {
-        let counts = (0..group.size()).map(|_| Counts::default()).collect();
+        let counts = (0..group.size()).map(|_| PeerCounts::default()).collect();
         let (pending, unwritten) = (Vec::new(), Vec::new());
-        Self { seat: Seat { job, group, me }, posted: None, last: None, counts, laid: 0, pending, unwritten, sleeps: 0 }
+        Self {
+            membership: Membership { job, group, me },
+            written: None,
+            last: None,
+            counts,
+            published: 0,
+            pending,
+            unwritten,
+            parks: 0,
+        }
     }
 
     #[cfg(test)]
-    pub(super) fn sleeps(&self) -> u64 {
-        self.sleeps
+    pub(super) fn parks(&self) -> u64 {
+        self.parks
     }
 
-    fn post(&mut self, io: &RoundIo<'_>) {
-        let (now, member) = ((io.call, io.signature.fingerprint), self.seat.own());
-        if self.posted != Some(now) {
-            if self.posted.is_none_or(|(_, fingerprint)| fingerprint != now.1) {
-                member.say(io.call, io.signature);
+    /// Writes the call and the round to this member's status, for the other members.
+    fn update_status(&mut self, io: &RoundIo<'_>) {
+        let (now, member) = ((io.call, io.signature.fingerprint), self.membership.own());
+        if self.written != Some(now) {
+            if self.written.is_none_or(|(_, fingerprint)| fingerprint != now.1) {
+                member.record_signature(io.call, io.signature);
             }
-            member.status.post.write(now.0, now.1);
+            member.status.word.write(now.0, now.1);
             member.status.thread.store(this_thread(), Ordering::Relaxed);
-            self.posted = Some(now);
+            self.written = Some(now);
         }
         member.status.round.store(io.number(), Ordering::Relaxed);
     }
 }
 
-impl Drop for Local {
+impl Drop for LocalTransport {
     fn drop(&mut self) {
-        self.seat.job.close(&self.seat.group, self.seat.me);
+        self.membership.job.close(&self.membership.group, self.membership.me);
     }
 }
 
-impl Transport for Local {
+impl Transport for LocalTransport {
     fn rank(&self) -> Rank {
-        self.seat.rank()
+        self.membership.rank()
     }
 
     fn size(&self) -> usize {
-        self.seat.group.size()
+        self.membership.group.size()
     }
 
     fn round(&mut self, mut io: RoundIo<'_>) -> Result<(), Failure> {
-        if let Some(failure) = self.seat.group.failure() {
+        if let Some(failure) = self.membership.group.failure() {
             return Err(failure.clone());
         }
-        self.post(&io);
+        self.update_status(&io);
         let (call, signature, program, timeouts) = (io.call, io.signature, io.program(), io.timeouts);
         let bases = Bases::of(&mut io.buffers());
-        // From here to the end the buffers are reached through these pointers alone.
-        let offer = Offer { call, signature, program, index: io.index() as u32, due: 0, bases };
-        let Self { seat, last, counts, laid, pending, unwritten, sleeps, .. } = self;
-        let (round, pieces) = (offer.round(), offer.pieces());
-        // On this rests that an answer tells how much room there is (`mail`), and that what comes
-        // is in order.
+        // From here on the buffers are accessed through these pointers only.
+        let descriptor = RoundDescriptor { call, signature, program, index: io.index() as u32, due: 0, bases };
+        let Self { membership, last, counts, published, pending, unwritten, parks, .. } = self;
+        let (round, pieces) = (descriptor.round(), descriptor.pieces());
+        // Acknowledgements (`mailbox`) and the order of messages rely on rising numbers.
         if last.replace((call, round.number)).is_some_and(|last| last >= (call, round.number)) {
             let reason = format!("call {call}, round {} does not come after the last one", round.number);
-            return Err(seat.refuse(&offer, reason));
+            return Err(membership.refuse(&descriptor, reason));
         }
-        let (first_send, first_receive) = match (seat.after_me(&round.sends), seat.after_me(&round.receives)) {
-            (Ok(send), Ok(receive)) => (send, receive),
-            (Err(peer), _) | (_, Err(peer)) => return Err(seat.refuse_peer(&offer, peer)),
+        let (first_send, first_receive) =
+            match (membership.after_me(&round.sends), membership.after_me(&round.receives)) {
+                (Ok(send), Ok(receive)) => (send, receive),
+                (Err(peer), _) | (_, Err(peer)) => return Err(membership.refuse_peer(&descriptor, peer)),
+            };
+        // Most rounds of small messages have one eager message for each peer. They skip the search
+        // for anything else.
+        let eager_only =
+            membership.group.has_mailboxes() && pieces.is_some_and(|pieces| pieces.longest <= EagerMessage::MAX_BYTES);
+        membership.await_all(pending, &round.receives, first_receive, eager_only);
+        let outbox = match eager_only {
+            true => Outbox::empty(&membership.group, membership.me, &descriptor),
+            false => Outbox::publish(&membership.group, membership.me, &descriptor, (published, counts)),
         };
-        // Most rounds of small messages are of a letter a peer: what else there may be need not be
-        // looked for.
-        let letters = seat.group.has_letterboxes() && pieces.is_some_and(|pieces| pieces.longest <= Letter::LONGEST);
-        seat.await_all(pending, &round.receives, first_receive, letters);
-        let outbox = match letters {
-            true => Outbox::empty(&seat.group, seat.me, &offer),
-            false => Outbox::lay_out(&seat.group, seat.me, &offer, (laid, counts)),
-        };
-        let wait = Wait::new(outbox.parcels);
+        let wait = Wait::new(outbox.messages);
         let active = ActiveRound {
-            seat,
-            offer: &offer,
+            membership,
+            descriptor: &descriptor,
             outbox: &outbox,
             timeouts,
             counts,
             pending,
             unwritten,
-            message_id: offer.message_id(),
+            message_id: descriptor.message_id(),
             sends: &round.sends,
             receives: &round.receives,
             pieces,
-            letters,
-            unannounced: !round.sends.is_empty(),
-            untold: false,
+            eager_only,
+            wake_receivers: !round.sends.is_empty(),
+            wake_senders: false,
             wait,
-            sleeps,
+            parks,
         };
         let outcome = active.run(first_send);
         drop(outbox);
-        seat.own().status.advance();
+        membership.own().status.advance();
         outcome?;
-        // A receiver that refuses a message fails the context before it lets go of it. A failure in
-        // a later call, though, is none of what is done here.
-        seat.group.failure().filter(|failure| failure.call <= call).map_or(Ok(()), |failure| Err(failure.clone()))
+        // A receiver that refuses a message fails the context before it releases the message. A
+        // failure of a later call does not concern this round.
+        membership.group.failure().filter(|failure| failure.call <= call).map_or(Ok(()), |failure| Err(failure.clone()))
     }
 
     fn abort(&mut self, failure: Failure) {
-        self.seat.group.fail(failure);
+        self.membership.group.fail(failure);
     }
 
     fn failure(&self) -> Option<Failure> {
-        self.seat.group.failure().cloned()
+        self.membership.group.failure().cloned()
     }
 
     fn conclude(&mut self, history: History) {
-        self.seat.own().conclude(history);
+        self.membership.own().conclude(history);
     }
 }
 
@@ -149,86 +162,87 @@ impl<'a> ActiveRound<'a> {
     fn run(mut self, first_send: usize) -> Result<(), Failure> {
         let outcome = self.complete(first_send);
         self.stop_waiting();
-        self.tell();
+        self.wake_peers();
         outcome
     }
 
-    /// Wakes those who sleep for what this rank has done since it last told: sent, or made room
-    /// for.
+    /// Unparks the peers that may wait for what this rank has sent, or has made room for, since it
+    /// last did so.
     #[inline]
-    pub(super) fn tell(&mut self) {
-        if self.unannounced || self.untold {
-            Bell::announce();
-            self.tell_announced();
+    pub(super) fn wake_peers(&mut self) {
+        if self.wake_receivers || self.wake_senders {
+            Parker::fence();
+            self.wake_peers_after_fence();
         }
     }
 
-    /// The same, after the fence.
+    /// Does the same after the caller's fence.
     #[inline]
-    fn tell_announced(&mut self) {
-        let (announce, room) = (std::mem::take(&mut self.unannounced), std::mem::take(&mut self.untold));
-        if self.seat.group.sleepers.any() {
-            self.ring(announce, room);
+    fn wake_peers_after_fence(&mut self) {
+        let (receivers, senders) = (std::mem::take(&mut self.wake_receivers), std::mem::take(&mut self.wake_senders));
+        if self.membership.group.parked.any() {
+            self.unpark_peers(receivers, senders);
         }
     }
 
-    /// Wakes those who sleep for what is sent, and those who wait for room.
+    /// Unparks receivers of this round's messages, or senders that await room, or both.
     #[cold]
-    fn ring(&self, announce: bool, room: bool) {
-        let group = &*self.seat.group;
-        if announce {
-            self.sends.iter().for_each(|message| group.member(message.peer.index()).desk.bell.ring_announced());
+    fn unpark_peers(&self, receivers: bool, senders: bool) {
+        let state = |message: &Message| &self.membership.group.member(message.peer.index()).sync;
+        if receivers {
+            self.sends.iter().for_each(|message| state(message).parker.unpark_after_fence());
         }
-        if room {
-            let desks = self.receives.iter().map(|message| &group.member(message.peer.index()).desk);
-            desks.filter(|desk| desk.cramped.load(Ordering::Relaxed)).for_each(|desk| desk.bell.ring_announced());
+        if senders {
+            let awaiting = self.receives.iter().map(state).filter(|state| state.awaits_room.load(Ordering::Relaxed));
+            awaiting.for_each(|state| state.parker.unpark_after_fence());
         }
     }
 
     fn complete(&mut self, first_send: usize) -> Result<(), Failure> {
-        let group = &*self.seat.group;
-        self.write_all(first_send);
+        let group = &*self.membership.group;
+        self.write_eager(first_send);
         loop {
             let before = self.pending.len() + self.unwritten.len();
-            self.write_rest();
-            self.take_ready(self.wait.is_last_look(self.seat.job.has_core_each()))?;
+            self.retry_unwritten();
+            self.take_ready(self.wait.is_last_poll(self.membership.job.has_core_each()))?;
             if self.is_urgent() {
-                self.tell();
+                self.wake_peers();
             }
-            let open = self.outbox.open();
+            let outstanding = self.outbox.outstanding();
             let left = self.pending.len() + self.unwritten.len();
-            if open == 0 && left == 0 {
+            if outstanding == 0 && left == 0 {
                 return Ok(());
             }
             if let Some(failure) = group.failure() {
                 return Err(failure.clone());
             }
-            if left < before || open != self.wait.open {
+            if left < before || outstanding != self.wait.outstanding {
                 self.stop_waiting();
-                self.wait = Wait::new(open);
+                self.wait = Wait::new(outstanding);
             } else {
                 self.pause()?;
             }
         }
     }
 
-    /// Whether those who may sleep are to be told now. Where each rank has a core, they hardly ever
-    /// sleep, and the fence costs as much as a small exchange before what was written has left the
-    /// core; a little later it costs nothing.
+    /// Whether peers that may be parked are to be unparked now.
+    ///
+    /// If each rank has a core, they are rarely parked. A fence before the written data has left
+    /// the core costs as much as a small exchange; a little later it costs nothing.
     #[inline]
     fn is_urgent(&self) -> bool {
-        !self.seat.job.has_core_each() || self.wait.is_long()
+        !self.membership.job.has_core_each() || self.wait.is_long()
     }
 
-    /// Takes what is here; where there are but letters, as long as it does not wait `long`, only
-    /// those before the first that is not.
+    /// Takes the messages that are here. If all are eager, and `thorough` is not set, it takes only
+    /// those before the first that is not here.
     #[inline]
-    fn take_ready(&mut self, long: bool) -> Result<(), Failure> {
-        let mut next = self.open_pieces()?;
-        let (mut holding, mut left) = (None, 0);
-        if long || !self.letters {
+    fn take_ready(&mut self, thorough: bool) -> Result<(), Failure> {
+        let mut next = self.read_eager_pieces()?;
+        let (mut guard, mut left) = (None, 0);
+        if thorough || !self.eager_only {
             while let Some(part) = self.pending.get(next).copied() {
-                if !self.take(part, &mut holding)? {
+                if !self.take(part, &mut guard)? {
                     self.pending[left] = part;
                     left += 1;
                 }
@@ -237,50 +251,51 @@ impl<'a> ActiveRound<'a> {
         }
         if left < next {
             self.pending.drain(left..next);
-            self.seat.own().status.advance();
+            self.membership.own().status.advance();
         }
         Ok(())
     }
 
-    /// Takes what one peer has for this rank, if it is there.
+    /// Takes the messages of one peer, if they are here. Returns whether they are.
     #[inline]
-    fn take(&mut self, part: Part, holding: &mut Option<Holding<'a>>) -> Result<bool, Failure> {
-        if part.by == By::Mail {
-            return self.open(part);
+    fn take(&mut self, part: PeerMessages, guard: &mut Option<AccessGuard<'a>>) -> Result<bool, Failure> {
+        if part.protocol == Protocol::Eager {
+            return self.read_eager(part);
         }
-        if !self.has_parcel(part.peer.index()) {
+        if !self.has_rendezvous(part.peer.index()) {
             return Ok(false);
         }
-        let holding = match holding {
-            Some(holding) => holding,
+        let guard = match guard {
+            Some(guard) => guard,
             None => {
-                // Copying may take long: others hear first what there is for them. Holding has
-                // fenced it.
-                let holding = holding.insert(self.seat.own().desk.hold.take());
-                self.tell_announced();
-                holding
+                // A copy may take long, so peers are unparked first. Entering the epoch is the
+                // fence for that.
+                let guard = guard.insert(self.membership.own().sync.epoch.enter());
+                self.wake_peers_after_fence();
+                guard
             }
         };
-        self.claim(part, holding)
+        self.copy_rendezvous(part, guard)
     }
 
-    /// Looks whether what is awaited has come otherwise than awaited, as a message of another
-    /// length does. Then it fails.
-    pub(super) fn look_astray(&mut self) -> Result<(), Failure> {
+    /// Fails if an awaited message has come by the other protocol, as a message of another length
+    /// may.
+    pub(super) fn check_other_protocol(&mut self) -> Result<(), Failure> {
         for i in 0..self.pending.len() {
-            let by = if self.pending[i].by == By::Board { By::Mail } else { By::Board };
-            self.take(Part { by, ..self.pending[i] }, &mut None)?;
+            let protocol =
+                if self.pending[i].protocol == Protocol::Rendezvous { Protocol::Eager } else { Protocol::Rendezvous };
+            self.take(PeerMessages { protocol, ..self.pending[i] }, &mut None)?;
         }
         Ok(())
     }
 
-    /// Whether something of that peer's lies here, awaited or not.
+    /// Whether a message of this peer is here, by either protocol.
     pub(super) fn has_sent(&self, from: usize) -> bool {
-        self.has_letter(from) || self.has_parcel(from)
+        self.has_eager(from) || self.has_rendezvous(from)
     }
 }
 
-/// A number for the running thread, from 1.
+/// Returns the number of the current thread, counted from 1, or 0 while the thread ends.
 fn this_thread() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local!(static MINE: u64 = NEXT.fetch_add(1, Ordering::Relaxed));

@@ -1,11 +1,11 @@
-//! What the kernel ([`board`](super::board), [`mail`](super::mail), [`bell`](super::bell),
-//! [`post`](super::post)) synchronises with: the standard library's here, loom's in
-//! `tests/loom.rs`, which includes the same files.
+//! The synchronisation primitives of [`slot`](super::slot), [`mailbox`](super::mailbox),
+//! [`parker`](super::parker) and [`status_word`](super::status_word). Here they are those of the
+//! standard library. In `tests/loom.rs`, which includes the same files, they are loom's.
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// A cell whose every access says whether it reads or writes, as loom's does.
+/// A cell in which each access says whether it reads or writes, as in loom.
 #[derive(Debug)]
 pub(super) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
@@ -14,11 +14,13 @@ impl<T> UnsafeCell<T> {
         Self(std::cell::UnsafeCell::new(value))
     }
 
+    /// Passes a pointer for reading.
     #[inline(always)]
     pub(super) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
         read(self.0.get())
     }
 
+    /// Passes a pointer for writing.
     #[inline(always)]
     pub(super) fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
         write(self.0.get())

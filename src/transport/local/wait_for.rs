@@ -1,9 +1,11 @@
-//! Who waits for whom: from a rank that has waited too long to the one that everybody waits for.
+//! The wait-for graph: from a rank that has waited too long to the rank that all others on the way
+//! wait for.
 //!
-//! A rank that waits names one of those it waits for. Any will do: while a program is sound, each
-//! of them is in an earlier round, or outside of any, so that the chain ends at a rank that does
-//! not wait. A chain that leaves its context goes on where the same thread of the same process
-//! waits. One that ends nowhere is a circle: two contexts driven in opposite orders, say.
+//! A waiting rank names one of the ranks that it waits for. Any of them will do: in a correct
+//! program each of them is in an earlier round, or outside of any, so the chain ends at a rank that
+//! does not wait. Where a chain leaves its context, it continues where the same thread of the same
+//! process waits. A chain without an end is a cycle, such as two contexts driven in opposite
+//! orders.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -11,73 +13,73 @@ use std::sync::atomic::Ordering;
 
 use super::group::Group;
 use crate::ids::Rank;
-use crate::transport::{ContextId, Deadline, rank_words};
+use crate::transport::{ContextId, Deadline, rank_name};
 
-/// See the [module](self).
+/// A path in the wait-for graph. See the [module](self).
 #[derive(Debug)]
-pub(super) struct Chain {
-    hops: Vec<Hop>,
-    end: End,
-    /// The last rank of the context where it begins: the end, or where it goes on in another
+pub(super) struct WaitChain {
+    edges: Vec<WaitEdge>,
+    end: ChainEnd,
+    /// The last rank of the first context: the end of the chain, or where it continues in another
     /// context.
     last: usize,
-    /// What all ranks on the chain have got done in the context where it begins; elsewhere they may
+    /// Sum of the progress of all ranks on the chain within the first context. Elsewhere they may
     /// be busy for ever.
     progress: u64,
-    /// A context that has failed, if the process at the end is a member of one: that may be why it
+    /// A failed context of which the process at the end is a member. That may be why the process
     /// does not come.
     failed: Option<ContextId>,
 }
 
 /// `rank` of a group waits for `peer`.
 #[derive(Debug)]
-struct Hop {
+struct WaitEdge {
     group: Arc<Group>,
     rank: usize,
     peer: usize,
 }
 
-/// What is at the end.
+/// The end of a chain.
 #[derive(Debug)]
-enum End {
-    /// This process, which waits for nobody, as a member of that group.
-    Rank(Arc<Group>, usize, Progress),
-    /// A rank that was met before, on a circle through the context where the chain begins.
-    Circle,
-    /// A circle of ranks in other contexts. They may be busy with each other; the rank of the
-    /// context where the chain begins that waits for them is the one that does not come.
+enum ChainEnd {
+    /// A member of this group that does not wait.
+    Rank(Arc<Group>, usize, EndState),
+    /// A cycle through the context where the chain begins.
+    Cycle,
+    /// A cycle of ranks in other contexts, which may be busy with each other. The culprit is this
+    /// rank of the context where the chain begins, which waits for them.
     Elsewhere(usize),
 }
 
-/// How far the rank at the end has come, compared with the call that the rank before it waits in.
+/// Where the rank at the end is, compared with the call that the rank before it waits in.
 #[derive(Clone, Copy, Debug)]
-enum Progress {
+enum EndState {
     Left,
     NotCalled,
-    /// It is in the call, and waits for nobody after that round.
+    /// It is in the call, and does not wait. With the round that it was in last.
     Busy(u32),
+    /// It is in this later call.
     GoneOn(u64),
 }
 
-/// What has to stay the same for a deadline to hold: who is the last in the context where the chain
-/// begins, and that nobody there got anything done. What goes on in other contexts does not count.
+/// What has to stay equal for a deadline to pass: the last rank in the context where the chain
+/// begins, and the progress of the ranks there. Progress in other contexts does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct ChainState {
     last: usize,
     progress: u64,
 }
 
-impl Chain {
-    /// Follows who waits for whom from a member of the first of `groups`, which are all those of
-    /// the job.
+impl WaitChain {
+    /// Follows the wait-for graph from a member of `group`. `groups` are all groups of the job.
     pub(super) fn follow(group: &Arc<Group>, from: usize, groups: &[Arc<Group>]) -> Self {
         let (home, mut last) = (group, from);
         let (mut group, mut rank) = (home.clone(), from);
-        let (mut hops, mut progress) = (Vec::<Hop>::new(), 0_u64);
+        let (mut edges, mut progress) = (Vec::<WaitEdge>::new(), 0_u64);
         let end = loop {
-            if let Some(met) = hops.iter().position(|hop| Arc::ptr_eq(&hop.group, &group) && hop.rank == rank) {
-                let is_here = hops[met..].iter().any(|hop| Arc::ptr_eq(&hop.group, home));
-                break if is_here { End::Circle } else { End::Elsewhere(last) };
+            if let Some(met) = edges.iter().position(|edge| Arc::ptr_eq(&edge.group, &group) && edge.rank == rank) {
+                let crosses_home = edges[met..].iter().any(|edge| Arc::ptr_eq(&edge.group, home));
+                break if crosses_home { ChainEnd::Cycle } else { ChainEnd::Elsewhere(last) };
             }
             let status = &group.member(rank).status;
             if Arc::ptr_eq(&group, home) {
@@ -85,101 +87,102 @@ impl Chain {
                 last = rank;
             }
             if let Some(peer) = status.awaits() {
-                hops.push(Hop { group: group.clone(), rank, peer });
+                edges.push(WaitEdge { group: group.clone(), rank, peer });
                 rank = peer;
             } else if let Some(elsewhere) = elsewhere(&group, rank, groups) {
                 (group, rank) = elsewhere;
             } else {
-                let progress = progress_of(&group, rank, hops.last());
-                break End::Rank(group, rank, progress);
+                let state = end_state(&group, rank, edges.last());
+                break ChainEnd::Rank(group, rank, state);
             }
         };
         let failed = match &end {
-            End::Rank(group, rank, _) => {
+            ChainEnd::Rank(group, rank, _) => {
                 let process = group.processes[*rank];
                 let failed = groups.iter().find(|other| other.failure().is_some() && other.rank_of(process).is_some());
                 failed.map(|other| other.context)
             }
-            End::Circle | End::Elsewhere(_) => None,
+            ChainEnd::Cycle | ChainEnd::Elsewhere(_) => None,
         };
-        Self { hops, end, last, progress, failed }
+        Self { edges, end, last, progress, failed }
     }
 
-    pub(super) fn look(&self) -> Look {
-        Look { last: self.last, progress: self.progress }
+    /// Returns what a later sample is compared with.
+    pub(super) fn state(&self) -> ChainState {
+        ChainState { last: self.last, progress: self.progress }
     }
 
-    /// Whose fault it is, by its number in `group`.
+    /// Returns the culprit, by its rank in `group`.
     pub(super) fn culprit(&self, group: &Group) -> Option<Rank> {
         match &self.end {
-            End::Rank(at, rank, _) => group.rank_of(at.processes[*rank]).map(Rank::new),
-            End::Elsewhere(last) => Some(Rank::new(*last)),
-            End::Circle => None,
+            ChainEnd::Rank(at, rank, _) => group.rank_of(at.processes[*rank]).map(Rank::new),
+            ChainEnd::Elsewhere(last) => Some(Rank::new(*last)),
+            ChainEnd::Cycle => None,
         }
     }
 
-    /// Returns the deadline that counts for what is at the end.
+    /// Returns the deadline that applies to the end of the chain.
     pub(super) fn deadline(&self) -> Deadline {
         match &self.end {
-            End::Rank(_, _, Progress::NotCalled | Progress::Busy(_)) | End::Elsewhere(_) => Deadline::Arrival,
-            End::Rank(_, _, Progress::Left | Progress::GoneOn(_)) | End::Circle => Deadline::Silence,
+            ChainEnd::Rank(_, _, EndState::NotCalled | EndState::Busy(_)) | ChainEnd::Elsewhere(_) => Deadline::Arrival,
+            ChainEnd::Rank(_, _, EndState::Left | EndState::GoneOn(_)) | ChainEnd::Cycle => Deadline::Silence,
         }
     }
 
-    /// The chain in words. Ranks are numbered as in `home`, wherever they wait, and as in the job
-    /// if that is another number.
-    pub(super) fn words(&self, home: &Group) -> String {
+    /// Describes the chain. Ranks are numbered as in `home`, wherever they wait, and also as in the
+    /// job if that number differs.
+    pub(super) fn description(&self, home: &Group) -> String {
         let name = |group: &Group, rank: usize| {
             let process = group.processes[rank];
             match home.rank_of(process) {
-                Some(rank) => rank_words(Rank::new(rank), &home.processes),
+                Some(rank) => rank_name(Rank::new(rank), &home.processes),
                 None => format!("rank {process} of the job"),
             }
         };
-        let one_context = self.hops.iter().all(|hop| hop.group.context == home.context);
-        let mut words = String::new();
-        for (i, Hop { group, rank, peer }) in self.hops.iter().enumerate() {
+        let one_context = self.edges.iter().all(|edge| edge.group.context == home.context);
+        let mut text = String::new();
+        for (i, WaitEdge { group, rank, peer }) in self.edges.iter().enumerate() {
             let subject = if i == 0 { name(group, *rank) } else { ", which".to_owned() };
             let place = if one_context { String::new() } else { format!(" in context {}", group.context) };
             // Writing to a string does not fail.
-            let _ = write!(words, "{subject} waits{place} for {}", name(group, *peer));
+            let _ = write!(text, "{subject} waits{place} for {}", name(group, *peer));
         }
-        words.push_str(&self.ending());
+        text.push_str(&self.ending());
         if let Some(context) = self.failed {
-            let _ = write!(words, "; context {context}, of which it is a member too, has failed");
+            let _ = write!(text, "; context {context}, of which it is a member too, has failed");
         }
-        words
+        text
     }
 
     fn ending(&self) -> String {
         match &self.end {
-            End::Circle => ", and so in a circle".to_owned(),
-            End::Elsewhere(_) => ", and so on".to_owned(),
-            End::Rank(_, _, Progress::Left) => ", which has left".to_owned(),
-            End::Rank(_, _, Progress::NotCalled) => ", which has not called".to_owned(),
-            End::Rank(_, _, Progress::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
-            End::Rank(_, _, Progress::GoneOn(call)) => format!(", which has gone on to call {call}"),
+            ChainEnd::Cycle => ", and so in a circle".to_owned(),
+            ChainEnd::Elsewhere(_) => ", and so on".to_owned(),
+            ChainEnd::Rank(_, _, EndState::Left) => ", which has left".to_owned(),
+            ChainEnd::Rank(_, _, EndState::NotCalled) => ", which has not called".to_owned(),
+            ChainEnd::Rank(_, _, EndState::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
+            ChainEnd::Rank(_, _, EndState::GoneOn(call)) => format!(", which has gone on to call {call}"),
         }
     }
 }
 
-/// Returns how far a rank has come, compared with the call that the last hop waits in.
-fn progress_of(group: &Group, rank: usize, last: Option<&Hop>) -> Progress {
+/// Returns where a rank is, compared with the call in which the last edge's rank waits.
+fn end_state(group: &Group, rank: usize, last: Option<&WaitEdge>) -> EndState {
     let member = group.member(rank);
-    let awaited = last.and_then(|hop| hop.group.member(hop.rank).status.post.read());
-    match (member.left(), member.status.post.read(), awaited) {
-        (Some(_), ..) => Progress::Left,
-        (None, None, _) => Progress::NotCalled,
-        (None, Some((at, _)), Some((call, _))) if at < call => Progress::NotCalled,
+    let awaited = last.and_then(|edge| edge.group.member(edge.rank).status.word.read());
+    match (member.left(), member.status.word.read(), awaited) {
+        (Some(_), ..) => EndState::Left,
+        (None, None, _) => EndState::NotCalled,
+        (None, Some((at, _)), Some((call, _))) if at < call => EndState::NotCalled,
         (None, Some((at, _)), Some((call, _))) if at == call => {
-            Progress::Busy(member.status.round.load(Ordering::Relaxed))
+            EndState::Busy(member.status.round.load(Ordering::Relaxed))
         }
-        (None, Some((at, _)), _) => Progress::GoneOn(at),
+        (None, Some((at, _)), _) => EndState::GoneOn(at),
     }
 }
 
-/// Where else the process of a member waits: in another group, by the thread that drives the
-/// member, if that is known.
+/// Returns where else the process of a member waits: a member of another group, driven by the same
+/// thread, if the thread is known.
 fn elsewhere(group: &Arc<Group>, rank: usize, groups: &[Arc<Group>]) -> Option<(Arc<Group>, usize)> {
     let driver = group.member(rank).status.thread.load(Ordering::Relaxed);
     groups.iter().filter(|other| !Arc::ptr_eq(other, group)).find_map(|other| {

@@ -12,7 +12,7 @@ use crate::collective::Collective;
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::transport::engine::member::Member;
-use crate::transport::native::{Native, NativeCall, NativeIo};
+use crate::transport::native::{NativeCall, NativeCollectives, NativeIo};
 use crate::transport::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 
 /// See the [module](self).
@@ -73,7 +73,7 @@ impl Transport for Both {
         self.inner.round(io)
     }
 
-    fn native(&mut self) -> Option<&mut dyn Native> {
+    fn native(&mut self) -> Option<&mut dyn NativeCollectives> {
         Some(self)
     }
 
@@ -90,7 +90,7 @@ impl Transport for Both {
     }
 }
 
-impl Native for Both {
+impl NativeCollectives for Both {
     /// All that MPI can be told of at once.
     fn offers(&mut self, what: &NativeCall) -> bool {
         match what {

@@ -37,7 +37,7 @@ impl Fixture for Pairs {
         mesh(size).map_err(|error| error.to_string())
     }
 
-    fn deadline(&self) -> Duration {
+    fn short_timeout(&self) -> Duration {
         Duration::from_secs(1)
     }
 }

@@ -229,7 +229,7 @@ fn native_choice_without_support_is_refused_before_the_call() {
             if comm.rank() == 2 {
                 let last = by("last", |_, right: u64| right);
                 refused(comm.allreduce(&[1; 4], &mut result, last), "allreduce of 4 elements of 8 bytes");
-                refused(comm.scan(&[1; 4], &mut result, last), "an operation of one's own");
+                refused(comm.scan(&[1; 4], &mut result, last), "an operation of the program");
                 refused(comm.alltoallv(&[1; 4], (&[1; 4], &places), &mut result, (&[1; 4], &places)), "alltoallv");
                 let plan = comm.alltoallv_init::<u64>((&[1; 4], &places), (&[1; 4], &places));
                 refused(plan.map(|_| ()), "alltoallv");

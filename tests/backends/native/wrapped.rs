@@ -36,10 +36,10 @@ fn native_call_is_traced_as_a_whole() {
     let given = [(1, 0, 48), (1, 1, 48), (1, 2, 48), (2, 0, 0), (2, 1, 0), (2, 2, 5)];
     assert_eq!(found, given.map(|(call, rank, bytes)| (call, rank, bytes, false)));
     assert!(native.iter().all(|e| e.round == 0 && e.peer == e.rank && e.begin <= e.end && e.process == e.rank));
-    assert!(native.iter().all(|e| e.words.contains("by native")));
+    assert!(native.iter().all(|e| e.description.contains("by native")));
     // The messages to agree have the call's own number and words, and are empty.
     let agreement = || events.iter().filter(|event| event.call == 1 && event.direction != Direction::Native);
-    assert!(agreement().count() > 0 && agreement().all(|e| e.bytes == 0 && e.words.contains("alltoall")));
+    assert!(agreement().count() > 0 && agreement().all(|e| e.bytes == 0 && e.description.contains("alltoall")));
     assert!(tracing.chrome_trace().contains("\"native, 48 B\""));
 }
 

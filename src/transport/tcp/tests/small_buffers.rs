@@ -39,7 +39,7 @@ impl Fixture for Narrow {
         narrow_mesh(size, (20_000, 30_000)).map_err(|error| error.to_string())
     }
 
-    fn deadline(&self) -> Duration {
+    fn short_timeout(&self) -> Duration {
         Duration::from_secs(1)
     }
 }

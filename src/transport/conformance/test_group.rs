@@ -1,5 +1,5 @@
-//! The crew of a check: a thread for each rank of a fresh job, each with its part, and somebody who
-//! notices if one does not come back.
+//! The test group of a check: one thread for each rank of a fresh job, and a watch for ranks that
+//! do not return.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,24 +8,27 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Fixture;
-use super::draw::{Dice, Memory};
+use super::scenario::{Random, RankBuffers};
 use crate::ids::Rank;
 use crate::plan::Program;
 use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
 
-/// What a rank is given.
+/// What the test of one rank is given.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct TestRank {
     pub(super) endpoint: Arc<dyn Endpoint>,
     pub(super) rank: usize,
     pub(super) size: usize,
-    pub(super) patience: Duration,
-    pub(super) deadline: Duration,
-    pub(super) cue: Cue,
+    /// Timeout of rounds that must succeed.
+    pub(super) timeout: Duration,
+    /// Timeout of rounds that must fail by it.
+    pub(super) short_timeout: Duration,
+    /// Shared by all ranks of the job.
+    pub(super) events: EventCount,
 }
 
-impl Part {
-    /// The context of the whole job, the ranks in their order.
+impl TestRank {
+    /// Opens the context of the whole job, with the ranks in order.
     pub(super) fn world(&self) -> Result<Box<dyn Transport>, String> {
         self.open(ContextId::WORLD, &(0..self.size).collect::<Vec<_>>())
     }
@@ -35,53 +38,56 @@ impl Part {
         self.endpoint.open(context, &members).map_err(|error| format!("rank {} cannot open: {error}", self.rank))
     }
 
-    /// A program on a context of the whole job.
-    pub(super) fn act(&self, program: &Program) -> Result<Act, String> {
-        self.world().map(|transport| Act::new(transport, program, self.patience))
+    /// Returns a runner of a program in the context of the whole job.
+    pub(super) fn runner(&self, program: &Program) -> Result<Runner, String> {
+        self.world().map(|transport| Runner::new(transport, program, self.timeout))
     }
 }
 
-/// A signal between the parts that goes no way of the transport's: a count that rises.
+/// An event count, by which ranks synchronise outside of the transport.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cue(Arc<(Mutex<u64>, Condvar)>);
+pub(super) struct EventCount(Arc<(Mutex<u64>, Condvar)>);
 
-impl Cue {
-    pub(super) fn give(&self) {
+impl EventCount {
+    /// Adds one event.
+    pub(super) fn advance(&self) {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.1.notify_all();
     }
 
-    pub(super) fn given(&self) -> u64 {
+    /// Returns the number of events so far.
+    pub(super) fn read(&self) -> u64 {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until it was given so often, or for too long.
-    pub(super) fn wait(&self, times: u64, limit: Duration) -> Result<(), String> {
+    /// Waits until there are `events` events. Fails after `limit`.
+    pub(super) fn wait_for(&self, events: u64, limit: Duration) -> Result<(), String> {
         let count = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.0.1.wait_timeout_while(count, limit, |count| *count < times);
+        let waited = self.0.1.wait_timeout_while(count, limit, |count| *count < events);
         let count = *waited.unwrap_or_else(PoisonError::into_inner).0;
-        if count < times { Err(format!("{count} of {times} parts came so far within {limit:?}")) } else { Ok(()) }
+        if count < events { Err(format!("{count} of {events} events came within {limit:?}")) } else { Ok(()) }
     }
 }
 
-/// A program that runs on a transport, call after call.
+/// Runs a program on a transport, call after call.
 #[derive(Debug)]
-pub(super) struct Act {
+pub(super) struct Runner {
     pub(super) transport: Box<dyn Transport>,
     pub(super) program: Program,
-    pub(super) memory: Memory,
+    pub(super) memory: RankBuffers,
     pub(super) signature: Signature,
     pub(super) timeouts: Timeouts,
     pub(super) call: u64,
 }
 
-impl Act {
+impl Runner {
     pub(super) fn new(transport: Box<dyn Transport>, program: &Program, timeouts: impl Into<Timeouts>) -> Self {
-        let memory = Memory::filled(program.sizes(), &mut Dice::new(transport.rank().index() as u64));
+        let memory = RankBuffers::filled(program.sizes(), &mut Random::new(transport.rank().index() as u64));
         let signature = signature(1, "the suite's call");
         Self { transport, program: program.clone(), memory, signature, timeouts: timeouts.into(), call: 0 }
     }
 
+    /// Runs one round of the current call.
     pub(super) fn round(&mut self, round: usize) -> Result<(), Failure> {
         let io = RoundIo::new(
             &self.program,
@@ -98,21 +104,21 @@ impl Act {
         io.map_or(Ok(()), |io| self.transport.round(io))
     }
 
-    /// All rounds of a call.
+    /// Runs all rounds of a call.
     pub(super) fn run(&mut self) -> Result<(), Failure> {
         (0..self.program.rounds().len()).try_for_each(|round| self.round(round))?;
         self.call += 1;
         Ok(())
     }
 
-    /// The same, where it must end well.
-    pub(super) fn must(&mut self) -> Result<(), String> {
+    /// Runs a call that must succeed.
+    pub(super) fn run_ok(&mut self) -> Result<(), String> {
         let rank = self.transport.rank();
         self.run().map_err(|failure| format!("rank {rank} failed: {failure}"))
     }
 
-    /// The same, where it must not.
-    pub(super) fn must_fail(&mut self) -> Result<Failure, String> {
+    /// Runs a call that must fail, and returns its failure.
+    pub(super) fn run_err(&mut self) -> Result<Failure, String> {
         let rank = self.transport.rank();
         match self.run() {
             Ok(()) => Err(format!("rank {rank} did not fail")),
@@ -125,45 +131,45 @@ pub(super) fn signature(fingerprint: u64, description: &str) -> Signature {
     Signature { fingerprint, description: description.into() }
 }
 
-/// Plays a part on every rank of a fresh job; what the ranks return, or the first complaint.
-pub(super) fn play<R, F>(fixture: &dyn Fixture, size: usize, part: F) -> Result<Vec<R>, String>
+/// Runs a test on every rank of a fresh job. Returns the results by rank, or the first error.
+pub(super) fn run_ranks<R, F>(fixture: &dyn Fixture, size: usize, test: F) -> Result<Vec<R>, String>
 where
     R: Send + 'static,
-    F: Fn(&Part) -> Result<R, String> + Send + Sync + 'static,
+    F: Fn(&TestRank) -> Result<R, String> + Send + Sync + 'static,
 {
     let endpoints = fixture.job(size).map_err(|error| format!("no job of {size} ranks: {error}"))?;
     if endpoints.len() != size {
         return Err(format!("a job of {size} ranks has {} endpoints", endpoints.len()));
     }
-    let cue = Cue::default();
-    let parts = endpoints.into_iter().enumerate().map(|(rank, endpoint)| Part {
+    let events = EventCount::default();
+    let ranks = endpoints.into_iter().enumerate().map(|(rank, endpoint)| TestRank {
         endpoint,
         rank,
         size,
-        patience: fixture.patience(),
-        deadline: fixture.deadline(),
-        cue: cue.clone(),
+        timeout: fixture.timeout(),
+        short_timeout: fixture.short_timeout(),
+        events: events.clone(),
     });
-    let part = Arc::new(part);
-    let tasks = parts.map(|given| {
-        let part = part.clone();
-        Box::new(move || part(&given)) as Task<R>
+    let test = Arc::new(test);
+    let tasks = ranks.map(|rank| {
+        let test = test.clone();
+        Box::new(move || test(&rank)) as Task<R>
     });
-    together(tasks.collect(), fixture.patience() * 2)
+    run_threads(tasks.collect(), fixture.timeout() * 2)
 }
 
 pub(super) type Task<R> = Box<dyn FnOnce() -> Result<R, String> + Send>;
 
-/// Runs tasks in threads of their own; what they return, or the first complaint, which is the
-/// nearest to the cause. Threads that are not back by then are left behind.
-pub(super) fn together<R: Send + 'static>(tasks: Vec<Task<R>>, limit: Duration) -> Result<Vec<R>, String> {
+/// Runs each task in a thread of its own. Returns their results, or the first error in time, which
+/// is the nearest to the cause. Threads that have not returned after `limit` are left running.
+pub(super) fn run_threads<R: Send + 'static>(tasks: Vec<Task<R>>, limit: Duration) -> Result<Vec<R>, String> {
     let (sender, results) = mpsc::channel();
     let mut done: Vec<Option<R>> = tasks.iter().map(|_| None).collect();
     for (i, task) in tasks.into_iter().enumerate() {
         let sender = sender.clone();
         let body = move || {
-            let result = catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| Err(panic_words(&*panic)));
-            // Nobody listens any more if the check is over.
+            let result = catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| Err(panic_message(&*panic)));
+            // No receiver is left if the check is over.
             let _ = sender.send((i, result));
         };
         thread::Builder::new().spawn(body).map_err(|error| format!("no thread: {error}"))?;
@@ -172,19 +178,19 @@ pub(super) fn together<R: Send + 'static>(tasks: Vec<Task<R>>, limit: Duration) 
     while done.iter().any(Option::is_none) {
         let Ok((i, result)) = results.recv_timeout(until.saturating_duration_since(Instant::now())) else {
             let missing: Vec<usize> = (0..done.len()).filter(|i| done[*i].is_none()).collect();
-            return Err(format!("ranks {missing:?} did not come back within {limit:?}"));
+            return Err(format!("ranks {missing:?} did not return within {limit:?}"));
         };
         done[i] = Some(result?);
     }
     Ok(done.into_iter().flatten().collect())
 }
 
-fn panic_words(panic: &(dyn Any + Send)) -> String {
-    let words = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
-    format!("a rank panicked: {}", words.unwrap_or("without words"))
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+    format!("a rank panicked: {}", message.unwrap_or("without a message"))
 }
 
-/// That all of these are one failure; returns it.
+/// Returns the failure that all of these are equal to, or an error if they differ.
 pub(super) fn all_equal(failures: &[Failure]) -> Result<&Failure, String> {
     let first = failures.first().ok_or("no failure at all")?;
     match failures.iter().position(|failure| failure != first) {

@@ -1,19 +1,19 @@
-//! Random programs, and what they must leave in memory: the oracle, which knows runs and nothing of
-//! transports.
+//! Random programs, and what they must leave in memory. The expected contents come from a
+//! simulation that uses the runs only, and no transport.
 
 use crate::ids::Rank;
 use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
 
-/// SplitMix64: enough to draw with, and the same everywhere.
+/// Random numbers by SplitMix64, the same on every machine.
 #[derive(Clone, Debug)]
-pub(super) struct Dice(u64);
+pub(super) struct Random(u64);
 
-impl Dice {
+impl Random {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn roll(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,24 +21,24 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// One of 0 to `sides - 1`.
-    pub(super) fn below(&mut self, sides: u64) -> u64 {
-        self.roll() % sides.max(1)
+    /// Returns a number from 0 to `limit - 1`.
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit.max(1)
     }
 }
 
 /// One rank's buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Memory {
+pub(super) struct RankBuffers {
     pub(super) input: Vec<u8>,
     pub(super) output: Vec<u8>,
     pub(super) scratch: Vec<u8>,
 }
 
-impl Memory {
-    /// Buffers of these sizes, full of bytes that tell the places apart.
-    pub(super) fn filled(sizes: Sizes, dice: &mut Dice) -> Self {
-        let mut fill = |bytes: u64| (0..bytes).map(|_| dice.roll() as u8).collect();
+impl RankBuffers {
+    /// Creates buffers of these sizes, filled with random bytes.
+    pub(super) fn filled(sizes: Sizes, random: &mut Random) -> Self {
+        let mut fill = |bytes: u64| (0..bytes).map(|_| random.next() as u8).collect();
         Self { input: fill(sizes.input), output: fill(sizes.output), scratch: fill(sizes.scratch) }
     }
 
@@ -71,102 +71,104 @@ impl Memory {
     }
 }
 
-/// Programs that fit together, one a rank, with what the ranks' memory is before and after.
+/// Matching programs, one for each rank, with the ranks' memory before and after they run.
 #[derive(Clone, Debug)]
-pub(super) struct Scene {
+pub(super) struct Scenario {
     pub(super) programs: Vec<Program>,
-    pub(super) before: Vec<Memory>,
-    pub(super) after: Vec<Memory>,
+    pub(super) before: Vec<RankBuffers>,
+    pub(super) after: Vec<RankBuffers>,
 }
 
-/// How runs are laid out.
+/// How the runs of messages are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// A message is one run; sends come from the input, receives go to the output.
-    Plain,
-    /// Anything goes: strides, interleaved runs, sends from what an earlier round has received.
-    Wild,
+pub(super) enum RunLayout {
+    /// A message is one run. Sends come from the input, receives go to the output.
+    Contiguous,
+    /// Messages have strided and interleaved runs, and may be sent from what an earlier round has
+    /// received.
+    Mixed,
 }
 
-impl Scene {
-    /// The rounds of `traffic[round][from]`; a rank skips the rounds in which it has nothing to do.
-    pub(super) fn new(traffic: &[Vec<Row>], layout: Layout, seed: u64) -> Result<Self, String> {
-        let mut dice = Dice::new(seed);
+impl Scenario {
+    /// Creates the rounds of `traffic[round][from]`. A rank skips the rounds in which it has
+    /// nothing to do.
+    pub(super) fn new(traffic: &[Vec<SendLengths>], layout: RunLayout, seed: u64) -> Result<Self, String> {
+        let mut random = Random::new(seed);
         let ranks = traffic.first().map_or(0, Vec::len);
-        let mut drafts: Vec<Draft> = (0..ranks).map(|_| Draft::default()).collect();
+        let mut builders: Vec<ProgramBuilder> = (0..ranks).map(|_| ProgramBuilder::default()).collect();
         for (round, rows) in traffic.iter().enumerate() {
-            // Round numbers have gaps: a transport may not count for itself.
+            // Round numbers have gaps, so a transport cannot count rounds itself.
             let number = 3 * round as u32 + 1;
-            for (rank, draft) in drafts.iter_mut().enumerate() {
-                draft.begin(number, &mut dice);
+            for (rank, builder) in builders.iter_mut().enumerate() {
+                builder.begin(number, &mut random);
                 for (peer, lengths) in rows[rank].iter().enumerate() {
-                    draft.add(true, peer, lengths, layout, &mut dice);
+                    builder.add(true, peer, lengths, layout, &mut random);
                 }
                 for (peer, row) in rows.iter().enumerate() {
-                    draft.add(false, peer, &row[rank], layout, &mut dice);
+                    builder.add(false, peer, &row[rank], layout, &mut random);
                 }
-                draft.end();
+                builder.end();
             }
         }
-        let programs = drafts.into_iter().map(Draft::finish).collect::<Result<Vec<_>, _>>()?;
-        let before: Vec<_> = programs.iter().map(|program| Memory::filled(program.sizes(), &mut dice)).collect();
-        let after = play(&programs, before.clone());
+        let programs = builders.into_iter().map(ProgramBuilder::finish).collect::<Result<Vec<_>, _>>()?;
+        let before: Vec<_> = programs.iter().map(|program| RankBuffers::filled(program.sizes(), &mut random)).collect();
+        let after = simulate(&programs, before.clone());
         Ok(Self { programs, before, after })
     }
 
-    /// Random traffic in so many rounds.
+    /// Creates random traffic among `ranks` ranks in `rounds` rounds.
     pub(super) fn random(ranks: usize, rounds: usize, seed: u64) -> Result<Self, String> {
-        let mut dice = Dice::new(seed ^ 0xd1ce);
+        let mut random = Random::new(seed ^ 0xd1ce);
         let traffic: Vec<_> = (0..rounds)
             .map(|_| {
-                // Now and then everybody with everybody, mostly few with few.
-                let odds = [1, 2, ranks as u64][dice.below(3) as usize];
-                let mut cell = |from: usize, to: usize| match from != to && dice.below(odds) == 0 {
-                    true => (0..=dice.below(8).saturating_sub(5)).map(|_| length(&mut dice)).collect(),
+                // In some rounds every rank sends to every rank, in most rounds few do.
+                let odds = [1, 2, ranks as u64][random.below(3) as usize];
+                let mut cell = |from: usize, to: usize| match from != to && random.below(odds) == 0 {
+                    true => (0..=random.below(8).saturating_sub(5)).map(|_| length(&mut random)).collect(),
                     false => vec![],
                 };
                 (0..ranks).map(|from| (0..ranks).map(|to| cell(from, to)).collect()).collect()
             })
             .collect();
-        Self::new(&traffic, Layout::Wild, seed)
+        Self::new(&traffic, RunLayout::Mixed, seed)
     }
 }
 
-/// A round by hand: its number, what is sent, what is received; each message by its peer and
-/// length, in order of peers.
-pub(super) type Sketch<'a> = (u32, &'a [(usize, u64)], &'a [(usize, u64)]);
+/// A round for [`program_of`]: its number, the messages sent, the messages received. A message is
+/// (peer, length in bytes), in order of peers.
+pub(super) type RoundSpec<'a> = (u32, &'a [(usize, u64)], &'a [(usize, u64)]);
 
-/// One rank's program by hand, messages laid side by side.
-pub(super) fn sketch(rounds: &[Sketch<'_>]) -> Result<Program, String> {
-    let (mut draft, mut dice) = (Draft::default(), Dice::new(0));
+/// Creates one rank's program of these rounds. Messages lie one after the other in the buffers.
+pub(super) fn program_of(rounds: &[RoundSpec<'_>]) -> Result<Program, String> {
+    let (mut builder, mut random) = (ProgramBuilder::default(), Random::new(0));
     for (number, sends, receives) in rounds {
-        draft.begin(*number, &mut dice);
+        builder.begin(*number, &mut random);
         for (send, messages) in [(true, sends), (false, receives)] {
-            for part in messages.chunk_by(|a, b| a.0 == b.0) {
-                let lengths: Vec<u64> = part.iter().map(|(_, bytes)| *bytes).collect();
-                draft.add(send, part[0].0, &lengths, Layout::Plain, &mut dice);
+            for test in messages.chunk_by(|a, b| a.0 == b.0) {
+                let lengths: Vec<u64> = test.iter().map(|(_, bytes)| *bytes).collect();
+                builder.add(send, test[0].0, &lengths, RunLayout::Contiguous, &mut random);
             }
         }
     }
-    draft.finish()
+    builder.finish()
 }
 
-/// What one rank sends in a round: by receiver, the lengths of messages.
-pub(super) type Row = Vec<Vec<u64>>;
+/// Lengths of the messages that one rank sends in a round, by receiver.
+pub(super) type SendLengths = Vec<Vec<u64>>;
 
-/// From nothing to large, mostly small.
-fn length(dice: &mut Dice) -> u64 {
-    match dice.below(16) {
+/// Returns a random message length: from 0 to large, mostly small.
+fn length(random: &mut Random) -> u64 {
+    match random.below(16) {
         0 | 1 => 0,
-        2..=7 => dice.below(17),
-        8..=12 => dice.below(300),
-        13 | 14 => 1000 + dice.below(5000),
-        _ => dice.below(70_000),
+        2..=7 => random.below(17),
+        8..=12 => random.below(300),
+        13 | 14 => 1000 + random.below(5000),
+        _ => random.below(70_000),
     }
 }
 
-/// What programs do to memory, one round after another.
-fn play(programs: &[Program], mut memory: Vec<Memory>) -> Vec<Memory> {
+/// Returns the ranks' memory after these programs, simulated round by round.
+fn simulate(programs: &[Program], mut memory: Vec<RankBuffers>) -> Vec<RankBuffers> {
     let numbers = programs.iter().flat_map(|program| program.rounds().iter().map(|round| round.number));
     let mut numbers: Vec<u32> = numbers.collect();
     numbers.sort_unstable();
@@ -192,33 +194,33 @@ fn play(programs: &[Program], mut memory: Vec<Memory>) -> Vec<Memory> {
     memory
 }
 
-/// A program in the making.
+/// Builds a program.
 #[derive(Debug, Default)]
-struct Draft {
+struct ProgramBuilder {
     runs: Vec<Run>,
     rounds: Vec<ProgramRound>,
     sizes: Sizes,
-    /// Where the next run of the round goes, by buffer.
+    /// Offset of the next run of the round, by buffer.
     next: [u64; 3],
 }
 
-impl Draft {
-    fn begin(&mut self, number: u32, dice: &mut Dice) {
+impl ProgramBuilder {
+    fn begin(&mut self, number: u32, random: &mut Random) {
         self.rounds.push(ProgramRound { number, ..ProgramRound::default() });
-        self.next = [dice.below(50), 0, 0];
+        self.next = [random.below(50), 0, 0];
     }
 
-    fn add(&mut self, send: bool, peer: usize, lengths: &[u64], layout: Layout, dice: &mut Dice) {
+    fn add(&mut self, send: bool, peer: usize, lengths: &[u64], layout: RunLayout, random: &mut Random) {
         for (index, bytes) in lengths.iter().enumerate() {
             let first = self.runs.len() as u32;
-            let buffer = match (layout, send, dice.below(3)) {
-                (Layout::Plain, true, _) | (Layout::Wild, true, 0) => Buffer::Input,
-                (Layout::Plain, false, _) | (Layout::Wild, _, 0 | 1) => Buffer::Output,
+            let buffer = match (layout, send, random.below(3)) {
+                (RunLayout::Contiguous, true, _) | (RunLayout::Mixed, true, 0) => Buffer::Input,
+                (RunLayout::Contiguous, false, _) | (RunLayout::Mixed, _, 0 | 1) => Buffer::Output,
                 _ => Buffer::Scratch,
             };
             match layout {
-                Layout::Plain => self.lay(buffer, *bytes, 0, 1, 0),
-                Layout::Wild => self.scatter(buffer, *bytes, dice),
+                RunLayout::Contiguous => self.add_run(buffer, *bytes, 0, 1, 0),
+                RunLayout::Mixed => self.scatter(buffer, *bytes, random),
             }
             let message = Message {
                 peer: Rank::new(peer),
@@ -232,36 +234,37 @@ impl Draft {
         }
     }
 
-    /// So many bytes as runs of all kinds.
-    fn scatter(&mut self, buffer: Buffer, mut bytes: u64, dice: &mut Dice) {
+    /// Adds runs of all kinds, with `bytes` bytes in all.
+    fn scatter(&mut self, buffer: Buffer, mut bytes: u64, random: &mut Random) {
         while bytes > 0 {
-            let longest = [3, 40, u64::MAX][dice.below(3) as usize];
-            let len = 1 + dice.below(bytes.min(longest));
+            let longest = [3, 40, u64::MAX][random.below(3) as usize];
+            let len = 1 + random.below(bytes.min(longest));
             let most = bytes / len;
-            match dice.below(4) {
+            match random.below(4) {
                 0 => {
-                    self.lay(buffer, len, 0, 1, dice.below(4));
+                    self.add_run(buffer, len, 0, 1, random.below(4));
                     bytes -= len;
                 }
-                // Two runs, one in the holes of the other.
+                // Two interleaved runs.
                 1 if most >= 4 => {
-                    let count = (1 + dice.below(most / 2)).min(200);
+                    let count = (1 + random.below(most / 2)).min(200);
                     let hole = self.next[buffer as usize] + len;
-                    self.lay(buffer, len, len, count, 0);
+                    self.add_run(buffer, len, len, count, 0);
                     self.runs.push(Run { buffer, offset: hole, len, stride: 2 * len, count });
                     bytes -= 2 * len * count;
                 }
                 _ => {
-                    let count = (1 + dice.below(most)).min(200);
-                    self.lay(buffer, len, dice.below(9), count, dice.below(4));
+                    let count = (1 + random.below(most)).min(200);
+                    self.add_run(buffer, len, random.below(9), count, random.below(4));
                     bytes -= len * count;
                 }
             }
         }
     }
 
-    /// One run of pieces `gap` out_of_band, `before` bytes after the last one.
-    fn lay(&mut self, buffer: Buffer, len: u64, gap: u64, count: u64, before: u64) {
+    /// Adds one run of `count` pieces with `gap` bytes between them, `before` bytes after the last
+    /// run.
+    fn add_run(&mut self, buffer: Buffer, len: u64, gap: u64, count: u64, before: u64) {
         if len == 0 {
             return;
         }
@@ -278,7 +281,7 @@ impl Draft {
             Buffer::Output => output,
             Buffer::Scratch => scratch,
         };
-        // A few bytes more, which must stay as they are.
+        // A few more bytes, which must not change.
         *size = (*size).max(end + 5);
     }
 
@@ -287,7 +290,8 @@ impl Draft {
     }
 
     fn finish(self) -> Result<Program, String> {
-        Program::new(self.runs, self.rounds, self.sizes).map_err(|error| format!("the suite drew no program: {error}"))
+        Program::new(self.runs, self.rounds, self.sizes)
+            .map_err(|error| format!("the suite has made an invalid program: {error}"))
     }
 }
 
@@ -296,33 +300,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oracle_moves_what_is_sent_and_nothing_else() {
+    fn simulation_moves_sent_bytes_only() {
         let traffic = [vec![vec![vec![], vec![2, 3]], vec![vec![0], vec![]]]];
-        let scene = Scene::new(&traffic, Layout::Plain, 1).unwrap();
-        let [before, after] = [&scene.before, &scene.after];
+        let scenario = Scenario::new(&traffic, RunLayout::Contiguous, 1).unwrap();
+        let [before, after] = [&scenario.before, &scenario.after];
         let sent: Vec<u8> =
-            before[0].clone().gather(&[scene.programs[0].runs(&scene.programs[0].rounds()[0].sends[0])[0]]);
+            before[0].clone().gather(&[scenario.programs[0].runs(&scenario.programs[0].rounds()[0].sends[0])[0]]);
         assert_eq!(before[0], after[0]);
         assert_eq!((sent.len(), &after[1].output[..2]), (2, &sent[..]));
         assert_eq!(after[1].output[5..], before[1].output[5..]);
     }
 
     #[test]
-    fn drawn_scenes_are_programs_of_every_kind() {
-        let scenes: Vec<_> = (0..40).map(|seed| Scene::random(4, 5, seed).unwrap()).collect();
+    fn random_scenarios_have_messages_of_every_kind() {
+        let scenarios: Vec<_> = (0..40).map(|seed| Scenario::random(4, 5, seed).unwrap()).collect();
         let messages = || {
-            let rounds = scenes.iter().flat_map(|scene| &scene.programs).flat_map(Program::rounds);
+            let rounds = scenarios.iter().flat_map(|scenario| &scenario.programs).flat_map(Program::rounds);
             rounds.flat_map(|round| &round.sends)
         };
         assert!(messages().any(|message| message.bytes == 0));
         assert!(messages().any(|message| message.index > 1));
         assert!(messages().any(|message| message.bytes > 60_000));
         let runs = || {
-            scenes.iter().flat_map(|scene| &scene.programs).flat_map(|program| {
+            scenarios.iter().flat_map(|scenario| &scenario.programs).flat_map(|program| {
                 program.rounds().iter().flat_map(|round| &round.sends).flat_map(|message| program.runs(message))
             })
         };
         assert!(runs().any(|run| run.buffer == Buffer::Scratch && run.count > 1 && run.stride > run.len));
-        assert!(scenes.iter().all(|scene| scene.before != scene.after));
+        assert!(scenarios.iter().all(|scenario| scenario.before != scenario.after));
     }
 }
