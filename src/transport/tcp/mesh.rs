@@ -1,27 +1,27 @@
-//! What a meeting ends with: a connection to every other rank.
+//! The result of the bootstrap: a connection to every other rank.
 
 use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 
-use super::join::JoinError;
+use super::bootstrap::JoinError;
 use super::sockets::{Sockets, hurry_within_a_host};
 use crate::transport::engine::member::Member;
 
-/// The connections of a rank whose job has met.
+/// The connections of a rank after the bootstrap.
 #[derive(Debug)]
 pub(super) struct Mesh {
     pub(super) rank: usize,
-    /// By rank; none to this rank itself. They block, Nagle's algorithm is off, and nothing is left
-    /// unread of what the meeting has sent over them.
+    /// By rank; `None` for this rank itself. They block, Nagle's algorithm is off, and every
+    /// bootstrap message has been read from them.
     pub(super) streams: Vec<Option<TcpStream>>,
-    /// How many ranks run on this host, this one among them.
+    /// The number of ranks on this host, including this one.
     pub(super) neighbours: usize,
 }
 
 impl Mesh {
-    /// The process that talks over them.
+    /// Starts the progress engine over the connections.
     pub(super) fn start(self) -> Result<Arc<Member>, JoinError> {
         let Self { rank, streams, neighbours } = self;
         let spins = neighbours <= thread::available_parallelism().map_or(1, usize::from);
