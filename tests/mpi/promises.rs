@@ -1,4 +1,4 @@
-//! The transport keeps every promise, also through wrappers and boxes.
+//! The transport keeps every promise, also inside wrappers and boxes.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn processes_keep_every_promise() {
 }
 
 #[test]
-fn traced_boxed_processes_with_no_faults_in_their_script_keep_every_promise() {
+fn wrapped_and_boxed_processes_keep_every_promise() {
     let tracing = Tracing::new();
     keeps_every_promise(
         |size| Processes.endpoints(size),

@@ -1,4 +1,4 @@
-//! More ranks than cores, again and again.
+//! More ranks than cores, repeatedly.
 
 use crate::job::Job;
 
