@@ -213,8 +213,8 @@ fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Cl
     Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
 }
 
-/// Describes the claim of a launcher that has started several processes, unless a launcher of an MPI
-/// library says that it has started one. Invalid claims do not count.
+/// Describes the claim of a launcher that has started several processes, unless a launcher of an
+/// MPI library says that it has started one. Invalid claims do not count.
 #[cfg(any(test, feature = "mpi"))]
 pub(super) fn several(variable: Variable<'_>) -> Option<String> {
     let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();

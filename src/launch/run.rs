@@ -11,8 +11,8 @@ use crate::error::{CallError, Error, JobCause, JobError};
 use crate::ids::Rank;
 use crate::transport::{Disagreement, Endpoint, renumbered};
 
-/// Runs the closure on every rank and returns the results by rank. Each rank has its own thread, or,
-/// if this process is the rank, runs on this thread.
+/// Runs the closure on every rank and returns the results by rank. Each rank has its own thread,
+/// or, if this process is the rank, runs on this thread.
 pub(super) fn run<R: Send>(
     Joined { endpoints, supervisor }: Joined,
     on_threads: bool,

@@ -205,8 +205,8 @@ pub(crate) fn late(rank: &Rank) -> i32 {
     if rank.rank == 1 {
         rank.hear_all("error");
         if rank.word(1) == "mixed" {
-            // The others end the job. If a rank is in MPI_Finalize then, the launcher of Open MPI may
-            // hang.
+            // The others end the job. If a rank is in MPI_Finalize then, the launcher of Open MPI
+            // may hang.
             rank.hear(0, "what it never says");
         }
     } else {

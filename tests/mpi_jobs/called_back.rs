@@ -1,5 +1,5 @@
-//! Memory that was lent to MPI for a receive, and is taken back because the message does not come by
-//! the deadline. From then on it is the user's, even if the message comes later.
+//! Memory that was lent to MPI for a receive, and is taken back because the message does not come
+//! by the deadline. From then on it is the user's, even if the message comes later.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;

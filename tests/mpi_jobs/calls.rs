@@ -1,5 +1,5 @@
-//! Random calls of the library's own collectives, on real ranks of MPI, compared with the definition.
-//! All ranks draw the same calls, and know what each rank sends.
+//! Random calls of the library's own collectives, on real ranks of MPI, compared with the
+//! definition. All ranks draw the same calls, and know what each rank sends.
 
 use std::any::type_name;
 use std::env;
@@ -414,8 +414,8 @@ pub(crate) fn join(rank: &Rank) -> Communicator {
     Communicator::new(endpoint, parse(&format!("complete:{}", rank.size)).unwrap()).unwrap()
 }
 
-/// Makes calls on one thread, or on two at the same time. The communicators of two threads are parts
-/// of one, or each thread has its own job.
+/// Makes calls on one thread, or on two at the same time. The communicators of two threads are
+/// parts of one, or each thread has its own job.
 pub(crate) fn calls(rank: &Rank) -> i32 {
     let number = |at: usize| rank.word(at).parse::<u64>().unwrap();
     let (seed, count) = (number(2), number(3));

@@ -1,5 +1,5 @@
-//! Packets that have begun to arrive and do not complete, since their sender is stopped. Even if they
-//! occupy all posted receives, other packets arrive.
+//! Packets that have begun to arrive and do not complete, since their sender is stopped. Even if
+//! they occupy all posted receives, other packets arrive.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

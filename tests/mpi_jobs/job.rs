@@ -1,5 +1,5 @@
-//! A job that mpirun starts, observed from outside: the lines of each rank, the exit status, and the
-//! processes that are left.
+//! A job that mpirun starts, observed from outside: the lines of each rank, the exit status, and
+//! the processes that are left.
 
 use std::env;
 use std::fs;
@@ -16,8 +16,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use necklace_tests::mpirun::mpirun;
 
-/// Variable with the directory to which ranks write their lines. It also identifies the processes of
-/// the job.
+/// Variable with the directory to which ranks write their lines. It also identifies the processes
+/// of the job.
 pub(crate) const PLACE: &str = "NECKLACE_MPI_JOB";
 
 /// Variable with the task of the ranks.
@@ -133,8 +133,8 @@ fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
 }
 
 impl Running {
-    /// Waits for a line of a rank with that prefix, and returns the rest of it. Panics if the job ends
-    /// before.
+    /// Waits for a line of a rank with that prefix, and returns the rest of it. Panics if the job
+    /// ends before.
     pub(crate) fn hear(&mut self, rank: usize, words: &str) -> String {
         loop {
             let over = self.child.try_wait().unwrap().is_some();

@@ -55,8 +55,8 @@ fn rank_that_ends_during_a_call_ends_the_job() {
     }
 }
 
-/// Rank 0, which may have finished its part of a scan, exits without dropping anything. Rank 1 comes
-/// late to that call, in which rank 2 waits for it.
+/// Rank 0, which may have finished its part of a scan, exits without dropping anything. Rank 1
+/// comes late to that call, in which rank 2 waits for it.
 pub(crate) fn part(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "native", Duration::from_secs(20));
     comm.choose("scan", "native").unwrap();

@@ -1,5 +1,5 @@
-//! Intercepts sends of MPI by its profiling interface: a program may define a function of MPI itself,
-//! which calls the library's by another name.
+//! Intercepts sends of MPI by its profiling interface: a program may define a function of MPI
+//! itself, which calls the library's by another name.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};

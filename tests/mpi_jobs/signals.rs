@@ -13,7 +13,8 @@ use crate::rank::Rank;
 /// the process exit.
 pub(crate) fn go_on(rank: &Rank) -> i32 {
     let (way, elements) = (rank.word(1), rank.word(2).parse::<usize>().unwrap());
-    // A long timeout: a live rank must answer within an eighth of it, while MPI polls on every core.
+    // A long timeout: a live rank must answer within an eighth of it, while MPI polls on every
+    // core.
     let (_supervisor, mut comm) = communicator(rank, way, 2 * TIMEOUT);
     let (send, mut receive) = (vec![rank.rank as u64; elements * rank.size], vec![0_u64; elements * rank.size]);
     if rank.word(3) == "interrupted" && rank.rank == 1 {

@@ -54,8 +54,8 @@ pub(crate) fn any<T: Pod>(dice: &mut Dice) -> T {
     value
 }
 
-/// Composes maps x -> a x + b, byte by byte: a is the first byte, the others are b; of a single byte, a
-/// and b are the halves. Associative and not commutative.
+/// Composes maps x -> a x + b, byte by byte: a is the first byte, the others are b; of a single
+/// byte, a and b are the halves. Associative and not commutative.
 fn affine<T: Pod>(left: T, right: T) -> T {
     let mut result = right;
     match (bytes_of(&left), bytes_of_mut(&mut result)) {

@@ -22,7 +22,8 @@ pub(super) static ROW: Row = Row {
     enter: None,
 };
 
-/// Selects threads for a process that is not a rank of another backend, if the program runs threads.
+/// Selects threads for a process that is not a rank of another backend, if the program runs
+/// threads.
 fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
     const ALONE: &str = "no launcher has started this process as a rank of a job";
     if environment.names(&ROW) || (environment.built)(&ROW) && !environment.connects {

@@ -1,8 +1,8 @@
 //! The backends of a launch: one row each.
 //!
 //! A row says by which variables and launchers a process is a rank of the backend, and how it
-//! joins. `row.rs` defines a row, `registry.rs` lists all. A row exists whether or not the program is
-//! built with its backend, so that errors can name the missing feature.
+//! joins. `row.rs` defines a row, `registry.rs` lists all. A row exists whether or not the program
+//! is built with its backend, so that errors can name the missing feature.
 
 mod local;
 mod mpi;

@@ -120,9 +120,9 @@ impl Collectives {
                 "MPI makes no communicators while it still waits for ranks that have not called".to_owned();
             return Err(MpiError::Refused { call: "MPI_Comm_create_group", description });
         }
-        // Two contexts whose numbers differ by a multiple of 32,000, started at the same time by two
-        // threads, would be confused: one pair in 32,000. The tags are above those that this crate
-        // uses for messages, and below the lowest upper bound that MPI allows a library.
+        // Two contexts whose numbers differ by a multiple of 32,000, started at the same time by
+        // two threads, would be confused: one pair in 32,000. The tags are above those that this
+        // crate uses for messages, and below the lowest upper bound that MPI allows a library.
         let tag = 16 + (self.id.number() % 32_000) as c_int;
         let ranks: Vec<c_int> = self.members.iter().map(|member| member.index() as c_int).collect();
         // SAFETY: reads constants of the library.
@@ -286,8 +286,8 @@ impl Collectives {
     }
 }
 
-/// Returns the address of a buffer for MPI. The address of an empty buffer is replaced, since it could
-/// equal `MPI_IN_PLACE`: in Open MPI that is 1, as is the address of an empty slice of bytes.
+/// Returns the address of a buffer for MPI. The address of an empty buffer is replaced, since it
+/// could equal `MPI_IN_PLACE`: in Open MPI that is 1, as is the address of an empty slice of bytes.
 fn buffer_address(at: *const u8, bytes: usize) -> *const c_void {
     static NOWHERE: u8 = 0;
     let at = if bytes == 0 { ptr::from_ref(&NOWHERE) } else { at };

@@ -1,5 +1,5 @@
-//! MPI datatypes of any number of bytes. MPI's counts have 32 bits, so longer datatypes are composed
-//! of parts.
+//! MPI datatypes of any number of bytes. MPI's counts have 32 bits, so longer datatypes are
+//! composed of parts.
 
 use std::ffi::c_int;
 use std::mem;

@@ -32,8 +32,8 @@ pub(super) struct DuplicatedComm {
 unsafe impl Send for DuplicatedComm {}
 
 impl DuplicatedComm {
-    /// Duplicates a communicator. Collective among its ranks, and waits at most `patience` for them.
-    /// Each rank tells the others whether it lends memory to MPI.
+    /// Duplicates a communicator. Collective among its ranks, and waits at most `patience` for
+    /// them. Each rank tells the others whether it lends memory to MPI.
     ///
     /// # Safety
     ///
@@ -104,8 +104,8 @@ fn has_cores(own: &ProcessInfo, all: &[ProcessInfo]) -> bool {
 fn host() -> Vec<u8> {
     let mut name = vec![0_u8; ffi::MPI_MAX_PROCESSOR_NAME as usize + 1];
     let mut length: c_int = 0;
-    // SAFETY: the buffer has room for the longest name. If the call fails, the name stays empty, and
-    // all ranks count as neighbours.
+    // SAFETY: the buffer has room for the longest name. If the call fails, the name stays empty,
+    // and all ranks count as neighbours.
     unsafe { ffi::MPI_Get_processor_name(name.as_mut_ptr().cast(), &mut length) };
     name
 }

@@ -34,8 +34,8 @@ static BLOCKER: Mutex<Option<FinalizeBlocker>> = Mutex::new(None);
 /// Whether this process is ending the job. The library may call `exit` for that.
 static ABORTED: AtomicBool = AtomicBool::new(false);
 
-/// Time for a launcher to read why the job ends, before it is told to end it. After that, the launcher
-/// of MPICH reads no more.
+/// Time for a launcher to read why the job ends, before it is told to end it. After that, the
+/// launcher of MPICH reads no more.
 const READ_TIME: Duration = Duration::from_millis(200);
 
 /// Interval between the ranks that end the job, one after the other, so that the first has ended it
@@ -74,9 +74,9 @@ impl Drop for PendingStart {
 }
 
 /// A communicator that this process needs no more, and a last reduction on it. When the reduction
-/// completes, no process needs the communicator. A process that cannot finalize MPI contributes 1, so
-/// that no process does: if one ends the job while others are in `MPI_Finalize`, the launcher of Open
-/// MPI may hang.
+/// completes, no process needs the communicator. A process that cannot finalize MPI contributes 1,
+/// so that no process does: if one ends the job while others are in `MPI_Finalize`, the launcher of
+/// Open MPI may hang.
 #[derive(Debug)]
 struct Departure {
     comm: ffi::MPI_Comm,
@@ -163,8 +163,8 @@ impl Departure {
         let mut done: c_int = 0;
         let over = call!(MPI_Test(&mut self.request, &mut done, ffi::RSMPI_STATUS_IGNORE)).is_err() || done != 0;
         if over {
-            // SAFETY: it came from `Box::into_raw` and MPI has completed the reduction. Callers drop a
-            // departure that is over, so it is freed once.
+            // SAFETY: it came from `Box::into_raw` and MPI has completed the reduction. Callers
+            // drop a departure that is over, so it is freed once.
             let [_, worst] = *unsafe { Box::from_raw(self.contributions) };
             if worst != 0 {
                 blocker().get_or_insert(FinalizeBlocker::Unfinished);

@@ -17,8 +17,8 @@ use super::library::{call, flag};
 static INITIALIZING: Mutex<()> = Mutex::new(());
 
 /// Initializes MPI for any number of threads, unless it is initialized. If other processes that the
-/// launcher has started do not initialize it within `patience`, this process ends: the call cannot be
-/// cancelled.
+/// launcher has started do not initialize it within `patience`, this process ends: the call cannot
+/// be cancelled.
 ///
 /// # Errors
 ///
@@ -59,8 +59,8 @@ fn watch(patience: Duration) -> Option<mpsc::Sender<()>> {
                  call it; the job ends here\n"
             );
             let _ = io::stderr().write_all(message.as_bytes());
-            // SAFETY: `_exit` may be called at any time. A usual exit is not safe while MPI is being
-            // initialized.
+            // SAFETY: `_exit` may be called at any time. A usual exit is not safe while MPI is
+            // being initialized.
             unsafe { _exit(1) };
         }
     };

@@ -12,10 +12,10 @@ use super::error::MpiError;
 /// Calls a function of MPI, and converts a code other than success to an error.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        // SAFETY: the caller of the macro passes the arguments that the function requires. Errors on
-        // communicators of this crate are returned, not fatal. For objects without a communicator
-        // (datatypes, groups, operations) and for communicators of the program, the program's error
-        // handler decides, which may end the job.
+        // SAFETY: the caller of the macro passes the arguments that the function requires. Errors
+        // on communicators of this crate are returned, not fatal. For objects without a
+        // communicator (datatypes, groups, operations) and for communicators of the program, the
+        // program's error handler decides, which may end the job.
         $crate::transport::mpi::library::succeed(
             stringify!($function),
             {

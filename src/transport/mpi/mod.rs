@@ -21,9 +21,9 @@
 //!
 //! The code that initializes MPI also finalizes it. This crate initializes MPI with
 //! `MPI_THREAD_MULTIPLE` at the first [`Join`], and finalizes it when the process exits. A program
-//! that initializes MPI itself must request that level, and drop endpoints and communicators of this
-//! crate before it finalizes. Those that remain shut down within `MPI_Finalize`, and fail from then
-//! on.
+//! that initializes MPI itself must request that level, and drop endpoints and communicators of
+//! this crate before it finalizes. Those that remain shut down within `MPI_Finalize`, and fail from
+//! then on.
 //!
 //! # What it promises
 //!
@@ -35,20 +35,20 @@
 //! - **A rank that is killed** ends the job, by its launcher. MPI does not tell the other ranks;
 //!   without such a launcher they notice after the timeout.
 //! - **Memory lent to MPI**: messages of 8 KiB and more go straight from and into the caller's
-//!   memory. MPI returns that memory when the other side has taken the message. If a call fails, its
-//!   receives are cancelled; sends cannot be. If a send does not complete, this process ends the job
-//!   by `MPI_Abort`, with the failure on its standard error.
+//!   memory. MPI returns that memory when the other side has taken the message. If a call fails,
+//!   its receives are cancelled; sends cannot be. If a send does not complete, this process ends
+//!   the job by `MPI_Abort`, with the failure on its standard error.
 //! - **A call of the library** ([`native`](crate::transport::native)) cannot be cancelled. If it
 //!   takes long, a watchdog asks all ranks for their status. If one is silent, does not call within
-//!   its timeout, calls something else, or has left, the job ends in the same way. If all are in the
-//!   call, it has no time limit.
+//!   its timeout, calls something else, or has left, the job ends in the same way. If all are in
+//!   the call, it has no time limit.
 //!
-//! With [`Join::staged`], no memory is lent and no calls of the library are made. Then every failure
-//! of a call is an error, as on any other backend.
+//! With [`Join::staged`], no memory is lent and no calls of the library are made. Then every
+//! failure of a call is an error, as on any other backend.
 //!
 //! A process that exits waits until all other processes of its communicators have ended, as
-//! `MPI_Finalize` would. If that may never happen, because a rank is silent or never called, it ends
-//! the job with a message.
+//! `MPI_Finalize` would. If that may never happen, because a rank is silent or never called, it
+//! ends the job with a message.
 //!
 //! # What it costs
 //!
@@ -56,7 +56,8 @@
 //!   of address space, of which only what was used is memory; 700 KiB once many packets were
 //!   exchanged.
 //! - **Processors:** a thread that polls every 20 ms. MPI does not wake ranks that wait, so they
-//!   poll: they yield for half a millisecond, and then sleep for up to one millisecond between polls.
+//!   poll: they yield for half a millisecond, and then sleep for up to one millisecond between
+//!   polls.
 //! - **Copies:** messages shorter than 8 KiB are copied once more at either end.
 //! - **Messages at the end:** one from every process to every other, and one to every member from a
 //!   communicator that is dropped.
@@ -171,9 +172,10 @@ impl<'a> Join<'a> {
         Self { timeout, ..self }
     }
 
-    /// Sets whether all messages are copied, so that MPI is never lent the user's memory. Then every
-    /// failure of a call is an error, and none ends the job before the process ends. Messages are
-    /// copied twice more, and there is no `native`. Must be the same on every rank. Not unless set.
+    /// Sets whether all messages are copied, so that MPI is never lent the user's memory. Then
+    /// every failure of a call is an error, and none ends the job before the process ends. Messages
+    /// are copied twice more, and there is no `native`. Must be the same on every rank. Not unless
+    /// set.
     #[must_use]
     pub fn staged(self, staged: bool) -> Self {
         Self { staged, ..self }
@@ -189,9 +191,9 @@ impl<'a> Join<'a> {
         Ok(self.start()?.1)
     }
 
-    /// Joins the job, for a launcher that catches the panics of this process. The launcher must call
-    /// [`panicked`](Supervisor::panicked) for each; ranks that wait for this one then fail with the
-    /// panic's message.
+    /// Joins the job, for a launcher that catches the panics of this process. The launcher must
+    /// call [`panicked`](Supervisor::panicked) for each; ranks that wait for this one then fail
+    /// with the panic's message.
     ///
     /// # Errors
     ///

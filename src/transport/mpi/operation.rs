@@ -59,7 +59,8 @@ impl Operation {
         self.bytes == bytes && self.commutes == commutes
     }
 
-    /// Runs a call of MPI with the reduction. Returns the panic of the reduction, if it has panicked.
+    /// Runs a call of MPI with the reduction. Returns the panic of the reduction, if it has
+    /// panicked.
     pub(super) fn with(
         &self,
         reduction: &dyn Reduction,
@@ -141,9 +142,9 @@ static UNIDENTIFIED: AtomicBool = AtomicBool::new(false);
 /// result in `into`.
 unsafe extern "C" fn combine(from: *mut c_void, into: *mut c_void, count: *mut c_int, of: *mut ffi::MPI_Datatype) {
     let (mut active, mut found): (*const ActiveReduction<'_>, c_int) = (ptr::null(), 0);
-    // SAFETY: MPI calls this with the datatype to which `with` has attached the reduction, which lives
-    // until the call of MPI returns. `from` and `into` are buffers of `count` elements of that
-    // datatype, which do not overlap.
+    // SAFETY: MPI calls this with the datatype to which `with` has attached the reduction, which
+    // lives until the call of MPI returns. `from` and `into` are buffers of `count` elements of
+    // that datatype, which do not overlap.
     unsafe {
         if let Ok(key) = key() {
             ffi::MPI_Type_get_attr(*of, key, ptr::from_mut(&mut active).cast(), &mut found);

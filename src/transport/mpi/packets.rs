@@ -4,8 +4,9 @@
 //! from any process. Outgoing bytes are copied first: MPI holds no memory of a round.
 //!
 //! A packet that has begun to arrive occupies a posted receive. If its sender is stopped then, the
-//! receive is lost for good, so packets that complete behind it are looked for as well. Packets carry
-//! sequence numbers, since two packets of one sender may complete in another order than they began.
+//! receive is lost for good, so packets that complete behind it are looked for as well. Packets
+//! carry sequence numbers, since two packets of one sender may complete in another order than they
+//! began.
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
@@ -87,8 +88,8 @@ struct Packet {
     length: usize,
 }
 
-// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use the handle. The bytes
-// may be used by any thread.
+// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use the handle. The
+// bytes may be used by any thread.
 unsafe impl Send for Packet {}
 // SAFETY: as for `Packet`.
 unsafe impl Send for PacketWire {}
@@ -236,7 +237,8 @@ impl PacketWire {
         while at < self.posted.len() {
             at += usize::from(!self.test_receive(at, events)?);
         }
-        // A message without a matching receive means that all posted receives have begun to be filled.
+        // A message without a matching receive means that all posted receives have begun to be
+        // filled.
         let mut found: c_int = 0;
         // SAFETY: zeroed values of these C types are valid. MPI overwrites them.
         let (mut message, mut status): (ffi::MPI_Message, ffi::MPI_Status) = unsafe { mem::zeroed() };

@@ -24,12 +24,13 @@ pub(super) fn predefined(of: Predefined) -> Result<(ffi::MPI_Datatype, ffi::MPI_
 /// Whether the operation of every MPI library gives the results that this crate defines.
 fn is_as_defined(Predefined { operation, number }: Predefined) -> bool {
     match operation {
-        // Those of Open MPI do not wrap on processors with AVX: github.com/open-mpi/ompi/issues/8045.
+        // Those of Open MPI do not wrap on processors with AVX:
+        // github.com/open-mpi/ompi/issues/8045.
         Sum => !matches!(number, I8 | I16 | U8 | U16),
         Product => true,
-        // MPICH compares unsigned numbers as signed ones: github.com/pmodels/mpich/issues/6083, again
-        // in 7507. MPI does not define the minimum of floats if one is not a number, nor of zeros
-        // with different signs.
+        // MPICH compares unsigned numbers as signed ones: github.com/pmodels/mpich/issues/6083,
+        // again in 7507. MPI does not define the minimum of floats if one is not a number, nor of
+        // zeros with different signs.
         Min | Max => matches!(number, I8 | I16 | I32 | I64),
     }
 }

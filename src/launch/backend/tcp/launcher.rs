@@ -1,7 +1,7 @@
 //! Ends a rank whose launcher is gone.
 //!
-//! On every host, `necklace run` locks the key file as long as it runs there. Usually the launcher or
-//! its reaper ends the ranks. If both are killed at once, the lock is released. Then each rank
+//! On every host, `necklace run` locks the key file as long as it runs there. Usually the launcher
+//! or its reaper ends the ranks. If both are killed at once, the lock is released. Then each rank
 //! removes the key and ends itself and its process group.
 
 use std::fs::{self, File};

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The initiator proves first, so a responder reveals nothing to peers that do not hold the key.
-//! Each side says how many bytes it wants next, never more than [`MAX_REASON`], and is given exactly
-//! these.
+//! Each side says how many bytes it wants next, never more than [`MAX_REASON`], and is given
+//! exactly these.
 
 use super::hello::{self, Build, HELLO, HandshakeRole, Hello, HelloBytes, Malformed, PREFIX, Purpose};
 use super::key::Key;

@@ -1,8 +1,8 @@
 //! Bootstrap messages: what ranks send each other after the handshake, until all are connected.
 //! Bytes, no I/O.
 //!
-//! A message is a kind (1 byte), a length (4 bytes, little-endian), and that many bytes. A length is
-//! accepted only up to the maximum of its kind in a job of that size.
+//! A message is a kind (1 byte), a length (4 bytes, little-endian), and that many bytes. A length
+//! is accepted only up to the maximum of its kind in a job of that size.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;

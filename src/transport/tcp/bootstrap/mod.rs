@@ -34,9 +34,9 @@ impl Join {
         Ok(self.mesh()?.start()?)
     }
 
-    /// Joins the job, for a launcher that catches the panics of this process. The launcher must call
-    /// [`panicked`](Supervisor::panicked) for each; ranks that wait for this one then fail with the
-    /// panic's message.
+    /// Joins the job, for a launcher that catches the panics of this process. The launcher must
+    /// call [`panicked`](Supervisor::panicked) for each; ranks that wait for this one then fail
+    /// with the panic's message.
     ///
     /// # Errors
     ///

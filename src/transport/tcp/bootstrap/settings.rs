@@ -31,11 +31,11 @@ pub enum Root {
 ///
 /// # Bootstrap
 ///
-/// 1. Every other rank connects to rank 0, which may come last. It listens on the interface by which
-///    it has reached rank 0, and reports that address to the others and to the log (crate `log`,
-///    level info).
-/// 2. When all have come, rank 0 sends every rank the addresses of the others. Each rank connects to
-///    those with lower numbers.
+/// 1. Every other rank connects to rank 0, which may come last. It listens on the interface by
+///    which it has reached rank 0, and reports that address to the others and to the log (crate
+///    `log`, level info).
+/// 2. When all have come, rank 0 sends every rank the addresses of the others. Each rank connects
+///    to those with lower numbers.
 /// 3. When all are connected to all, rank 0 tells them to go on. From then on a rank has a
 ///    descriptor for each other rank, and no rank listens. A job of one opens no socket.
 ///
@@ -44,25 +44,25 @@ pub enum Root {
 /// descriptors, for example), it listens nevertheless and tells them why. It waits for them for a
 /// quarter of the timeout, 2 to 20 seconds, and then ends. It cannot tell them in three cases: it
 /// never starts, it fails before it uses this type (its key cannot be read, for example), or it
-/// cannot listen on the [`Root::Address`] to which they connect. Then the others try for their whole
-/// timeout, and fail with [`JoinError::Unreachable`](super::JoinError::Unreachable), which has the
-/// system's last error. With [`Root::File`], rank 0 can tell them from any address.
+/// cannot listen on the [`Root::Address`] to which they connect. Then the others try for their
+/// whole timeout, and fail with [`JoinError::Unreachable`](super::JoinError::Unreachable), which
+/// has the system's last error. With [`Root::File`], rank 0 can tell them from any address.
 ///
 /// # Security
 ///
-/// Ranks authenticate each other with the job's [`Key`]. Every connection opens with a mutual proof:
-/// HMAC-SHA256 over nonces that both sides have just drawn, and over ranks, size, job, version and
-/// purpose. A process that does not hold the key cannot join and cannot act as rank 0. A proof is
-/// valid for its own connection only, and does not reveal the key.
+/// Ranks authenticate each other with the job's [`Key`]. Every connection opens with a mutual
+/// proof: HMAC-SHA256 over nonces that both sides have just drawn, and over ranks, size, job,
+/// version and purpose. A process that does not hold the key cannot join and cannot act as rank 0.
+/// A proof is valid for its own connection only, and does not reveal the key.
 ///
 /// **A flood of connections delays the bootstrap, and can prevent it.** Unauthenticated connections
-/// take bounded memory and descriptors, and end after 10 seconds. When there are too many, one makes
-/// room for each new one: first those that do not speak this protocol, then one drawn at random. But
-/// if more connections come than a rank accepts, the system drops the rest, connections of ranks
-/// among them. A rank tries again two to four times a second, so it gets through in the end. If only
-/// a small part is accepted, or the flood takes the processors of this host, that may be later than
-/// the timeout. If other machines can reach the ranks in such numbers, keep them out by a firewall
-/// or a separate network.
+/// take bounded memory and descriptors, and end after 10 seconds. When there are too many, one
+/// makes room for each new one: first those that do not speak this protocol, then one drawn at
+/// random. But if more connections come than a rank accepts, the system drops the rest, connections
+/// of ranks among them. A rank tries again two to four times a second, so it gets through in the
+/// end. If only a small part is accepted, or the flood takes the processors of this host, that may
+/// be later than the timeout. If other machines can reach the ranks in such numbers, keep them out
+/// by a firewall or a separate network.
 ///
 /// **Data is neither encrypted nor authenticated after the handshake.** Anyone that can read the
 /// network's packets can read the data. Anyone that can change them, or take over a connection, can
@@ -108,9 +108,10 @@ impl Join {
     }
 
     /// Sets the address of this host on which the rank listens and to which the others connect.
-    /// Unless set, it is that of the interface by which rank 0 is reached. With an unspecified address
-    /// (`0.0.0.0`, `::`), the rank listens on all interfaces and announces the address that it would
-    /// announce otherwise. Rank 0 listens on this address instead of the rendezvous address.
+    /// Unless set, it is that of the interface by which rank 0 is reached. With an unspecified
+    /// address (`0.0.0.0`, `::`), the rank listens on all interfaces and announces the address that
+    /// it would announce otherwise. Rank 0 listens on this address instead of the rendezvous
+    /// address.
     #[must_use]
     pub fn address(self, address: IpAddr) -> Self {
         Self { address: Some(address), ..self }
@@ -132,8 +133,8 @@ impl Join {
     }
 
     /// Sets whether a launcher of this user holds the port of rank 0, bound with `SO_REUSEPORT` and
-    /// not listening. Two processes that both are rank 0 then share the port, and neither notices the
-    /// other. Not unless set.
+    /// not listening. Two processes that both are rank 0 then share the port, and neither notices
+    /// the other. Not unless set.
     #[must_use]
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }

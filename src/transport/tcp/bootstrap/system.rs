@@ -11,16 +11,16 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::error::JoinError;
 use super::message::HostId;
 
-/// Descriptors that the bootstrap needs besides one for each other rank: to listen, to wait, and for
-/// some unauthenticated peers.
+/// Descriptors that the bootstrap needs besides one for each other rank: to listen, to wait, and
+/// for some unauthenticated peers.
 const OTHER_DESCRIPTORS: usize = 16;
 /// Maximum number of connections that wait at a listener, besides one for each rank; the system has
 /// a limit of its own. In a flood, a longer queue does not accept more connections, and each waits
 /// longer in it.
 const BACKLOG: usize = 512;
 
-/// Returns an identifier of this host: equal on all ranks of a host, different on different hosts. If
-/// the system has none, it is made from the address on which this rank listens.
+/// Returns an identifier of this host: equal on all ranks of a host, different on different hosts.
+/// If the system has none, it is made from the address on which this rank listens.
 pub(super) fn host_id(address: IpAddr) -> HostId {
     let read =
         |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -53,14 +53,14 @@ pub(super) fn source_address(other: SocketAddr) -> Option<IpAddr> {
     (!ip.is_unspecified()).then_some(ip)
 }
 
-/// Opens a regular file for reading. Checks its type first, since opening a pipe waits for its other
-/// end.
+/// Opens a regular file for reading. Checks its type first, since opening a pipe waits for its
+/// other end.
 pub(super) fn open_file(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() { File::open(path) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
-/// Listens on an address for that many ranks. With `held`, a launcher of the same user has bound the
-/// port and keeps it for this process.
+/// Listens on an address for that many ranks. With `held`, a launcher of the same user has bound
+/// the port and keeps it for this process.
 pub(super) fn listen(address: SocketAddr, ranks: usize, held: bool) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     #[cfg(unix)]

@@ -1,8 +1,9 @@
 //! Attempts to connect to one rank, several of which may be under way.
 //!
-//! If the packet that opens a connection is lost, as in a listener's full queue, the system sends it
-//! again after 1, 3 and 7 seconds. So an attempt that is not answered soon is followed by another,
-//! and the first that succeeds is used. Earlier ones stay for a while: the answer may only be slow.
+//! If the packet that opens a connection is lost, as in a listener's full queue, the system sends
+//! it again after 1, 3 and 7 seconds. So an attempt that is not answered soon is followed by
+//! another, and the first that succeeds is used. Earlier ones stay for a while: the answer may only
+//! be slow.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -47,8 +48,8 @@ impl Attempts {
         self.under_way.iter().any(|(one, _)| *one == id)
     }
 
-    /// Adds an attempt that has just been made. If there are too many, removes the oldest and returns
-    /// it.
+    /// Adds an attempt that has just been made. If there are too many, removes the oldest and
+    /// returns it.
     pub(super) fn made(
         &mut self,
         id: ConnectionId,
@@ -62,7 +63,8 @@ impl Attempts {
         Ok(oldest.map(|(id, _)| id))
     }
 
-    /// Removes an attempt that has failed. Returns its address, or `None` if it is not one of these.
+    /// Removes an attempt that has failed. Returns its address, or `None` if it is not one of
+    /// these.
     pub(super) fn failed(&mut self, id: ConnectionId) -> Option<SocketAddr> {
         let at = self.under_way.iter().position(|(one, _)| *one == id)?;
         self.under_way.remove(at).map(|(_, address)| address)
@@ -86,8 +88,8 @@ impl Attempts {
     }
 }
 
-/// Returns a random duration between half of that and all of it, so that ranks that started together
-/// do not retry together.
+/// Returns a random duration between half of that and all of it, so that ranks that started
+/// together do not retry together.
 fn jittered(duration: Duration) -> Result<Duration, JoinError> {
     let mut drawn = [0; 2];
     random(&mut drawn)?;

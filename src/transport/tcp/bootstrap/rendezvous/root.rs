@@ -276,8 +276,8 @@ impl RootBootstrap<'_> {
         Ok(())
     }
 
-    /// Tells all ranks that have come, and those that come within `patience`, that the bootstrap has
-    /// failed.
+    /// Tells all ranks that have come, and those that come within `patience`, that the bootstrap
+    /// has failed.
     fn report_failure(&mut self, error: &JoinError, patience: Duration) {
         let message = BootstrapMessage::failed(0, error);
         let mut told = vec![false; self.join.size];

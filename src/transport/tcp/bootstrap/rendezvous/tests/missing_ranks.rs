@@ -98,7 +98,8 @@ fn unreachable_rank_is_named_on_every_rank() {
 
 #[test]
 fn rank_silent_after_it_arrived_is_the_only_late_one() {
-    // As rank 1, to which all connect, as rank 3, which connects to all, and as rank 2 between them.
+    // As rank 1, to which all connect, as rank 3, which connects to all, and as rank 2 between
+    // them.
     for silent in 1..4 {
         let port = Port::new();
         let timeout = Duration::from_secs(1);
