@@ -60,14 +60,14 @@ pub(super) struct PacketWire {
     posted: VecDeque<Packet>,
     /// Packets that were read, to be posted again.
     spare_packets: Vec<Packet>,
-    /// Polls since a packet last came.
+    /// Polls since a packet last came, or since all receives were tested.
     idle_polls: u32,
     /// The state of each peer, by process.
     peers: Box<[PeerPackets]>,
     /// Processes with a packet that has come and is not read.
     unread: Vec<usize>,
     /// The sends under way: destination and bytes.
-    going: Vec<(usize, Vec<u8>)>,
+    in_flight: Vec<(usize, Vec<u8>)>,
     /// MPI's handles of these sends, by the same index.
     requests: Vec<ffi::MPI_Request>,
     /// Indices of completed sends, as MPI reports them.
@@ -110,7 +110,7 @@ struct PeerPackets {
     /// The sequence number of the next packet to send.
     number: u32,
     /// Number of packets under way to the process.
-    going: usize,
+    in_flight: usize,
     /// Whether a write waits for one of them to leave.
     write_waits: bool,
 }
@@ -168,7 +168,7 @@ impl PacketWire {
             idle_polls: 0,
             peers: (0..size).map(|_| PeerPackets::default()).collect(),
             unread: Vec::with_capacity(POSTED_RECEIVES),
-            going: Vec::new(),
+            in_flight: Vec::new(),
             requests: Vec::new(),
             done: Vec::new(),
             spare_buffers: Vec::new(),
@@ -300,7 +300,7 @@ impl PacketWire {
 
     /// Recycles the buffers of completed sends.
     fn complete_sends(&mut self, events: &mut Vec<Event>) {
-        let Self { going, requests, done, .. } = self;
+        let Self { in_flight, requests, done, .. } = self;
         let (all, mut count): (c_int, c_int) = (requests.len() as c_int, 0);
         done.resize(requests.len(), 0);
         let (from, into) = (requests.as_mut_ptr(), done.as_mut_ptr());
@@ -311,11 +311,11 @@ impl PacketWire {
         // From the last to the first, so that the indices of those before stay valid.
         done.sort_unstable();
         for at in done.drain(..).rev() {
-            let (to, bytes) = going.swap_remove(at as usize);
+            let (to, bytes) = in_flight.swap_remove(at as usize);
             requests.swap_remove(at as usize);
             self.spare_buffers.push(bytes);
-            let PeerPackets { going, write_waits, .. } = &mut self.peers[to];
-            *going -= 1;
+            let PeerPackets { in_flight, write_waits, .. } = &mut self.peers[to];
+            *in_flight -= 1;
             if mem::take(write_waits) {
                 events.push(Event { process: to, writable: true, ..Event::default() });
             }
@@ -357,12 +357,12 @@ impl Wire for PacketWire {
     }
 
     fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Went {
-        let Self { group, peers, going, requests, spare_buffers, broken, .. } = self;
+        let Self { group, peers, in_flight, requests, spare_buffers, broken, .. } = self;
         if let Some(why) = broken {
             return Went::Ended(why.as_str().into());
         }
         let peer = &mut peers[to];
-        if peer.going == MAX_IN_FLIGHT || peer.going > 0 && peer.number.is_multiple_of(WINDOW) {
+        if peer.in_flight == MAX_IN_FLIGHT || peer.in_flight > 0 && peer.number.is_multiple_of(WINDOW) {
             peer.write_waits = true;
             return Went::Stuck(0);
         }
@@ -379,8 +379,8 @@ impl Wire for PacketWire {
         let bytes = packet.as_ptr().cast();
         match call!(MPI_Isend(bytes, count as c_int, byte, to as c_int, TAG, group.comm, &mut request)) {
             Ok(()) => {
-                (peer.number, peer.going) = (peer.number.wrapping_add(1), peer.going + 1);
-                going.push((to, packet));
+                (peer.number, peer.in_flight) = (peer.number.wrapping_add(1), peer.in_flight + 1);
+                in_flight.push((to, packet));
                 requests.push(request);
                 Went::On(count - SEQUENCE)
             }
@@ -405,7 +405,7 @@ impl Wire for PacketWire {
             self.broken = Some(error.to_string());
         }
         // Sends are tested only when nothing is to be read, or when many are under way.
-        if !self.going.is_empty() && (self.unread.is_empty() || self.going.len() >= SEND_POLL_THRESHOLD) {
+        if !self.in_flight.is_empty() && (self.unread.is_empty() || self.in_flight.len() >= SEND_POLL_THRESHOLD) {
             self.complete_sends(events);
         }
         if let Some(rendezvous) = &mut self.rendezvous
@@ -425,7 +425,7 @@ impl Wire for PacketWire {
     }
 
     fn under_way(&self) -> usize {
-        self.going.len() + self.rendezvous.as_ref().map_or(0, RendezvousMessages::under_way)
+        self.in_flight.len() + self.rendezvous.as_ref().map_or(0, RendezvousMessages::under_way)
     }
 
     fn close(&mut self, _: usize) {}
@@ -465,6 +465,6 @@ impl Drop for PacketWire {
     /// Leaks the buffers that MPI still owns.
     fn drop(&mut self) {
         self.posted.drain(..).for_each(mem::forget);
-        self.going.drain(..).for_each(mem::forget);
+        self.in_flight.drain(..).for_each(mem::forget);
     }
 }
