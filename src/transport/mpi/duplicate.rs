@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn ranks_have_cores_if_there_are_as_many() {
         let (here, there) = (1, 2);
-        let cases: [(&[Seat], bool); 6] = [
+        let cases: [(&[ProcessInfo], bool); 6] = [
             (&[[here, 10, 2, 1], [here, 10, 2, 1]], true),
             (&[[here, 10, 2, 1], [here, 10, 2, 1], [here, 10, 2, 1]], false),
             // Each is bound to its own core.
