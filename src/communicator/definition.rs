@@ -279,7 +279,14 @@ impl Communicator {
         let (call, rank) = (self.context.history.calls, Rank::new(self.rank()));
         let cause = Cause::Aborted { rank, reason: reason.into() };
         let description = "abort".into();
-        self.context.transport.abort(Failure { call, description, round: 0, observer: rank, culprit: Some(rank), cause });
+        self.context.transport.abort(Failure {
+            call,
+            description,
+            round: 0,
+            observer: rank,
+            culprit: Some(rank),
+            cause,
+        });
     }
 
     /// Returns the failure of the communicator, if this rank has heard of one. Local.

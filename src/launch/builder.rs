@@ -1,13 +1,13 @@
-//! The builder of a launch.
+//! The builder of a launch: the defaults of a program.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::asked::{Asked, Defaults};
 use super::backend::{Environment, Joined, Row, THREADS};
 use super::network::Network;
+use super::request::{Defaults, JobRequest};
 use super::run::run;
-use super::variable::{Variable, nothing, system, wrong};
+use super::variable::{self, Variable, environment_error};
 use crate::communicator::{Communicator, How, Options};
 use crate::error::JobError;
 use crate::transport::Endpoint;
@@ -21,11 +21,11 @@ use crate::transport::Endpoint;
 /// use necklace::launch::Launch;
 ///
 /// let launch = Launch::threads().topology("ring:4").choose("allgather", "ring");
-/// let heard = launch.run(|mut comm| {
+/// let results = launch.run(|mut comm| {
 ///     let mut all = [0; 4];
 ///     comm.allgather(&[comm.rank()], &mut all).map(|()| all)
 /// })?;
-/// assert_eq!(heard[2].as_ref().unwrap(), &[0, 1, 2, 3]);
+/// assert_eq!(results[2].as_ref().unwrap(), &[0, 1, 2, 3]);
 /// # Ok::<(), necklace::JobError>(())
 /// ```
 #[derive(Clone, Default)]
@@ -60,7 +60,8 @@ impl Launch {
 
     /// Sets the network: a text such as `torus:4x4`, or a topology, which may be one of your own.
     ///
-    /// Ranks compare it when they meet. If its text does not describe it, they compare its links.
+    /// Ranks compare their networks at the start: by the text, or, if the text does not describe a
+    /// network, by its links.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -138,8 +139,8 @@ impl Launch {
     ///
     /// Those of [`launch`](crate::launch()).
     pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
-        let (row, joined, asked) = self.start(&system, false)?;
-        run(joined, row.threads, |endpoint| asked.communicator(endpoint), body)
+        let (row, joined, request) = self.start(&variable::of_process, false)?;
+        run(joined, row.threads, |endpoint| request.communicator(endpoint), body)
     }
 
     /// Joins the job and returns the communicator of this process.
@@ -148,52 +149,52 @@ impl Launch {
     ///
     /// Those of [`connect`](crate::connect()).
     pub fn connect(self) -> Result<Communicator, JobError> {
-        self.connect_by(&system)
+        self.connect_by(&variable::of_process)
     }
 
     pub(super) fn connect_by(self, variable: Variable<'_>) -> Result<Communicator, JobError> {
         if self.threads {
-            return Err(wrong(
+            return Err(environment_error(
                 "this launch has been told to run ranks as threads, which `run` does: `connect` is for a process that is a rank",
             ));
         }
-        let (_, Joined { endpoints, .. }, asked) = self.start(variable, true)?;
-        let none = || wrong("no launcher has started this process as a rank of a job");
+        let (_, Joined { endpoints, .. }, request) = self.start(variable, true)?;
+        let none = || environment_error("no launcher has started this process as a rank of a job");
         let endpoint = endpoints.into_iter().next().ok_or_else(none)?;
         let rank = endpoint.rank();
-        asked.communicator(endpoint).map_err(|error| JobError::communicator(rank, error))
+        request.communicator(endpoint).map_err(|error| JobError::communicator(rank, error))
     }
 
-    /// Starts or joins the job that these defaults and that environment ask for.
+    /// Starts or joins the job that the defaults and the environment request.
     pub(super) fn start(
         self,
         variable: Variable<'_>,
         connects: bool,
-    ) -> Result<(&'static Row, Joined, Asked), JobError> {
+    ) -> Result<(&'static Row, Joined, JobRequest), JobError> {
         let Self { threads, defaults } = self;
         let built = |row: &Row| row.built;
-        let variable: Variable<'_> = if threads { &nothing } else { variable };
+        let variable: Variable<'_> = if threads { &variable::none } else { variable };
         let environment = Environment::new(variable, connects, &built)?;
         let (row, claim) = if threads { (THREADS, None) } else { environment.backend()? };
         let timeout = defaults.options(variable)?.join_timeout();
-        let enter = row.enter.ok_or_else(|| wrong(row.not_built()))?;
+        let enter = row.enter.ok_or_else(|| environment_error(row.not_built()))?;
         let entry = enter(row, &environment, claim, timeout)?;
-        let asked = match defaults.on(entry.size(), variable) {
-            Ok(asked) => asked,
+        let request = match defaults.request(entry.size(), variable) {
+            Ok(request) => request,
             Err(error) => {
                 entry.decline()?;
                 return Err(error);
             }
         };
-        let joined = entry.join(asked.topology.nodes(), !connects)?;
+        let joined = entry.join(request.topology.nodes(), !connects)?;
         log::debug!(
             "{} of {}: {}, at the prices {}",
             joined.endpoints.len(),
-            asked.topology.nodes(),
+            request.topology.nodes(),
             row.ranks,
             row.machine
         );
-        Ok((row, joined, asked))
+        Ok((row, joined, request))
     }
 }
 

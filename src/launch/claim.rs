@@ -1,22 +1,21 @@
-//! The families of launchers, and what each says of this process: its rank, and the number of
-//! ranks.
+//! The families of launchers, and the rank and the number of ranks that each gives to this process.
 
-use super::variable::{Variable, wrong};
+use super::variable::{Variable, environment_error};
 use crate::error::JobError;
 use crate::quote::quoted;
 
-/// Launchers that set the same variables.
+/// A family of launchers that set the same variables.
 #[derive(Debug)]
 struct Family {
     name: &'static str,
     rank: &'static str,
     size: &'static str,
     /// What to do if only one of the two is set.
-    whole: &'static str,
+    remedy: &'static str,
     starts: Starts,
 }
 
-/// What kind of processes a family starts.
+/// The kind of processes that a family starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Starts {
     /// Processes that do not use MPI.
@@ -31,7 +30,7 @@ const OWN: Family = Family {
     name: "necklace run",
     rank: "NECKLACE_RANK",
     size: "NECKLACE_SIZE",
-    whole: "start this program with `necklace run`, which sets both",
+    remedy: "start this program with `necklace run`, which sets both",
     starts: Starts::Others,
 };
 
@@ -39,7 +38,7 @@ const TORCHRUN: Family = Family {
     name: "torchrun",
     rank: "RANK",
     size: "WORLD_SIZE",
-    whole: "start this program with torchrun",
+    remedy: "start this program with torchrun",
     starts: Starts::Others,
 };
 
@@ -49,44 +48,45 @@ const OTHERS: [Family; 6] = [
         name: "Slurm",
         rank: "SLURM_PROCID",
         size: "SLURM_NTASKS",
-        whole: "start this program with srun, which sets both",
+        remedy: "start this program with srun, which sets both",
         starts: Starts::Any,
     },
     Family {
         name: "Open MPI",
         rank: "OMPI_COMM_WORLD_RANK",
         size: "OMPI_COMM_WORLD_SIZE",
-        whole: "start this program with mpirun",
+        remedy: "start this program with mpirun",
         starts: Starts::Mpi,
     },
     Family {
         name: "PMI",
         rank: "PMI_RANK",
         size: "PMI_SIZE",
-        whole: "start this program with mpiexec",
+        remedy: "start this program with mpiexec",
         starts: Starts::Mpi,
     },
     Family {
         name: "MVAPICH",
         rank: "MV2_COMM_WORLD_RANK",
         size: "MV2_COMM_WORLD_SIZE",
-        whole: "start this program with mpirun_rsh",
+        remedy: "start this program with mpirun_rsh",
         starts: Starts::Mpi,
     },
-    // It tells its processes no size. But they have been started, and others may tell.
+    // It does not tell its processes the size. But it has started them, and another family may tell
+    // the size.
     Family {
         name: "PMIx",
         rank: "PMIX_RANK",
         size: "PMIX_SIZE",
-        whole: "start this program with mpirun or srun",
+        remedy: "start this program with mpirun or srun",
         starts: Starts::Mpi,
     },
 ];
 
-/// What to do if none of this is meant.
-const OR_ELSE: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local, where `launch` runs a job of threads in each process";
+/// What to do if a variable was set for another purpose.
+const ALTERNATIVES: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local, where `launch` runs a job of threads in each process";
 
-/// What a family says of this process: rank and size, if they are set.
+/// The rank and the size that a family gives to this process, if they are set.
 #[derive(Debug)]
 pub(super) struct Claim {
     family: &'static Family,
@@ -95,8 +95,8 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// The variables with their values, and the family.
-    pub(super) fn words(&self) -> String {
+    /// Describes the variables, with their values and the family.
+    pub(super) fn description(&self) -> String {
         format!("{} ({})", self.values(), self.family.name)
     }
 
@@ -106,14 +106,14 @@ impl Claim {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether it comes from `NECKLACE_*`: from `necklace run`, or from a user who numbers the
+    /// Whether it comes from `NECKLACE_*`: from `necklace run`, or from a user that numbers the
     /// ranks.
     #[cfg(feature = "tcp")]
     pub(super) fn is_own(&self) -> bool {
         self.family.rank == OWN.rank
     }
 
-    pub(super) fn is_torchruns(&self) -> bool {
+    pub(super) fn is_torchrun(&self) -> bool {
         self.family.rank == TORCHRUN.rank
     }
 
@@ -133,21 +133,24 @@ impl Claim {
         alike(self.rank, other.rank) && alike(self.size, other.size)
     }
 
-    /// Rank and size, which both must be set.
-    pub(super) fn whole(&self) -> Result<(usize, usize), JobError> {
+    /// Returns rank and size. Fails if either is not set.
+    pub(super) fn complete(&self) -> Result<(usize, usize), JobError> {
         if let (Some(rank), Some(size)) = (self.rank, self.size) {
             return Ok((rank, size));
         }
-        let Family { name, rank, size, whole, .. } = self.family;
+        let Family { name, rank, size, remedy, .. } = self.family;
         let missing = if self.rank.is_none() { rank } else { size };
-        Err(wrong(format!("{}, but {missing} is not set ({name}): {whole}, {OR_ELSE}", self.values())))
+        Err(environment_error(format!(
+            "{}, but {missing} is not set ({name}): {remedy}, {ALTERNATIVES}",
+            self.values()
+        )))
     }
 }
 
-/// The claim that counts among those of all families, or none if no launcher has started this
-/// process as one of several. A job of one process counts only if it is `meant`, or if the program
-/// `connects` and a launcher says that it is the only one.
-pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, JobError> {
+/// Returns the claim that counts among those of all families, or `None` if no launcher has started
+/// this process as one of several. A job of one process counts only if it is `meant`, or if the
+/// program `connects` and a launcher says that this is the only process.
+pub(super) fn effective(variable: Variable<'_>, meant: bool, connects: bool) -> Result<Option<Claim>, JobError> {
     if let Some(own) = claim_of(variable, &OWN)? {
         return Ok(Some(own));
     }
@@ -155,7 +158,7 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
     let mut alone: Option<Claim> = None;
     for family in &OTHERS {
         match claim_of(variable, family)? {
-            // The first that gives both.
+            // The first claim with rank and size counts.
             Some(claim) if claim.size == Some(1) => {
                 alone = alone.filter(|said| said.rank.is_some() || claim.rank.is_none()).or(Some(claim));
             }
@@ -163,7 +166,7 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
             None => {}
         }
     }
-    if alone.as_ref().is_some_and(|said| said.rank.is_some() && !said.is_torchruns()) {
+    if alone.as_ref().is_some_and(|said| said.rank.is_some() && !said.is_torchrun()) {
         // If a launcher says that this is the only process, rank 0 of an unknown number is that
         // process.
         several.retain(|claim| claim.size.is_some() || claim.rank != Some(0));
@@ -175,11 +178,15 @@ pub(super) fn of_all(variable: Variable<'_>, meant: bool, connects: bool) -> Res
     }
     for (i, one) in several.iter().enumerate() {
         if let Some(other) = several[i + 1..].iter().find(|other| !one.agrees(other)) {
-            return Err(wrong(format!("{}, but {}: unset what does not count, {OR_ELSE}", one.words(), other.words())));
+            return Err(environment_error(format!(
+                "{}, but {}: unset what does not count, {ALTERNATIVES}",
+                one.description(),
+                other.description()
+            )));
         }
     }
     // If all agree, a complete claim stands for the incomplete ones.
-    let best = several.iter().position(|claim| claim.whole().is_ok()).unwrap_or(0);
+    let best = several.iter().position(|claim| claim.complete().is_ok()).unwrap_or(0);
     if several.is_empty() {
         let alone = alone.filter(|claim| meant || connects && claim.rank.is_some());
         return Ok(alone.map(|claim| Claim { rank: Some(0), ..claim }));
@@ -192,20 +199,22 @@ fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Cl
         None => Ok(None),
         Some(text) => match text.parse::<usize>() {
             Ok(number) if number >= least && text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(number)),
-            _ => Err(wrong(format!("{name} is {}, it must be a number of at least {least}", quoted(&text)))),
+            _ => {
+                Err(environment_error(format!("{name} is {}, it must be a number of at least {least}", quoted(&text))))
+            }
         },
     };
     let claim = Claim { family, rank: number(family.rank, 0)?, size: number(family.size, 1)? };
     if let (Some(rank), Some(size)) = (claim.rank, claim.size)
         && rank >= size
     {
-        return Err(wrong(format!("{}: a rank must be less than the size", claim.values())));
+        return Err(environment_error(format!("{}: a rank must be less than the size", claim.values())));
     }
     Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
 }
 
-/// The words of a launcher which says that it has started several processes, unless one of an MPI
-/// library says that it has started one. Claims that are invalid do not count.
+/// Describes the claim of a launcher that has started several processes, unless a launcher of an
+/// MPI library says that it has started one. Invalid claims do not count.
 #[cfg(any(test, feature = "mpi"))]
 pub(super) fn several(variable: Variable<'_>) -> Option<String> {
     let claims: Vec<Claim> = OTHERS.iter().filter_map(|family| claim_of(variable, family).ok().flatten()).collect();
@@ -213,5 +222,5 @@ pub(super) fn several(variable: Variable<'_>) -> Option<String> {
     // variables of a library are set is not enough: this program may be built with another library.
     let alone = claims.iter().any(|claim| claim.is_library() && claim.size == Some(1));
     let several = claims.iter().find(|claim| claim.size.or(claim.rank.map(|rank| rank + 1)) > Some(1));
-    several.filter(|_| !alone).map(Claim::words)
+    several.filter(|_| !alone).map(Claim::description)
 }

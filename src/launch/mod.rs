@@ -3,12 +3,12 @@
 //! [`launch`](crate::launch()) and [`connect`](crate::connect()) read the environment; [`Launch`]
 //! adds defaults of the program. The backends are rows of one table (`backend/registry.rs`).
 
-mod asked;
 mod backend;
 mod builder;
 mod claim;
 mod environment;
 mod network;
+mod request;
 mod run;
 mod start;
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use crate::load::load;
 use crate::topology::{ParseError, Topology};
 
-/// The network of a launch: a text such as `"torus:4x4"`, or a topology in an `Arc`, which may be
-/// one of your own.
+/// The network of a launch: a text such as `"torus:4x4"`, or a topology in an `Arc`, built in or
+/// your own.
 #[derive(Clone, Debug)]
-pub struct Network(Kind);
+pub struct Network(NetworkSource);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum NetworkSource {
     Text(String),
     Topology(Arc<dyn Topology>),
 }
@@ -19,8 +19,8 @@ enum Kind {
 impl Network {
     pub(super) fn load(self) -> Result<Arc<dyn Topology>, ParseError> {
         match self.0 {
-            Kind::Text(text) => load(&text),
-            Kind::Topology(topology) => Ok(topology),
+            NetworkSource::Text(text) => load(&text),
+            NetworkSource::Topology(topology) => Ok(topology),
         }
     }
 }
@@ -39,18 +39,18 @@ impl From<&String> for Network {
 
 impl From<String> for Network {
     fn from(text: String) -> Self {
-        Self(Kind::Text(text))
+        Self(NetworkSource::Text(text))
     }
 }
 
 impl From<Arc<dyn Topology>> for Network {
     fn from(topology: Arc<dyn Topology>) -> Self {
-        Self(Kind::Topology(topology))
+        Self(NetworkSource::Topology(topology))
     }
 }
 
 impl<T: Topology + 'static> From<Arc<T>> for Network {
     fn from(topology: Arc<T>) -> Self {
-        Self(Kind::Topology(topology))
+        Self(NetworkSource::Topology(topology))
     }
 }

@@ -11,8 +11,8 @@ use crate::error::{CallError, Error, JobCause, JobError};
 use crate::ids::Rank;
 use crate::transport::{Disagreement, Endpoint, renumbered};
 
-/// Runs the closure on every rank and returns the results by rank: on a thread each, or, if this
-/// process is the rank, on this thread.
+/// Runs the closure on every rank and returns the results by rank. Each rank has its own thread,
+/// or, if this process is the rank, runs on this thread.
 pub(super) fn run<R: Send>(
     Joined { endpoints, supervisor }: Joined,
     on_threads: bool,
@@ -20,7 +20,7 @@ pub(super) fn run<R: Send>(
     body: impl Fn(Communicator) -> R + Sync,
 ) -> Result<Vec<R>, JobError> {
     let first: Mutex<Option<JobError>> = Mutex::new(None);
-    // A rank that panics is noted before the others hear of it: they may panic for that.
+    // The error of a rank that panics is stored before the others are told: they may panic as well.
     let fail = |error: JobError| {
         first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     };
@@ -30,7 +30,7 @@ pub(super) fn run<R: Send>(
             Ok(Ok(result)) => return Some(result),
             Ok(Err(error)) => fail(JobError::communicator(rank, error)),
             Err(payload) => {
-                let message = panic_words(&*payload);
+                let message = panic_message(&*payload);
                 fail(panicked(rank, message, supervisor.as_deref()));
                 if let Some(supervisor) = &supervisor {
                     supervisor.panicked(rank, message);
@@ -62,8 +62,8 @@ pub(super) fn run<R: Send>(
     }
 }
 
-/// The error of a rank that has panicked. If its message quotes the failure of a call, as that of
-/// `unwrap` does, the rank has only followed another, and the error is that failure.
+/// Returns the error of a rank that has panicked. If the message quotes the failure of a call, as
+/// that of `unwrap` does, another rank failed first, and the error is that failure.
 fn panicked(rank: Rank, message: &str, supervisor: Option<&dyn Supervise>) -> JobError {
     let quotes = |Disagreement { failure, members, .. }: &Disagreement| {
         message.contains(&failure.named(&renumbered(members)).to_string())
@@ -75,8 +75,8 @@ fn panicked(rank: Rank, message: &str, supervisor: Option<&dyn Supervise>) -> Jo
     }
 }
 
-/// The message of a panic.
-fn panic_words(payload: &(dyn Any + Send)) -> &str {
+/// Returns the message of a panic.
+fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("something that is no text")
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a value that is not a text")
 }

@@ -1,25 +1,25 @@
-//! Launches with environments that are no process's.
+//! Launches with artificial environments.
 
 use std::time::Duration;
 
-use super::asked::Defaults;
 use super::backend::{Environment, ROWS, Row};
 use super::builder::Launch;
+use super::request::Defaults;
 use super::run::run;
 use crate::communicator::{Communicator, Options};
 use crate::error::{JobCause, JobError};
 use crate::transport::tcp::JoinError;
 
-/// Runs the threads that a launch asks for in that environment.
+/// Runs the threads of a launch in that environment.
 fn job<R: Send>(
     launch: Launch,
     environment: &[(&str, &str)],
     body: impl Fn(Communicator) -> R + Sync,
 ) -> Result<Vec<R>, JobError> {
     let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-    let (row, joined, asked) = launch.start(&variable, false)?;
+    let (row, joined, request) = launch.start(&variable, false)?;
     assert_eq!(row.name, "local");
-    run(joined, row.threads, |endpoint| asked.communicator(endpoint), body)
+    run(joined, row.threads, |endpoint| request.communicator(endpoint), body)
 }
 
 fn ranks(launch: Launch, environment: &[(&str, &str)]) -> Vec<String> {
@@ -35,7 +35,7 @@ fn environment_overrides_the_program() {
 }
 
 #[test]
-fn named_topology_overrides_topology_for() {
+fn named_network_overrides_the_function_of_ranks() {
     let program = Launch::default().ranks(5).topology_for(|ranks| format!("ring:{ranks}"));
     assert_eq!(ranks(program.clone(), &[]), ["ring:5"; 5]);
     assert_eq!(ranks(program.clone(), &[("NECKLACE_RANKS", "3")]), ["ring:3"; 3]);
@@ -44,7 +44,7 @@ fn named_topology_overrides_topology_for() {
 }
 
 #[test]
-fn invalid_environment_is_refused_by_name() {
+fn invalid_values_are_refused_by_name() {
     let refused = [("NECKLACE_RANKS", "0"), ("NECKLACE_RANKS", "many")];
     let timeouts = ["NECKLACE_TIMEOUT", "NECKLACE_ARRIVAL_TIMEOUT"];
     let values = ["-1", "0", "1.5", "soon", "OFF", " off", "99999999999999999999"];
@@ -59,7 +59,7 @@ fn invalid_environment_is_refused_by_name() {
 }
 
 #[test]
-fn unlaunched_process_is_told_the_built_backends() {
+fn process_without_a_launcher_is_told_how_to_start() {
     let (run, mpirun, tcp, mpi) = ("`necklace run", "`mpirun", "feature `tcp`", "feature `mpi`");
     let alone = |backends: &[&str]| {
         let built = |row: &Row| backends.contains(&row.name);
@@ -77,7 +77,7 @@ fn unlaunched_process_is_told_the_built_backends() {
 }
 
 #[test]
-fn rows_have_distinct_names_and_those_built_can_be_entered() {
+fn backend_rows_are_distinct_and_built_ones_can_be_entered() {
     for (at, row) in ROWS.iter().enumerate() {
         assert_eq!(ROWS.iter().position(|other| other.name == row.name), Some(at));
         assert_eq!(row.built, row.enter.is_some(), "{}", row.name);
@@ -86,7 +86,7 @@ fn rows_have_distinct_names_and_those_built_can_be_entered() {
 }
 
 #[test]
-fn launch_of_threads_reads_no_environment_nor_connects() {
+fn launch_of_threads_ignores_the_environment() {
     let environment = [("NECKLACE_BACKEND", "tcp"), ("NECKLACE_RANKS", "3"), ("NECKLACE_TOPOLOGY", "ring:3")];
     assert_eq!(ranks(Launch::threads().ranks(2), &environment), ["complete:2"; 2]);
     let error = Launch::threads().connect().unwrap_err();
@@ -94,7 +94,7 @@ fn launch_of_threads_reads_no_environment_nor_connects() {
 }
 
 #[test]
-fn prices_of_a_row_are_those_of_its_endpoints() {
+fn prices_of_a_row_equal_those_of_its_endpoints() {
     let (row, joined, _) = Launch::threads().ranks(2).start(&|_| None, false).unwrap();
     assert!(joined.endpoints.iter().all(|endpoint| endpoint.machine() == row.machine));
     let one = |name: &str| match name {
@@ -111,7 +111,7 @@ fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, 
 }
 
 #[test]
-fn rank_with_an_impossible_request_does_not_join() {
+fn rank_with_an_invalid_request_does_not_join() {
     let rank = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "4"), ("NECKLACE_ROOT", "127.0.0.1:1")];
     let refused = |launch, name, value, words: &[&str]| {
         let message = joined(launch, &[&rank[..], &[(name, value)]].concat()).unwrap_err().to_string();
@@ -136,7 +136,7 @@ fn wait_for_rank_0_ends_with_the_timeout() {
 }
 
 #[test]
-fn algorithms_are_named_for_alltoall_or_by_collective() {
+fn algorithms_are_chosen_for_alltoall_or_by_collective() {
     let chosen = |text| {
         job(Launch::default().ranks(4), &[("NECKLACE_ALGORITHM", text)], |comm| {
             let name = |c| comm.explain(&c, 8).unwrap().algorithm.name();

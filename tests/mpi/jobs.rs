@@ -1,5 +1,5 @@
-//! Jobs whose ranks are processes: their endpoints are in the workers of `tests/proxy`, and threads
-//! of this process drive them.
+//! Jobs whose ranks are processes. Their endpoints are in the workers of `tests/proxy`; threads of
+//! this process drive them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use necklace_tests::jobs::{Backend, Job};
 
 use crate::proxy::{Supervisor, pool};
 
-/// The backend of processes. No collectives of its own are passed on by a proxy.
+/// The backend of processes. A proxy does not forward the library's own collectives.
 #[derive(Debug)]
 pub(crate) struct Processes;
 
@@ -34,7 +34,7 @@ impl Backend for Processes {
         Job::supervised(job, slots(supervisors), Supervisor::panicked)
     }
 
-    /// Its workers may be at anything: there are new ones for the next case.
+    /// The workers may be in any state, so the next case gets new ones.
     fn failed(&self, case: &str) {
         eprintln!("the workers of {case:?} are left to themselves");
         pool::retire();

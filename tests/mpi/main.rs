@@ -1,5 +1,4 @@
-//! The suites of transports and communicators once more, over ranks that are processes: see
-//! `tests/proxy`.
+//! The suites of transports and communicators, over ranks that are processes; see `tests/proxy`.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, missing_docs)]
@@ -16,7 +15,7 @@ mod suites {
     necklace_tests::suites!(Processes);
 }
 
-/// The workers are this program, started again: for them this is no test.
+/// The entry point of the workers, which are this program started again. Not a test by itself.
 #[test]
 fn worker() {
     proxy::run_if_told();

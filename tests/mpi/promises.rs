@@ -1,4 +1,4 @@
-//! The transport passes conformance, also through wrappers and boxes.
+//! The transport keeps every promise, also inside wrappers and boxes.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn processes_pass_conformance() {
 }
 
 #[test]
-fn traced_boxed_processes_without_faults_pass_conformance() {
+fn wrapped_and_boxed_processes_keep_every_promise() {
     let tracing = Tracing::new();
     check_conformance(
         |size| Processes.endpoints(size),

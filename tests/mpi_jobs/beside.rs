@@ -23,7 +23,7 @@ fn initialize() -> Universe {
     universe
 }
 
-/// A communicator that another thread may use as well.
+/// A communicator that other threads may use as well.
 #[derive(Clone, Copy)]
 struct Shared<'a>(&'a SimpleCommunicator);
 
@@ -43,7 +43,7 @@ fn own_sum(world: &SimpleCommunicator) {
     assert_eq!(sum, size * (size + 1) / 2);
 }
 
-/// The program's own messages round a ring, from anybody, with any tag.
+/// The program's own messages around a ring, from any source, with any tag.
 fn own_ring(world: &SimpleCommunicator, laps: i32) {
     let (rank, size) = (world.rank(), world.size());
     let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -59,7 +59,7 @@ fn own_ring(world: &SimpleCommunicator, laps: i32) {
     }
 }
 
-/// Ours, by messages and by the library.
+/// Collectives of this crate, by messages and by the library.
 fn ours(rank: &Rank, comm: &mut Communicator) {
     let size = comm.size();
     for algorithm in ["direct", "native"] {
@@ -82,7 +82,7 @@ fn say(rank: &Rank, error: &impl std::fmt::Display) {
     rank.say(format!("error {error}"));
 }
 
-/// All at once, in varying order.
+/// Uses MPI and this crate at the same time, and then drops and finalizes in a given order.
 pub(crate) fn beside(rank: &Rank) -> i32 {
     let universe = initialize();
     let world = universe.world();
@@ -147,7 +147,7 @@ pub(crate) fn parts(rank: &Rank) -> i32 {
     let mut whole = ring(Join::from_communicator(&copy).unwrap(), rank.size).unwrap();
     assert_eq!((half.rank(), half.size()), (rank.rank / 2, rank.size / 2));
     assert_eq!((whole.rank(), whole.size()), (rank.rank, rank.size));
-    // Nothing of ours is in theirs.
+    // The program's communicators contain no messages of this crate.
     drop((part, copy));
     thread::scope(|scope| {
         scope.spawn(|| ours(rank, &mut half));
@@ -169,7 +169,7 @@ pub(crate) fn parts(rank: &Rank) -> i32 {
     0
 }
 
-/// MPI is over.
+/// Joins after MPI was finalized.
 pub(crate) fn finalized(rank: &Rank) -> i32 {
     drop(initialize());
     for _ in 0..2 {
@@ -180,7 +180,7 @@ pub(crate) fn finalized(rank: &Rank) -> i32 {
     0
 }
 
-/// The program has asked for fewer threads.
+/// The program has requested a lower thread level.
 pub(crate) fn level(rank: &Rank) -> i32 {
     let (universe, level) = match rank.word(1) {
         "none" => {
@@ -194,19 +194,19 @@ pub(crate) fn level(rank: &Rank) -> i32 {
     rank.say(format!("level {level:?}"));
     say(rank, &connect().unwrap_err());
     say(rank, &launch(|_| ()).unwrap_err());
-    // It continues without it.
+    // The program continues without this crate.
     own_sum(&universe.world());
     0
 }
 
-/// A rank never calls.
+/// One rank never calls.
 pub(crate) fn late(rank: &Rank) -> i32 {
     let universe = (rank.word(1) == "begun" || rank.word(1) == "mixed" && rank.rank == 1).then(initialize);
     if rank.rank == 1 {
         rank.hear_all("error");
         if rank.word(1) == "mixed" {
-            // The other ranks end the job. If a rank is in MPI_Finalize then, the launcher of Open
-            // MPI may hang, whichever job started first.
+            // The others end the job. If a rank is in MPI_Finalize then, the launcher of Open MPI
+            // may hang.
             rank.hear(0, "what it never says");
         }
     } else {
@@ -218,7 +218,7 @@ pub(crate) fn late(rank: &Rank) -> i32 {
     0
 }
 
-/// A second job without one of its ranks, while the first continues.
+/// A second job that a rank does not join, beside one that continues.
 pub(crate) fn second(rank: &Rank) -> i32 {
     let mut comm = connect().unwrap();
     if rank.rank == 1 {
@@ -235,7 +235,7 @@ pub(crate) fn second(rank: &Rank) -> i32 {
     0
 }
 
-/// Threads of one process, each with a job of its own.
+/// Threads of one process that each join their own job.
 pub(crate) fn threads(rank: &Rank) -> i32 {
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -251,7 +251,7 @@ pub(crate) fn threads(rank: &Rank) -> i32 {
 }
 
 #[test]
-fn job_continues_after_another_fails_to_start() {
+fn job_continues_while_another_has_not_started() {
     let ended = Job::of(3, "second").run().badly();
     let errors = ended.heard("error ");
     assert!(errors[0].is_some_and(|error| error.contains("not all 3 ranks")) && errors[0] == errors[2], "{ended}");
@@ -265,12 +265,12 @@ fn threads_start_jobs_at_the_same_time() {
 }
 
 #[test]
-fn program_calls_mpi_at_the_same_time() {
+fn program_uses_mpi_itself_at_the_same_time() {
     Job::of(3, "beside before").run().with(0);
 }
 
 #[test]
-fn calls_on_communicators_that_outlive_mpi_are_errors() {
+fn calls_after_the_finalization_are_errors() {
     for how in ["alive", "bare"] {
         let ended = Job::of(3, &format!("beside {how}")).run().with(0);
         for said in &ended.said {
@@ -282,7 +282,7 @@ fn calls_on_communicators_that_outlive_mpi_are_errors() {
 }
 
 #[test]
-fn program_passes_its_own_mpi_communicator() {
+fn jobs_run_on_the_programs_own_communicators() {
     let ended = Job::of(4, "parts").run().with(0);
     assert_eq!(ended.all("ends "), ["0"; 4]);
     for said in &ended.said {
@@ -294,7 +294,7 @@ fn program_passes_its_own_mpi_communicator() {
 }
 
 #[test]
-fn mpi_is_not_initialised_twice() {
+fn mpi_is_not_initialized_twice() {
     for what in ["finalized launch", "finalized connect"] {
         let ended = Job::of(2, what).run().with(0);
         assert!(ended.all("error ").iter().all(|error| error.contains("MPI was finalized")), "{ended}");
@@ -302,7 +302,7 @@ fn mpi_is_not_initialised_twice() {
 }
 
 #[test]
-fn too_low_thread_level_is_named_with_the_required_one() {
+fn too_low_thread_level_is_named_with_the_needed_one() {
     for (level, name) in
         [("single", "SINGLE"), ("funneled", "FUNNELED"), ("serialized", "SERIALIZED"), ("none", "SINGLE")]
     {
@@ -319,16 +319,16 @@ fn too_low_thread_level_is_named_with_the_required_one() {
 }
 
 #[test]
-fn rank_that_never_calls_delays_no_other() {
+fn rank_that_never_calls_does_not_block_the_others() {
     let begun = Job::of(3, "late begun").set("NECKLACE_TIMEOUT", "2").run().with(0);
     let errors = begun.heard("error ");
     let words = Some("after 2s not all 3 ranks of the communicator have called, as each must");
     assert_eq!(errors, [words, None, words], "{begun}");
-    // Where this crate has begun it, it does not finalize what is still waiting for them.
+    // If this crate has initialized MPI, it does not finalize it while it waits for other ranks.
     let mixed = Job::of(3, "late mixed").set("NECKLACE_TIMEOUT", "2").run().badly();
     assert_eq!(mixed.heard("error "), [words, None, words], "{mixed}");
     assert!(mixed.printed.contains("it still waits for ranks that have not called, so the job ends here"), "{mixed}");
-    // Then MPI itself gives no way back.
+    // A pending MPI_Init_thread cannot be cancelled.
     let not = Job::of(3, "late not").set("NECKLACE_TIMEOUT", "2").run().badly();
     assert!(not.printed.contains("MPI_Init_thread has not come back after 2s"), "{not}");
 }

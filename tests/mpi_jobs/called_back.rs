@@ -1,5 +1,5 @@
-//! Memory that was lent to MPI for a message, and is taken back at the deadline: from then on it is
-//! the user's, even if the message arrives later.
+//! Memory that was lent to MPI for a receive, and is taken back because the message does not come
+//! by the deadline. From then on it is the user's, even if the message comes later.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
@@ -10,12 +10,12 @@ use necklace::op::Sum;
 use crate::failing::{TIMEOUT, communicator};
 use crate::job::Job;
 use crate::rank::Rank;
-use crate::sending::{self, PARCEL};
+use crate::sending::{self, RENDEZVOUS};
 
-/// The number of rendezvous messages before one is delayed; none is if it is negative.
+/// Number of rendezvous messages sent before one is delayed. If negative, none is delayed.
 static BEFORE: AtomicI64 = AtomicI64::new(-1);
 
-/// Rank 1 sends a message to rank 0, which arrives too late.
+/// Rank 1 sends a message to rank 0, which comes too late.
 pub(crate) fn called_back(rank: &Rank) -> i32 {
     let (bytes, before) = (rank.word(1).parse::<usize>().unwrap(), rank.word(2).parse::<i64>().unwrap());
     let (_supervisor, mut comm) = communicator(rank, "plain", TIMEOUT);
@@ -23,13 +23,13 @@ pub(crate) fn called_back(rank: &Rank) -> i32 {
     other.choose("alltoall", "direct").unwrap();
     other.choose("allreduce", "recursive-doubling").unwrap();
     let mut buffer = vec![1_u8; bytes];
-    // So that all is planned, and rank 0 is there first.
+    // So that all is planned, and rank 0 calls first.
     comm.broadcast(&mut buffer, 1).unwrap();
     if rank.rank == 1 {
         let holder = rank.clone();
-        // Until the other has used its memory for something else.
+        // Until rank 0 uses the memory for something else.
         sending::before_each(move |sending| {
-            if sending.tag == PARCEL
+            if sending.tag == RENDEZVOUS
                 && BEFORE.load(Ordering::Relaxed) >= 0
                 && BEFORE.fetch_sub(1, Ordering::Relaxed) == 0
             {
@@ -49,13 +49,13 @@ pub(crate) fn called_back(rank: &Rank) -> i32 {
         buffer.fill(3);
         rank.say("uses");
         rank.hear(1, "sent");
-        // The late message arrives while these go both ways, and these arrive in their places.
+        // The late message comes during this exchange, whose messages must arrive correctly.
         for _ in 0..3 {
             exchange(rank, &mut other, bytes);
         }
         thread::sleep(Duration::from_millis(100));
         let differs = buffer.iter().position(|byte| *byte != 3);
-        assert_eq!(differs, None, "somebody has written in memory that is used for something else");
+        assert_eq!(differs, None, "memory in other use was overwritten");
         rank.say("untouched");
         return 0;
     }
@@ -65,7 +65,7 @@ pub(crate) fn called_back(rank: &Rank) -> i32 {
     0
 }
 
-/// Continues in another communicator.
+/// Exchanges data in another communicator.
 fn exchange(rank: &Rank, comm: &mut necklace::Communicator, bytes: usize) {
     let send = [vec![10 + rank.rank as u8; bytes], vec![20 + rank.rank as u8; bytes]].concat();
     let mut receive = vec![0; 2 * bytes];
@@ -78,10 +78,10 @@ fn exchange(rank: &Rank, comm: &mut necklace::Communicator, bytes: usize) {
 }
 
 #[test]
-fn late_message_does_not_write_to_freed_memory() {
-    // In one text, in several; the first, or a later one.
+fn late_message_does_not_reach_memory_that_was_taken_back() {
+    // In one message or in several; the first is late, or a later one.
     let cases = [(8 << 10, 0), (40_000, 0), (3 << 20, 0), (3 << 20, 1), (3 << 20, 3)];
-    // They wait most of the time.
+    // In parallel, since they wait most of the time.
     let jobs = cases.map(|(bytes, before)| Job::of(2, &format!("called {bytes} {before}")).start());
     for job in jobs {
         let ended = job.end().with(0);

@@ -1,5 +1,5 @@
-//! Random calls of all native collectives, by real ranks of MPI, against the definition. All ranks
-//! draw the same calls, and know what each of them sends.
+//! Random calls of the library's own collectives, on real ranks of MPI, compared with the
+//! definition. All ranks draw the same calls, and know what each rank sends.
 
 use std::any::type_name;
 use std::env;
@@ -18,33 +18,33 @@ use crate::rank::Rank;
 use crate::values::{Odd, Value, any};
 use necklace_tests::suites::definitions::Dice;
 
-/// The variable with the seed of the random calls.
+/// Variable with the seed of the calls.
 const SEED: &str = "NECKLACE_MPI_SEED";
 
 /// A buffer with margins on both sides that must not change.
 #[derive(Debug)]
 struct Room<T>(Vec<T>);
 
-/// The number of elements in each margin.
+/// Number of elements of a margin.
 const BESIDE: usize = 3;
 
 impl<T> Deref for Room<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // Without elements, at a dangling address, as in users' programs.
+        // An empty slice as users have it, with a dangling address.
         if self.0.len() == 2 * BESIDE { &[] } else { &self.0[BESIDE..self.0.len() - BESIDE] }
     }
 }
 
 impl<T: Value> Room<T> {
-    /// Makes a buffer of this many elements, with values that no rank sends.
+    /// Makes a buffer of elements that no rank sends.
     fn new(length: usize) -> Self {
         let mut dice = Dice(77);
         Self((0..length + 2 * BESIDE).map(|_| any(&mut dice)).collect())
     }
 
-    /// With these.
+    /// Makes a buffer of these elements.
     fn of(values: &[T]) -> Self {
         let mut room = Self::new(values.len());
         room.inside().copy_from_slice(values);
@@ -56,7 +56,7 @@ impl<T: Value> Room<T> {
         if end == BESIDE { &mut [] } else { &mut self.0[BESIDE..end] }
     }
 
-    /// That it holds what it should.
+    /// Checks the elements and the margins.
     #[track_caller]
     fn holds(&self, what: &str, wanted: &Self) {
         assert_eq!(self.0.len(), wanted.0.len());
@@ -68,10 +68,10 @@ impl<T: Value> Room<T> {
     }
 }
 
-/// A call of a plan that was made before, with what is sent in that turn.
+/// Executes a persistent plan with the data of a given turn.
 type Again = Box<dyn FnMut(&mut Communicator, u64) + Send>;
 
-/// A communicator of a rank, and the plans that it has.
+/// A communicator of a rank, with its plans.
 struct Part {
     name: String,
     comm: Communicator,
@@ -79,7 +79,7 @@ struct Part {
 }
 
 impl Part {
-    /// Of which all is native.
+    /// Chooses `native` for all collectives.
     fn new(name: &str, mut comm: Communicator) -> Self {
         for collective in ["alltoall", "alltoallv", "allgather", "allreduce", "scan", "broadcast", "barrier"] {
             comm.choose(collective, "native").unwrap();
@@ -89,7 +89,7 @@ impl Part {
 }
 
 impl Part {
-    /// Executes a plan, with other values each time; and keeps it for later.
+    /// Executes a plan several times, with other values each time, and keeps it for later.
     fn keep<T: Value>(
         &mut self,
         mut plan: Persistent<T>,
@@ -107,7 +107,7 @@ impl Part {
     }
 }
 
-/// Where a rank's blocks lie in a buffer: as it is told, and element by element.
+/// The layout of a rank's blocks in a buffer: as arguments, and element by element.
 #[derive(Clone, Debug)]
 struct Side {
     blocks: Vec<Vec<Strided>>,
@@ -116,7 +116,7 @@ struct Side {
 }
 
 impl Side {
-    /// Makes a buffer of blocks of these numbers of elements, in any order, with gaps between them.
+    /// Draws a layout of blocks of these lengths, in any order, with gaps between them.
     fn draw(counts: Vec<usize>, strided: bool, dice: &mut Dice) -> Self {
         let none = || vec![Vec::new(); counts.len()];
         let mut side = Self { blocks: vec![Vec::new(); counts.len()], indices: none(), length: dice.below(3) };
@@ -138,12 +138,12 @@ impl Side {
         side
     }
 
-    /// The same by counts and displacements.
+    /// Returns counts and displacements.
     fn runs(&self) -> (Vec<usize>, Vec<usize>) {
         self.indices.iter().map(|block| (block.len(), block.first().copied().unwrap_or(0))).unzip()
     }
 
-    /// The buffer with these elements in the blocks.
+    /// Returns a buffer with these elements in the blocks.
     fn filled<T: Value>(&self, element: impl Fn(usize, usize) -> T) -> Room<T> {
         let mut room = Room::new(self.length);
         for (peer, block) in self.indices.iter().enumerate() {
@@ -153,7 +153,7 @@ impl Side {
     }
 }
 
-/// This many elements as a matrix, or two, row by row or column by column.
+/// Lays out elements as one or two matrices, row by row or column by column.
 fn array(elements: usize, start: usize, dice: &mut Dice) -> (Strided, Vec<usize>) {
     let lengths = [1, 2, 3, 7, elements / 3, elements / 2, elements].map(|length| length.max(1));
     let columns = lengths[dice.below(lengths.len())];
@@ -174,17 +174,17 @@ fn array(elements: usize, start: usize, dice: &mut Dice) -> (Strided, Vec<usize>
     }
 }
 
-/// One call: what all ranks know of it.
+/// One call, as all ranks know it.
 struct Call<'a> {
     rank: &'a Rank,
     part: &'a mut Part,
-    /// What it is called.
+    /// Its name.
     name: String,
     seed: u64,
     dice: Dice,
 }
 
-/// Returns element `i` of the block from `from` to `to`.
+/// Returns the `i`-th element that `from` sends to `to`.
 fn element<T: Value>(seed: u64, from: usize, to: usize, i: usize) -> T {
     any(&mut Dice(Dice(seed ^ (from as u64) << 48 ^ (to as u64) << 32 ^ i as u64).roll()))
 }
@@ -250,7 +250,7 @@ impl Call<'_> {
         self.reduction::<T>(elements, scan, operation);
     }
 
-    /// Every operation, on enough elements for a library to combine several at once.
+    /// Every operation, on enough elements that a library processes several at once.
     fn every_reduction<T: Value>(&mut self) {
         for operation in 0..T::OPERATIONS {
             [false, true].into_iter().for_each(|scan| self.reduction::<T>(259, scan, operation));
@@ -292,7 +292,7 @@ impl Call<'_> {
         }
     }
 
-    /// No rank finishes before the last has called.
+    /// Checks that no rank leaves the barrier before the last has come.
     fn barrier(&mut self) {
         let ((me, size), came) = (self.place(), format!("came {}", self.name));
         if me == self.dice.below(size) {
@@ -304,14 +304,14 @@ impl Call<'_> {
         assert_eq!(all, 1, "{}, barrier", self.name);
     }
 
-    /// Blocks of any length, in one piece or, if they are `strided`, in several.
+    /// Blocks of any length, contiguous or, if `strided`, in several pieces.
     fn varying<T: Value>(&mut self, strided: bool) {
         let ((me, size), most, seed) = (self.place(), self.elements(), self.seed);
         let count = |from: usize, to: usize| {
             let mut dice = Dice(seed ^ (from as u64) << 40 ^ (to as u64) << 20);
             if dice.below(3) == 0 { 0 } else { dice.below(most + 1) }
         };
-        // Where they lie each rank draws by itself.
+        // Each rank draws its layout by itself.
         let mut dice = Dice(seed.wrapping_add(me as u64 + 1));
         let from = Side::draw((0..size).map(|to| count(me, to)).collect(), strided, &mut dice);
         let into = Side::draw((0..size).map(|from| count(from, me)).collect(), strided, &mut dice);
@@ -341,7 +341,7 @@ impl Call<'_> {
     }
 }
 
-/// The communicators of a rank: the whole and its parts. `None` for a part without this rank.
+/// The communicators of a rank: all ranks, and parts of them. `None` for a part without this rank.
 fn parts(name: &str, mut all: Communicator) -> Vec<Option<Part>> {
     let (me, size) = (all.rank(), all.size());
     let mut split = |what: &str, colour: Option<u32>, key: i64| {
@@ -357,7 +357,7 @@ fn parts(name: &str, mut all: Communicator) -> Vec<Option<Part>> {
     vec![Some(Part::new(&format!("{name}, all"), all)), odd, reversed, without]
 }
 
-/// Does that with elements of one of seventeen types.
+/// Runs this with elements of one of seventeen types.
 macro_rules! each_type {
     ($call:expr, $kind:expr, $what:ident) => {
         match $kind {
@@ -382,10 +382,10 @@ macro_rules! each_type {
     };
 }
 
-/// How many types there are.
+/// Number of element types.
 const TYPES: usize = 17;
 
-/// This many calls, on any of the communicators.
+/// Makes that many calls, on any of the communicators.
 fn work(rank: &Rank, name: &str, all: Communicator, (seed, count): (u64, u64)) {
     let mut parts = parts(name, all);
     for number in 0..count {
@@ -397,7 +397,7 @@ fn work(rank: &Rank, name: &str, all: Communicator, (seed, count): (u64, u64)) {
         let mut call = Call { rank, part, name, seed, dice };
         each_type!(call, kind, run);
         let Call { part, mut dice, .. } = call;
-        // Now and then a plan from before.
+        // Sometimes executes an earlier plan.
         if !part.plans.is_empty() {
             let which = dice.below(part.plans.len());
             part.plans[which](&mut part.comm, dice.roll());
@@ -408,14 +408,14 @@ fn work(rank: &Rank, name: &str, all: Communicator, (seed, count): (u64, u64)) {
     }
 }
 
-/// All ranks.
+/// Joins as one of all ranks.
 pub(crate) fn join(rank: &Rank) -> Communicator {
     let endpoint = Join::world().unwrap().timeout(Duration::from_secs(30)).endpoint().unwrap();
     Communicator::new(endpoint, parse(&format!("complete:{}", rank.size)).unwrap()).unwrap()
 }
 
-/// Calls by one thread, or by two at the same time, whose communicators are parts of one, or of one
-/// each.
+/// Makes calls on one thread, or on two at the same time. The communicators of two threads are
+/// parts of one, or each thread has its own job.
 pub(crate) fn calls(rank: &Rank) -> i32 {
     let number = |at: usize| rank.word(at).parse::<u64>().unwrap();
     let (seed, count) = (number(2), number(3));
@@ -452,7 +452,7 @@ fn run(ranks: usize, threads: &str, count: u64) {
 }
 
 #[test]
-fn library_calls_have_correct_results() {
+fn calls_of_the_library_match_their_definition() {
     (1..5).for_each(|ranks| run(ranks, "one", 100));
 }
 

@@ -1,8 +1,8 @@
-//! Invalid environments, in general or under mpirun.
+//! Environments that are invalid, or invalid under mpirun.
 
 use crate::job::Job;
 
-/// What each of two ranks, or a process of its own, says is wrong.
+/// Checks the error of each of two ranks, or of a process without a launcher.
 fn refused(job: Job, words: &[&str]) {
     let ended = job.run().with(0);
     for error in ended.all("error ") {
@@ -21,8 +21,8 @@ fn two_backends_at_once_are_refused() {
 }
 
 #[test]
-fn variables_of_necklace_run_apply_under_mpirun() {
-    // Every process is the only one of its job.
+fn variables_of_necklace_run_count_under_mpirun() {
+    // Every process is alone in its job.
     let job = Job::of(2, "connect").set("NECKLACE_RANK", "0").set("NECKLACE_SIZE", "1");
     assert_eq!(job.run().with(0).all("is "), ["(0, 1)", "(0, 1)"]);
     let half = Job::of(2, "launch").set("NECKLACE_RANK", "0");
@@ -30,13 +30,13 @@ fn variables_of_necklace_run_apply_under_mpirun() {
 }
 
 #[test]
-fn launchers_that_contradict_each_other_are_refused() {
+fn contradictory_launchers_are_refused() {
     let job = Job::of(2, "launch").set("RANK", "5").set("WORLD_SIZE", "8");
     refused(job, &["RANK is 5, WORLD_SIZE is 8 (torchrun)", "unset what does not count"]);
 }
 
 #[test]
-fn single_rank_with_variables_of_a_larger_job_is_refused() {
+fn single_process_of_a_larger_job_is_refused() {
     for job in [Job::alone("connect"), Job::alone("launch")] {
         let job = job.set("SLURM_PROCID", "3").set("SLURM_NTASKS", "8");
         refused(job.clone(), &["SLURM_PROCID is 3, SLURM_NTASKS is 8 (Slurm)", "only one", "srun --mpi=list"]);
@@ -45,7 +45,7 @@ fn single_rank_with_variables_of_a_larger_job_is_refused() {
 }
 
 #[test]
-fn mismatched_environment_is_refused_on_every_rank() {
+fn settings_that_do_not_fit_are_refused_on_every_rank() {
     for what in ["connect", "launch"] {
         let job = || Job::of(2, what);
         refused(job().set("NECKLACE_RANKS", "3"), &["NECKLACE_RANKS is 3", "MPI has started 2"]);
@@ -58,7 +58,7 @@ fn mismatched_environment_is_refused_on_every_rank() {
 }
 
 #[test]
-fn slurm_batch_variables_yield_to_the_actual_launcher() {
+fn launcher_in_a_batch_script_overrides_slurm() {
     for what in ["connect", "launch"] {
         let ended = Job::of(3, what).set("SLURM_PROCID", "0").set("SLURM_NTASKS", "4").run().with(0);
         assert_eq!(ended.all("ends "), ["0"; 3], "{ended}");
@@ -67,7 +67,7 @@ fn slurm_batch_variables_yield_to_the_actual_launcher() {
 }
 
 #[test]
-fn matching_environment_is_used() {
+fn settings_that_fit_the_job_count() {
     let job = Job::of(4, "connect").set("NECKLACE_RANKS", "4").set("NECKLACE_TOPOLOGY", "torus:2x2");
     let job = job.set("NECKLACE_ALGORITHM", "alltoall=direct,allreduce=native").set("NECKLACE_TIMEOUT", "20");
     assert_eq!(job.run().with(0).all("is "), ["(0, 4)", "(1, 4)", "(2, 4)", "(3, 4)"]);

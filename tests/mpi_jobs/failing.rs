@@ -1,5 +1,4 @@
-//! Failures over messages: the same error on every rank, in time, and the processes end by
-//! themselves.
+//! Failures over messages: the same error on every rank, in time, and the processes exit normally.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,14 +12,13 @@ use necklace::{Communicator, Options};
 use crate::job::{Ended, Job};
 use crate::rank::Rank;
 
-/// Whose fault it is.
+/// The rank that causes the failure.
 const CULPRIT: usize = 1;
 
-/// How long a call waits.
+/// The timeout of calls.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A job's communicator, whose algorithms are by messages, or the library's own; and how many
-/// elements are to be moved.
+/// Joins the job. The algorithms use messages or, if `way` is `native`, the library's collectives.
 pub(crate) fn communicator(
     rank: &Rank,
     way: &str,
@@ -44,7 +42,7 @@ pub(crate) fn communicator(
     (supervisor, comm)
 }
 
-/// All ranks call alltoall, or broadcast, and one rank does something else.
+/// All ranks call alltoall, or broadcast, and the culprit does something else.
 pub(crate) fn fail(rank: &Rank) -> i32 {
     let (how, elements) = (rank.word(1), rank.word(3).parse::<usize>().unwrap());
     let (supervisor, mut comm) = communicator(rank, rank.word(2), TIMEOUT);
@@ -84,7 +82,7 @@ pub(crate) fn fail(rank: &Rank) -> i32 {
         "collective" if odd => comm.allgather(&send[..elements], &mut receive),
         "known" if odd => comm.allreduce(&[1_u64], &mut receive[..1], necklace::op::Sum),
         "operation" => {
-            // What is combined with the culprit's, wherever that is done, panics.
+            // On every rank that combines the culprit's operand, the operation panics.
             let wary = by("wary", |left: u64, right: u64| {
                 assert!(left != 7 && right != 7, "this operation wants no 7");
                 left + right
@@ -100,21 +98,21 @@ pub(crate) fn fail(rank: &Rank) -> i32 {
         "root" => comm.broadcast(&mut receive, usize::from(odd)),
         "counts" => {
             let counts = vec![elements; rank.size];
-            let mut awaited = counts.clone();
-            awaited[0] -= usize::from(odd);
+            let mut expected = counts.clone();
+            expected[0] -= usize::from(odd);
             let at: Vec<usize> = (0..rank.size).map(|i| i * elements).collect();
-            comm.alltoallv(&send, (&counts, &at), &mut receive, (&awaited, &at))
+            comm.alltoallv(&send, (&counts, &at), &mut receive, (&expected, &at))
         }
         _ => comm.alltoall(&send, &mut receive),
     };
-    // A rank that has done its part gets the failure in its next call.
+    // A rank that has finished the call fails in the next one.
     rank.report(result.and_then(|()| comm.barrier()));
     rank.report(comm.barrier());
     0
 }
 
-/// That these ranks have failed alike, and their communicators take no more calls. Returns the
-/// failure.
+/// Checks that these ranks have the same failure, and that their communicators take no more calls.
+/// Returns the failure.
 pub(crate) fn same(ended: &Ended, ranks: &[usize]) -> String {
     let (failed, dead) = (ended.heard("failed "), ended.heard("dead "));
     let first = failed[ranks[0]].unwrap_or_else(|| panic!("{ended}"));
@@ -124,7 +122,7 @@ pub(crate) fn same(ended: &Ended, ranks: &[usize]) -> String {
     first.to_owned()
 }
 
-/// Runs all of these over messages, short and long, lent to MPI and not.
+/// Runs each of these over short and long messages, with and without memory lent to MPI.
 fn each(hows: &[&str], look: impl Fn(&str, Ended)) {
     for (way, elements) in [("plain", 16), ("plain", 1 << 17), ("staged", 16), ("staged", 1 << 17)] {
         for how in hows {
@@ -134,7 +132,7 @@ fn each(hows: &[&str], look: impl Fn(&str, Ended)) {
 }
 
 #[test]
-fn leaving_rank_is_named_by_the_others() {
+fn rank_that_ends_is_named_by_the_others() {
     each(&["panics", "falls", "returns", "exits"], |how, ended| {
         let (words, status) = match how {
             "panics" => ("panicked: by plan", 3),
@@ -159,7 +157,7 @@ fn absent_rank_is_named_by_all() {
 }
 
 #[test]
-fn disagreeing_ranks_all_get_both_descriptions() {
+fn different_calls_are_the_same_error_on_all_ranks() {
     each(&["collective", "size", "root", "counts"], |how, ended| {
         let failure = same(&ended, &[0, 1, 2]);
         let kind = if how == "counts" { "length - " } else { "disagree - " };

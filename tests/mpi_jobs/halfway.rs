@@ -1,5 +1,5 @@
-//! Packets that arrive in part, because their sender is stopped. There may be as many as are
-//! awaited, and other packets still arrive.
+//! Packets that have begun to arrive and do not complete, since their sender is stopped. Even if
+//! they occupy all posted receives, other packets arrive.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -10,20 +10,22 @@ use rustix::process::Signal;
 use crate::failing::communicator;
 use crate::job::Job;
 use crate::rank::Rank;
-use crate::sending::{self, LETTER};
+use crate::sending::{self, PACKET};
 
 /// The ranks that are stopped.
 const STOPPED: [usize; 3] = [3, 4, 5];
 
-/// More bytes than a packet on credit has. A longer one is sent because its receiver is ready.
+/// Size above that of a packet with eager data. A longer packet is sent because its receiver is
+/// ready.
 const LONG: i32 = 69_000;
 
-/// This many packets are under way before their sender is stopped; together more than are awaited.
+/// Number of long packets under way before their sender is stopped: together more than the posted
+/// receives.
 const UNDER_WAY: usize = 3;
 
-/// All ranks call alltoall. Before the first long packets to rank 0, their senders report it and
-/// wait for a go-ahead. The ranks that are not stopped then make calls among themselves, which need
-/// not wait for the others.
+/// All ranks call alltoall. When a rank that will be stopped is about to send its first long packet
+/// to rank 0, it reports so and waits for `go`. The other ranks then make calls among themselves,
+/// which must not wait.
 pub(crate) fn halfway(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "staged", Duration::from_secs(30));
     let stopped = STOPPED.contains(&rank.rank);
@@ -32,10 +34,10 @@ pub(crate) fn halfway(rank: &Rank) -> i32 {
     if stopped {
         let (told, sent) = (rank.clone(), AtomicUsize::new(0));
         sending::before_each(move |sending| {
-            if (sending.tag, sending.to) == (LETTER, 0) && sending.bytes > LONG {
+            if (sending.tag, sending.to) == (PACKET, 0) && sending.bytes > LONG {
                 let number = sent.fetch_add(1, Ordering::Relaxed) + 1;
                 if number <= UNDER_WAY {
-                    told.say(format!("letter {number}"));
+                    told.say(format!("packet {number}"));
                 }
                 if number == 1 {
                     told.hear(told.size, "go");
@@ -65,14 +67,14 @@ pub(crate) fn halfway(rank: &Rank) -> i32 {
 }
 
 #[test]
-fn packets_arrive_while_awaited_messages_are_incomplete() {
-    // Open MPI would copy the packets from the memory of a stopped process.
+fn packets_arrive_while_stopped_senders_hold_all_receives() {
+    // Otherwise Open MPI would copy the data out of the memory of the stopped process.
     let mut job = Job::of(6, "halfway").set("OMPI_MCA_btl_vader_single_copy_mechanism", "none").start();
-    STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, "letter 1")));
-    // The packets that they send meanwhile have arrived in part when rank 0 looks.
+    STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, "packet 1")));
+    // Their packets have just begun to arrive when rank 0 continues.
     job.signal(0, Signal::STOP);
     job.say("go");
-    STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, &format!("letter {UNDER_WAY}"))));
+    STOPPED.into_iter().for_each(|rank| drop(job.hear(rank, &format!("packet {UNDER_WAY}"))));
     thread::sleep(Duration::from_millis(200));
     STOPPED.into_iter().for_each(|rank| job.signal(rank, Signal::STOP));
     job.signal(0, Signal::CONT);

@@ -1,4 +1,4 @@
-//! A job that mpirun starts, observed from outside: the reports of each rank, the exit status, and
+//! A job that mpirun starts, observed from outside: the lines of each rank, the exit status, and
 //! the processes that are left.
 
 use std::env;
@@ -16,22 +16,23 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use necklace_tests::mpirun::mpirun;
 
-/// Where the ranks of a job write what they say; also how its processes are known among all others.
+/// Variable with the directory to which ranks write their lines. It also identifies the processes
+/// of the job.
 pub(crate) const PLACE: &str = "NECKLACE_MPI_JOB";
 
-/// What the ranks are to do.
+/// Variable with the task of the ranks.
 pub(crate) const WHAT: &str = "NECKLACE_MPI_JOB_WHAT";
 
-/// How long a job may take, unless it is told.
+/// Default time limit of a job.
 const LIMIT: Duration = Duration::from_secs(40);
 
-/// Maximum time for a killed process to disappear.
+/// Time limit for processes to be gone after the job has ended.
 const AFTER: Duration = Duration::from_secs(10);
 
-/// How often things are looked at.
+/// Polling interval.
 pub(crate) const PAUSE: Duration = Duration::from_millis(5);
 
-/// A job to be started.
+/// A job to start.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     size: Option<usize>,
@@ -40,7 +41,7 @@ pub(crate) struct Job {
     limit: Duration,
 }
 
-/// A job that runs. Whatever happens, nothing is left of it.
+/// A running job. Dropping it kills all of its processes.
 #[derive(Debug)]
 pub(crate) struct Running {
     job: Job,
@@ -50,36 +51,36 @@ pub(crate) struct Running {
     readers: Vec<JoinHandle<String>>,
 }
 
-/// The outcome of a job.
+/// The result of a job.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Its status, or if a signal has ended it, 128 and that one's number.
+    /// The exit status, or 128 plus the number of the signal that ended it.
     pub(crate) status: i32,
-    /// The reports of each rank.
+    /// The lines of each rank.
     pub(crate) said: Vec<Vec<String>>,
-    /// What it has printed and the launcher has passed on.
+    /// The output of the launcher, including that of the ranks.
     pub(crate) printed: String,
     pub(crate) took: Duration,
 }
 
 impl Job {
-    /// Makes a job of this many ranks by mpirun.
+    /// Makes a job of that many ranks, started by mpirun.
     pub(crate) fn of(size: usize, what: &str) -> Self {
         Self { size: Some(size), what: what.to_owned(), variables: Vec::new(), limit: LIMIT }
     }
 
-    /// Makes a job of one process that no launcher has started.
+    /// Makes a job of one process without a launcher.
     pub(crate) fn alone(what: &str) -> Self {
         Self { size: None, ..Self::of(1, what) }
     }
 
-    /// With a variable in each rank's environment, not in the launcher's.
+    /// Sets a variable in the environment of the ranks, not of the launcher.
     pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Which may take so long.
+    /// Sets the time limit.
     pub(crate) fn within(self, limit: Duration) -> Self {
         Self { limit, ..self }
     }
@@ -117,7 +118,7 @@ impl Job {
         Running { job: self, place, child, since: Instant::now(), readers }
     }
 
-    /// Runs it to its end.
+    /// Runs the job to its end.
     pub(crate) fn run(self) -> Ended {
         self.start().end()
     }
@@ -132,8 +133,8 @@ fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
 }
 
 impl Running {
-    /// Waits until a rank says something that begins so; returns the rest of it. If the job ends
-    /// before, it fails.
+    /// Waits for a line of a rank with that prefix, and returns the rest of it. Panics if the job
+    /// ends before.
     pub(crate) fn hear(&mut self, rank: usize, words: &str) -> String {
         loop {
             let over = self.child.try_wait().unwrap().is_some();
@@ -148,7 +149,7 @@ impl Running {
         }
     }
 
-    /// Says something that ranks may hear, as one more of them would.
+    /// Writes a line for which ranks can wait, as an additional rank would.
     pub(crate) fn say(&self, words: &str) {
         let file = self.place.join(format!("rank-{}", self.job.size.unwrap_or(1)));
         let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
@@ -161,7 +162,7 @@ impl Running {
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the job.
     pub(crate) fn end(mut self) -> Ended {
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -194,7 +195,7 @@ impl Running {
         self.readers.drain(..).map(|reader| reader.join().unwrap()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Ends it, for what happened to be shown.
+    /// Kills the job and describes what happened.
     fn story(&mut self) -> String {
         self.kill();
         let Job { what, size, variables, .. } = &self.job;
@@ -209,10 +210,10 @@ impl Running {
         while self.child.try_wait().unwrap().is_none() || !processes(&self.place).is_empty() {
             let _ = self.child.kill();
             for pid in processes(&self.place) {
-                // It may have ended meanwhile; no other process has that variable.
+                // It may have ended meanwhile. No other process has that variable.
                 let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
             }
-            assert!(begin.elapsed() < AFTER, "what cannot be killed: {:?}", processes(&self.place));
+            assert!(begin.elapsed() < AFTER, "processes that cannot be killed: {:?}", processes(&self.place));
             thread::sleep(PAUSE);
         }
     }
@@ -225,7 +226,7 @@ impl Drop for Running {
     }
 }
 
-/// The processes of a job: all that have its place in their environment.
+/// Returns the processes of a job: all with its directory in their environment.
 fn processes(place: &Path) -> Vec<i32> {
     let mark = format!("{PLACE}={}\0", place.display()).into_bytes();
     let all = fs::read_dir("/proc").unwrap().flatten();
@@ -237,33 +238,33 @@ fn processes(place: &Path) -> Vec<i32> {
     pids.filter(of_job).collect()
 }
 
-/// Returns the reports of a rank, line by line.
+/// Returns the lines of a rank.
 pub(crate) fn said(place: &Path, rank: usize) -> Vec<String> {
     let text = fs::read_to_string(place.join(format!("rank-{rank}"))).unwrap_or_default();
-    // A line may be half written.
+    // The last line may be incomplete.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole.lines().map(str::to_owned).collect()
 }
 
 impl Ended {
-    /// Returns the first report of each rank with this prefix, without the prefix.
+    /// Returns, by rank, the first line with that prefix, without the prefix.
     pub(crate) fn heard(&self, words: &str) -> Vec<Option<&str>> {
         self.said.iter().map(|said| said.iter().find_map(|line| line.strip_prefix(words))).collect()
     }
 
-    /// The same of all ranks.
+    /// Like [`heard`](Self::heard), for lines that all ranks must have written.
     pub(crate) fn all(&self, words: &str) -> Vec<&str> {
         let heard = self.heard(words).into_iter().collect::<Option<Vec<_>>>();
         heard.unwrap_or_else(|| panic!("not all ranks have said {words:?}: {self}"))
     }
 
-    /// That it has ended with that status.
+    /// Checks the exit status.
     pub(crate) fn with(self, status: i32) -> Self {
         assert_eq!(self.status, status, "{self}");
         self
     }
 
-    /// That it has not ended well.
+    /// Checks that the exit status is not zero.
     pub(crate) fn badly(self) -> Self {
         assert_ne!(self.status, 0, "{self}");
         self

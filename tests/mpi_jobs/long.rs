@@ -1,4 +1,4 @@
-//! More bytes than 32 bits count, by two ranks of MPI.
+//! Messages of more bytes than 32 bits can count, on two ranks of MPI.
 
 use std::env;
 use std::fs;
@@ -16,18 +16,18 @@ use necklace_tests::suites::definitions::Dice;
 /// If set, a lack of memory is a failure.
 const REQUIRED: &str = "NECKLACE_REQUIRE_MEMORY";
 
-/// If set, what takes long is done as well.
+/// If set, tests that take long run as well.
 const PATIENT: &str = "NECKLACE_LONG";
 
-/// Longer than what can be counted, and no multiple of anything.
+/// A length that 32 bits cannot count, not a multiple of anything.
 const LONG: usize = (1 << 31) + 3;
 
-/// More elements than are passed to one call of the library.
+/// More elements than one call of the library takes.
 const MANY: usize = (1 << 30) + 5;
 
 const GIB: u64 = 1 << 30;
 
-/// Places in so long a block at which something lies; elsewhere there are zeros.
+/// Returns the positions of a block that are not zero.
 fn places(length: usize) -> impl Iterator<Item = usize> {
     let mut dice = Dice(5);
     let edges = (0..=4).map(|edge| edge << 30).chain([length]);
@@ -35,7 +35,7 @@ fn places(length: usize) -> impl Iterator<Item = usize> {
     near.chain((0..4000).map(move |_| dice.below(length))).filter(move |at| *at < length)
 }
 
-/// What lies there.
+/// Returns the value at such a position.
 fn mark(seed: u64, at: usize) -> u8 {
     Dice(seed ^ at as u64).roll() as u8 | 1
 }
@@ -50,7 +50,7 @@ fn check(block: &[u8], wanted: impl Fn(usize) -> u8) {
     assert_eq!(differs.map(|at| (at, block[at], wanted(at))), None, "of {}", block.len());
 }
 
-/// Long buffers are zeros that were never written, and take no memory until they are received.
+/// Returns a long buffer of zeros, which takes no memory until it is written.
 fn zeros(length: usize) -> Vec<u8> {
     vec![0; length]
 }
@@ -67,11 +67,11 @@ fn broadcast(comm: &mut Communicator) {
     }
 }
 
-/// A long block one way, a short one the other way; and what is far behind in a buffer.
+/// Sends a long block one way, a short one the other way, and a block far behind in a buffer.
 fn alltoallv(comm: &mut Communicator, length: usize) {
     const SHORT: usize = 1000;
     let me = comm.rank();
-    // By sender and receiver.
+    // Indexed by sender and receiver.
     let count = |from: usize, to: usize| [[7, length], [SHORT, 7]][from][to];
     let (sent, awaited) = ([count(me, 0), count(me, 1)], [count(0, me), count(1, me)]);
     let places = [([length + 100, 5], [3, length + 200]), ([length + 50, 0], [2, length + 10])];
@@ -84,7 +84,7 @@ fn alltoallv(comm: &mut Communicator, length: usize) {
     (0..2).for_each(|from| check(&receive[into[from]..][..awaited[from]], |at| mark((2 * from + me) as u64, at)));
 }
 
-/// A long block from rank 0 to rank 1, in this many rows with a gap after each.
+/// Sends a long block from rank 0 to rank 1, in that many rows with a gap after each.
 fn alltoallw(comm: &mut Communicator, (rows, columns, gap): (usize, usize, usize)) {
     let (length, width) = (rows * columns, columns + gap);
     let matrix = Strided::matrix(9, rows, columns, width);
@@ -108,7 +108,7 @@ fn alltoallw(comm: &mut Communicator, (rows, columns, gap): (usize, usize, usize
     }
 }
 
-/// The same for each other, and for itself.
+/// Regular collectives with long blocks.
 fn regular(comm: &mut Communicator) {
     let me = comm.rank() as u64;
     let mut receive = zeros(2 * LONG);
@@ -123,7 +123,7 @@ fn regular(comm: &mut Communicator) {
     receive.chunks(LONG).zip(0..).for_each(|(block, from)| check(block, |at| mark(10 + 2 * from + me, at)));
 }
 
-/// By an operation of the library, and by a custom one that does not commute.
+/// Reductions by a predefined operation, and by one of ours that does not commute.
 fn reductions(comm: &mut Communicator) {
     comm.choose("allreduce", "native").unwrap();
     let (mut send, mut receive) = (zeros(MANY), zeros(MANY));
@@ -150,16 +150,16 @@ pub(crate) fn long(rank: &Rank) -> i32 {
     0
 }
 
-/// The available memory.
+/// Returns the available memory.
 fn available() -> u64 {
     let all = fs::read_to_string("/proc/meminfo").unwrap();
     let line = all.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 
-/// Runs that, if there is as much memory as it takes.
+/// Runs a task if there is enough memory for it.
 fn run(what: &str, gibibytes: u64) {
-    // One at a time.
+    // One test at a time.
     static MEMORY: Mutex<()> = Mutex::new(());
     let _alone = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let (needed, available) = (gibibytes * GIB, available());
@@ -173,7 +173,7 @@ fn run(what: &str, gibibytes: u64) {
     println!("{what}: {:?}", ended.all("took "));
 }
 
-/// The same, if it may take long.
+/// Runs a task that takes long, if that is requested.
 fn run_long(what: &str, gibibytes: u64) {
     if env::var_os(PATIENT).is_none() {
         return println!("skipped {what}: it takes long, and {PATIENT} is not set");
@@ -182,31 +182,31 @@ fn run_long(what: &str, gibibytes: u64) {
 }
 
 #[test]
-fn broadcast_is_longer_than_32_bits_count() {
+fn broadcast_beyond_32_bit_counts() {
     run("broadcast", 6);
 }
 
 #[test]
-fn exchanged_blocks_are_longer_than_32_bits_count() {
+fn exchanged_blocks_beyond_32_bit_counts() {
     run("alltoallv", 6);
 }
 
 #[test]
-fn strided_blocks_are_longer_than_32_bits_count() {
+fn strided_blocks_beyond_32_bit_counts() {
     run("alltoallw", 6);
 }
 
 #[test]
-fn reduction_has_more_elements_than_the_library_counts() {
+fn reduction_beyond_one_call_of_the_library() {
     run("reductions", 6);
 }
 
 #[test]
-fn blocks_of_collectives_are_longer_than_32_bits_count() {
+fn regular_collectives_beyond_32_bit_counts() {
     run_long("regular", 12);
 }
 
 #[test]
-fn block_has_more_pieces_than_32_bits_count() {
+fn block_of_more_pieces_than_32_bit_counts() {
     run_long("pieces", 12);
 }

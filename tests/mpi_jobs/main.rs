@@ -1,13 +1,13 @@
-//! Jobs that mpirun starts, of real ranks of Open MPI or MPICH: how they begin, beside a program's
-//! own use of MPI and in unusual environments; how they fail; and how they end.
+//! Jobs that mpirun starts, with real ranks of Open MPI or MPICH: how they start, alone, beside a
+//! program's own use of MPI and in unusual environments; how they fail; and how they end.
 //!
-//! | variable | says |
+//! | variable | meaning |
 //! |---|---|
 //! | `NECKLACE_MPIRUN` | the launcher; unless set, the `mpirun` of the library that this program is linked with |
-//! | `NECKLACE_MPI_SEED` | which calls of the library's own are drawn; 1 unless set |
-//! | `NECKLACE_LONG` | if set, what takes long is done as well |
-//! | `NECKLACE_REQUIRE_MEMORY` | if set, what lacks memory fails, instead of saying that it is skipped |
-//! | `NECKLACE_MPI_JOBS_LOUD` | if set, what came of each job is shown |
+//! | `NECKLACE_MPI_SEED` | the seed of the random calls of the library; 1 unless set |
+//! | `NECKLACE_LONG` | if set, tests that take long run as well |
+//! | `NECKLACE_REQUIRE_MEMORY` | if set, tests that lack memory fail instead of being skipped |
+//! | `NECKLACE_MPI_JOBS_LOUD` | if set, the result of each job is shown |
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
@@ -30,11 +30,11 @@ mod values;
 
 use rank::Rank;
 
-/// What a rank may be told to do; it returns the status of its process.
-type Deed = fn(&Rank) -> i32;
+/// A task of a rank. Returns the exit status of its process.
+type Task = fn(&Rank) -> i32;
 
-/// All of these, by the first word.
-const DEEDS: &[(&str, Deed)] = &[
+/// All tasks, by their first word.
+const TASKS: &[(&str, Task)] = &[
     ("launch", starting::launch),
     ("connect", starting::connect),
     ("network", starting::network),
@@ -57,12 +57,12 @@ const DEEDS: &[(&str, Deed)] = &[
     ("halfway", halfway::halfway),
 ];
 
-/// The ranks are this program, started again: for them this is no test.
+/// The entry point of the ranks, which are this program started again. Not a test by itself.
 #[test]
 fn rank() {
     let Some(rank) = Rank::told() else { return };
-    let (_, deed) = DEEDS.iter().find(|(name, _)| *name == rank.word(0)).unwrap();
-    let status = deed(&rank);
+    let (_, task) = TASKS.iter().find(|(name, _)| *name == rank.word(0)).unwrap();
+    let status = task(&rank);
     rank.say(format!("ends {status}"));
     std::process::exit(status);
 }

@@ -1,4 +1,4 @@
-//! More ranks than cores, several times.
+//! More ranks than cores, repeatedly.
 
 use crate::job::Job;
 

@@ -1,5 +1,5 @@
-//! Failures in the library's own collectives. Memory that was lent to the library is not returned,
-//! so the job ends, with the reason.
+//! Failures in the library's own collectives. A call of the library cannot be cancelled, so the job
+//! ends with a message.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn run(how: &str, elements: usize) -> Ended {
 }
 
 #[test]
-fn disagreement_on_a_first_call_is_an_error_on_every_rank() {
+fn mismatch_at_a_first_call_is_an_error_on_every_rank() {
     for (how, elements) in [("root", 16), ("root", 1 << 17), ("counts", 16)] {
         let ended = run(how, elements).with(0);
         let kind = if how == "counts" { "length - " } else { "disagree - " };
@@ -22,7 +22,7 @@ fn disagreement_on_a_first_call_is_an_error_on_every_rank() {
 }
 
 #[test]
-fn panicking_operation_is_an_error_on_every_rank() {
+fn operation_that_panics_is_an_error_on_every_rank() {
     for elements in [16, 1 << 17] {
         let ended = run("operation", elements).with(0);
         let failure = same(&ended, &[0, 1, 2]);
@@ -31,7 +31,7 @@ fn panicking_operation_is_an_error_on_every_rank() {
     }
 }
 
-/// The job ends in time, badly, and says that.
+/// Checks that the job ends in time, with an error and that message.
 fn ends(how: &str, elements: usize, words: &str) {
     let ended = run(how, elements).badly();
     let said = ended
@@ -43,7 +43,7 @@ fn ends(how: &str, elements: usize, words: &str) {
 }
 
 #[test]
-fn leaving_rank_ends_the_job() {
+fn rank_that_ends_during_a_call_ends_the_job() {
     for (how, elements, words) in [
         ("panics", 16, "rank 1 panicked: by plan"),
         ("panics", 1 << 17, "rank 1 panicked: by plan"),
@@ -55,15 +55,15 @@ fn leaving_rank_ends_the_job() {
     }
 }
 
-/// A rank that has done its part of the last call, as the first rank may in a scan, exits without
-/// dropping anything. The second joins that call late, in which the third waits for it.
+/// Rank 0, which may have finished its part of a scan, exits without dropping anything. Rank 1
+/// comes late to that call, in which rank 2 waits for it.
 pub(crate) fn part(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "native", Duration::from_secs(20));
     comm.choose("scan", "native").unwrap();
     let mut sum = [0_u64];
     comm.scan(&[1], &mut sum, necklace::op::Sum).unwrap();
     if rank.rank == 1 {
-        // Longer than ranks in the call wait for a rank that has left.
+        // Longer than ranks in a call wait for a rank that has ended.
         std::thread::sleep(Duration::from_secs(3));
     }
     let last = comm.scan(&[1], &mut sum, necklace::op::Sum);
@@ -75,10 +75,10 @@ pub(crate) fn part(rank: &Rank) -> i32 {
     0
 }
 
-/// A process exits while one of its threads is in a call that no other rank joins.
+/// A process exits while one of its threads is in a call that no other rank makes.
 pub(crate) fn busy(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "native", Duration::from_secs(20));
-    // So that the next call is native at once.
+    // So that the next barrier goes to the library at once.
     comm.barrier().unwrap();
     if rank.rank == 1 {
         std::thread::spawn(move || comm.barrier());
@@ -89,8 +89,8 @@ pub(crate) fn busy(rank: &Rank) -> i32 {
     0
 }
 
-/// All know two calls. Rank 0 makes one, which no rank joins: rank 1 makes the other several times,
-/// and then leaves, or makes no call.
+/// Both ranks have made two calls before. Rank 0 makes one of them, alone. Rank 1 makes the other a
+/// number of times, and then leaves or makes no further call.
 pub(crate) fn differ(rank: &Rank) -> i32 {
     let (_supervisor, mut comm) = communicator(rank, "native", TIMEOUT);
     let mut buffer = [1_u64; 2];
@@ -119,7 +119,7 @@ fn rank_alone_in_a_call_ends_the_job() {
         ("20 stays", "in which nobody else is any more"),
     ] {
         let ended = Job::of(2, &format!("differ {how}")).run().badly();
-        // Where the library keeps rank 1 in its first, what differs is found in any case.
+        // If the library keeps rank 1 in its first call, the difference is found as well.
         let found = [words, "rank 1 calls broadcast"].iter().any(|words| ended.printed.contains(words));
         assert!(found && ended.printed.contains("so the job ends here"), "{how}: {ended}");
         assert!(ended.took < Duration::from_secs(20), "{how}: {ended}");
@@ -134,13 +134,13 @@ fn rank_that_exits_during_a_call_ends_the_job() {
 }
 
 #[test]
-fn rank_may_exit_after_its_part() {
+fn rank_that_has_done_its_part_may_exit() {
     let ended = Job::of(3, "part").run().with(0);
     assert_eq!(ended.all("well"), [""; 3], "{ended}");
 }
 
 #[test]
-fn rank_absent_from_a_known_call_ends_the_job() {
+fn rank_absent_from_a_repeated_call_ends_the_job() {
     for (how, elements, words) in [
         ("absent", 16, "with rank 1, which has not called"),
         ("absent", 1 << 17, "with rank 1, which has not called"),

@@ -1,4 +1,4 @@
-//! Code that the ranks of all jobs share: their number, and messages to and from the test.
+//! A rank of a job: its task, and lines by which ranks and the test communicate.
 
 use std::env;
 use std::fmt::Display;
@@ -15,7 +15,7 @@ use necklace::{Communicator, Error, JobError};
 
 use super::job::{PAUSE, PLACE, WHAT, said};
 
-/// How long a rank waits for what another is to say.
+/// Maximum time to wait for a line of another rank.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process of a job.
@@ -23,13 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Rank {
     pub(crate) rank: usize,
     pub(crate) size: usize,
-    /// What it is to do, word by word.
+    /// Its task, word by word.
     pub(crate) words: Vec<String>,
     place: PathBuf,
 }
 
 impl Rank {
-    /// This process, if it is one.
+    /// Returns the rank of this process, if it is one.
     pub(crate) fn told() -> Option<Self> {
         let (place, what) = (env::var_os(PLACE)?.into(), env::var(WHAT).ok()?);
         let number = |names: &[&str]| names.iter().find_map(|name| env::var(name).ok()?.parse().ok());
@@ -40,12 +40,12 @@ impl Rank {
         Some(told)
     }
 
-    /// That word of what it is to do.
+    /// Returns a word of the task.
     pub(crate) fn word(&self, at: usize) -> &str {
         self.words.get(at).map_or("", String::as_str)
     }
 
-    /// Says something, on a line.
+    /// Writes a line.
     pub(crate) fn say(&self, words: impl Display) {
         let file = self.place.join(format!("rank-{}", self.rank));
         let mut file = OpenOptions::new().create(true).append(true).open(file).unwrap();
@@ -55,27 +55,27 @@ impl Rank {
     fn wait(&self, what: &str, happened: impl Fn() -> bool) {
         let begin = Instant::now();
         while !happened() {
-            assert!(begin.elapsed() < PATIENCE, "waited in vain: {what}");
+            assert!(begin.elapsed() < PATIENCE, "timed out waiting for: {what}");
             thread::sleep(PAUSE);
         }
     }
 
-    /// Waits until another rank has reported something with this prefix.
+    /// Waits for a line of another rank with that prefix.
     pub(crate) fn hear(&self, rank: usize, words: &str) {
         self.wait(words, || said(&self.place, rank).iter().any(|line| line.starts_with(words)));
     }
 
-    /// Returns whether a rank has reported this.
+    /// Whether a rank has written that line.
     pub(crate) fn has_said(&self, rank: usize, words: &str) -> bool {
         said(&self.place, rank).iter().any(|line| line == words)
     }
 
-    /// Waits until all the others have.
+    /// Waits for such a line of all other ranks.
     pub(crate) fn hear_all(&self, words: &str) {
         (0..self.size).filter(|rank| *rank != self.rank).for_each(|rank| self.hear(rank, words));
     }
 
-    /// Says what came of a call. Whether it went well.
+    /// Writes the result of a call. Returns whether it succeeded.
     pub(crate) fn report<T>(&self, result: Result<T, impl Into<JobError>>) -> bool {
         match result.map_err(Into::into) {
             Ok(_) => self.say("well"),
@@ -88,7 +88,7 @@ impl Rank {
         said(&self.place, self.rank).last().is_none_or(|line| line == "well")
     }
 
-    /// That the sum of all ranks is right.
+    /// Checks an allreduce and an alltoall of all ranks.
     pub(crate) fn check(&self, comm: &mut Communicator) -> Result<(), Error> {
         let (rank, size) = (comm.rank() as u64, comm.size() as u64);
         let mut sum = [0_u64];
@@ -101,7 +101,7 @@ impl Rank {
     }
 }
 
-/// Describes a failure that all ranks get: its kind in one word, the culprit, and the whole text.
+/// Formats a failure: its kind in one word, the culprit, then all of it.
 pub(crate) fn told(failure: &Failure) -> String {
     let kind = match &failure.cause {
         Cause::Deadline { .. } => "deadline",

@@ -1,5 +1,5 @@
-//! Code that runs when MPI is asked to send. MPI provides for this: a program may define a function
-//! of MPI, which calls the library's by another name (the profiling interface).
+//! Intercepts sends of MPI by its profiling interface: a program may define a function of MPI
+//! itself, which calls the library's by another name.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 
 use mpi::ffi;
 
-/// The tags of packets and of rendezvous messages.
-pub(crate) const LETTER: c_int = 1;
-pub(crate) const PARCEL: c_int = 2;
+/// MPI tags of packets and of rendezvous messages.
+pub(crate) const PACKET: c_int = 1;
+pub(crate) const RENDEZVOUS: c_int = 2;
 
-/// What is about to be sent.
+/// A message that is about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
     pub(crate) tag: c_int,
@@ -23,14 +23,14 @@ type Before = Box<dyn Fn(Sending) + Send + Sync>;
 
 static BEFORE: OnceLock<Before> = OnceLock::new();
 
-/// Runs the closure before each message from now on. May be called once.
+/// Sets a function to call before each message. May be set once.
 pub(crate) fn before_each(what: impl Fn(Sending) + Send + Sync + 'static) {
-    assert!(BEFORE.set(Box::new(what)).is_ok(), "something else is done before each");
+    assert!(BEFORE.set(Box::new(what)).is_ok(), "another function is set already");
 }
 
 /// # Safety
 ///
-/// As of the library's.
+/// That of the library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPI_Isend(
     from: *const c_void,
@@ -44,6 +44,6 @@ unsafe extern "C" fn MPI_Isend(
     if let Some(before) = BEFORE.get() {
         before(Sending { tag, to, bytes: count });
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller meets the requirements of the library's function.
     unsafe { ffi::PMPI_Isend(from, count, of, to, tag, comm, request) }
 }

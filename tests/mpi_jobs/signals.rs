@@ -9,12 +9,12 @@ use crate::failing::{TIMEOUT, communicator};
 use crate::job::{Ended, Job};
 use crate::rank::Rank;
 
-/// Calls alltoall until it fails. In between one rank may be interrupted: another thread of it has
+/// Calls alltoall until it fails. Meanwhile one rank may be interrupted: another thread of it makes
 /// the process exit.
 pub(crate) fn go_on(rank: &Rank) -> i32 {
     let (way, elements) = (rank.word(1), rank.word(2).parse::<usize>().unwrap());
-    // Longer than elsewhere: every live rank must answer within an eighth of it, although MPI polls
-    // on every core.
+    // A long timeout: a live rank must answer within an eighth of it, while MPI polls on every
+    // core.
     let (_supervisor, mut comm) = communicator(rank, way, 2 * TIMEOUT);
     let (send, mut receive) = (vec![rank.rank as u64; elements * rank.size], vec![0_u64; elements * rank.size]);
     if rank.word(3) == "interrupted" && rank.rank == 1 {
@@ -45,13 +45,13 @@ fn strike(signal: Signal, way: &str, elements: usize) -> Ended {
     job.end().badly()
 }
 
-/// Short messages, long ones, of which memory is lent, and the library's own collective.
+/// Short messages, long ones with lent memory, and the library's own collective.
 const WAYS: [(&str, usize); 6] =
     [("plain", 16), ("plain", 1 << 19), ("staged", 16), ("staged", 1 << 19), ("native", 16), ("native", 1 << 19)];
 
 #[test]
-fn job_ends_after_a_rank_is_killed() {
-    // The launchers see to that.
+fn job_with_a_killed_rank_ends() {
+    // The launchers end it.
     WAYS.into_iter().for_each(|(way, elements)| drop(strike(Signal::KILL, way, elements)));
 }
 

@@ -1,4 +1,4 @@
-//! How jobs begin.
+//! How jobs start.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn ended(rank: &Rank, result: Result<String, JobError>) -> i32 {
     0
 }
 
-/// Twice, one after the other.
+/// Launches twice, one after the other.
 pub(crate) fn launch(rank: &Rank) -> i32 {
     let once = || -> Result<String, JobError> {
         let results = necklace::launch(|comm| introduce(rank, comm))?;
@@ -31,7 +31,7 @@ pub(crate) fn launch(rank: &Rank) -> i32 {
     ended(rank, once().and_then(|first| Ok(format!("{first} and {}", once()?))))
 }
 
-/// On a network of its own: a path.
+/// Launches on a network of the program's own: a path.
 pub(crate) fn network(rank: &Rank) -> i32 {
     let path = Graph::from_edges((1..rank.size).map(|node| (node - 1, node))).unwrap();
     let results = Launch::from_env().topology(Arc::new(path)).run(|mut comm| {
@@ -47,7 +47,7 @@ pub(crate) fn connect(rank: &Rank) -> i32 {
 }
 
 #[test]
-fn launch_uses_a_custom_topology() {
+fn launch_uses_the_programs_own_network() {
     let ended = Job::of(3, "network").run().with(0);
     assert_eq!(ended.all("is "), ["[(0, 2)]", "[(1, 2)]", "[(2, 2)]"]);
 }
@@ -64,7 +64,7 @@ fn ranks_of_mpirun_connect() {
     assert_eq!(ended.all("is "), ["(0, 4)", "(1, 4)", "(2, 4)", "(3, 4)"]);
 }
 
-/// One rank is told of another network.
+/// One rank has another network.
 pub(crate) fn odd(rank: &Rank) -> i32 {
     let topology = if rank.rank == 1 { "ring:4" } else { "line:3" };
     let result = necklace::launch::Launch::from_env().topology(topology).connect();
@@ -73,7 +73,7 @@ pub(crate) fn odd(rank: &Rank) -> i32 {
 }
 
 #[test]
-fn rank_with_another_topology_delays_no_other() {
+fn ranks_do_not_wait_for_one_with_another_network() {
     let ended = Job::of(3, "odd").run().with(0);
     let error = ended.heard("error ")[1];
     assert!(error.is_some_and(|error| error.starts_with("3 ranks on ring:4, which has 4 nodes; use ")), "{ended}");
@@ -82,7 +82,7 @@ fn rank_with_another_topology_delays_no_other() {
 }
 
 #[test]
-fn job_of_one_rank_runs_over_mpi() {
+fn job_may_have_one_rank() {
     assert_eq!(Job::of(1, "connect").run().with(0).all("is "), ["(0, 1)"]);
     for (what, says) in [("connect", "(0, 1)"), ("launch", "[(0, 1)] and [(0, 1)]")] {
         for job in [Job::alone(what), Job::of(1, what)] {
@@ -92,7 +92,7 @@ fn job_of_one_rank_runs_over_mpi() {
 }
 
 #[test]
-fn each_process_runs_threads_of_its_own() {
+fn each_process_may_launch_its_own_threads() {
     let ended = Job::of(2, "launch").set("NECKLACE_BACKEND", "local").set("NECKLACE_RANKS", "3").run().with(0);
     let threads = "[(0, 3), (1, 3), (2, 3)]";
     assert_eq!(ended.all("is "), [format!("{threads} and {threads}"), format!("{threads} and {threads}")]);

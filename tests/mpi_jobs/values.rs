@@ -1,4 +1,4 @@
-//! The elements of calls, their operations, and the meaning of these.
+//! The element types of calls, their operations, and the definitions of these.
 #![allow(unsafe_code)]
 
 use std::cmp::Ordering::{Equal, Greater, Less};
@@ -12,15 +12,15 @@ use necklace_tests::suites::definitions::Dice;
 
 /// Elements of a type.
 pub(crate) trait Value: Pod + Debug {
-    /// How many operations there are.
+    /// Number of operations.
     const OPERATIONS: usize = 1;
 
-    /// What is combined.
+    /// Draws an operand.
     fn operand(dice: &mut Dice) -> Self {
         any(dice)
     }
 
-    /// Whether these are the same result of an operation.
+    /// Whether two results of an operation are equal.
     fn is(&self, other: &Self) -> bool {
         bytes_of(self) == bytes_of(other)
     }
@@ -29,7 +29,7 @@ pub(crate) trait Value: Pod + Debug {
         reduce(comm, scan, send, into, by("affine", affine))
     }
 
-    /// What that operation makes of two.
+    /// Applies the operation to two operands.
     fn define(_: usize, left: Self, right: Self) -> Self {
         affine(left, right)
     }
@@ -45,7 +45,7 @@ fn reduce<T: Pod>(
     if scan { comm.scan(send, into, op) } else { comm.allreduce(send, into, op) }
 }
 
-/// Any bits.
+/// Draws any bits.
 pub(crate) fn any<T: Pod>(dice: &mut Dice) -> T {
     let mut value = T::zeroed();
     bytes_of_mut(&mut value)
@@ -54,8 +54,8 @@ pub(crate) fn any<T: Pod>(dice: &mut Dice) -> T {
     value
 }
 
-/// x -> a x + b, byte by byte: a is the first byte, the others are b, or halves of a byte where
-/// there is one only. Associative, and does not commute.
+/// Composes maps x -> a x + b, byte by byte: a is the first byte, the others are b; of a single
+/// byte, a and b are the halves. Associative and not commutative.
 fn affine<T: Pod>(left: T, right: T) -> T {
     let mut result = right;
     match (bytes_of(&left), bytes_of_mut(&mut result)) {
@@ -144,7 +144,7 @@ impl Value for () {}
 impl Value for [f32; 3] {}
 impl Value for Odd {}
 
-/// Of an odd size.
+/// A type of an odd size.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Odd {
@@ -152,7 +152,7 @@ pub(crate) struct Odd {
     tail: [u8; 8],
 }
 
-// SAFETY: bytes, and nothing between them.
+// SAFETY: it consists of bytes, without padding.
 unsafe impl Zeroable for Odd {}
-// SAFETY: as before.
+// SAFETY: as above.
 unsafe impl Pod for Odd {}

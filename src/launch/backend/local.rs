@@ -1,8 +1,8 @@
 //! Ranks that are threads of this process.
 
-use super::row::{Answer, Environment, Row};
+use super::row::{Environment, Row, Selection};
 use crate::error::JobError;
-use crate::launch::variable::wrong;
+use crate::launch::variable::environment_error;
 use crate::machine::Machine;
 
 pub(super) static ROW: Row = Row {
@@ -13,26 +13,27 @@ pub(super) static ROW: Row = Row {
     machine: Machine::THREADS,
     variables: &[],
     command: "",
-    by_hand: "",
-    takes: |_| false,
-    asks,
+    variables_to_set: "",
+    accepts: |_| false,
+    selects,
     #[cfg(feature = "local")]
     enter: Some(threads::enter),
     #[cfg(not(feature = "local"))]
     enter: None,
 };
 
-/// Whatever is not a rank of another backend runs threads, if the program does.
-fn asks(environment: &Environment<'_>) -> Result<Answer, JobError> {
+/// Selects threads for a process that is not a rank of another backend, if the program runs
+/// threads.
+fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
     const ALONE: &str = "no launcher has started this process as a rank of a job";
     if environment.names(&ROW) || (environment.built)(&ROW) && !environment.connects {
-        return Ok(Answer::Yes(None));
+        return Ok(Selection::Yes(None));
     }
     let threads = match environment.connects {
         true => "",
         false => ", and for ranks that are threads it would have to be built with the feature `local` of necklace",
     };
-    Err(wrong(format!("{ALONE}{threads}: {}", environment.start_words())))
+    Err(environment_error(format!("{ALONE}{threads}: {}", environment.start_instructions())))
 }
 
 #[cfg(feature = "local")]
@@ -41,7 +42,7 @@ mod threads {
 
     use crate::error::{JobCause, JobError};
     use crate::ids::Rank;
-    use crate::launch::backend::row::{Entry, Environment, Joined, Row, Size, Supervise};
+    use crate::launch::backend::row::{Environment, JobEntry, Joined, Row, Size, Supervise};
     use crate::launch::claim::Claim;
     use crate::transport::Disagreement;
     use crate::transport::local::{self, MAX_RANKS, PanicReporter, SizeError};
@@ -51,13 +52,13 @@ mod threads {
         _: &Environment<'_>,
         _: Option<Claim>,
         _: Duration,
-    ) -> Result<Box<dyn Entry>, JobError> {
-        Ok(Box::new(Threads))
+    ) -> Result<Box<dyn JobEntry>, JobError> {
+        Ok(Box::new(ThreadsEntry))
     }
 
-    struct Threads;
+    struct ThreadsEntry;
 
-    impl Entry for Threads {
+    impl JobEntry for ThreadsEntry {
         fn size(&self) -> Option<Size> {
             None
         }

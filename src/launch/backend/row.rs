@@ -17,7 +17,7 @@ pub(in crate::launch) struct Row {
     pub(in crate::launch) name: &'static str,
     /// Whether this program is built with the feature.
     pub(in crate::launch) built: bool,
-    /// Its ranks, in words.
+    /// A description of its ranks.
     pub(in crate::launch) ranks: &'static str,
     /// Whether its ranks are threads that the launch starts. Otherwise this process is a rank.
     pub(in crate::launch) threads: bool,
@@ -25,34 +25,34 @@ pub(in crate::launch) struct Row {
     pub(in crate::launch) machine: Machine,
     /// Variables that mean this backend if `NECKLACE_BACKEND` is not set, and contradict another.
     pub(in crate::launch) variables: &'static [&'static str],
-    /// The command that starts a program as processes, and the variables that do so without it.
+    /// The command that starts a program as processes, and the variables to set without it.
     pub(in crate::launch) command: &'static str,
-    pub(in crate::launch) by_hand: &'static str,
-    /// Whether the ranks of a launcher may be its ranks.
-    pub(in crate::launch) takes: fn(&Claim) -> bool,
-    /// Whether, by the environment, this process is a rank of it, or runs its ranks.
-    pub(in crate::launch) asks: fn(&Environment<'_>) -> Result<Answer, JobError>,
+    pub(in crate::launch) variables_to_set: &'static str,
+    /// Whether its ranks can be those of that claim.
+    pub(in crate::launch) accepts: fn(&Claim) -> bool,
+    /// Whether, by the environment, this process is one of its ranks or runs them.
+    pub(in crate::launch) selects: fn(&Environment<'_>) -> Result<Selection, JobError>,
     /// Begins to join the job, if the program is built with the backend. The duration is the
     /// maximum time to wait for other ranks.
     pub(in crate::launch) enter: Option<Enter>,
 }
 
 pub(in crate::launch) type Enter =
-    fn(&Row, &Environment<'_>, Option<Claim>, Duration) -> Result<Box<dyn Entry>, JobError>;
+    fn(&Row, &Environment<'_>, Option<Claim>, Duration) -> Result<Box<dyn JobEntry>, JobError>;
 
-/// What a backend says of this process.
+/// Whether a backend selects this process.
 #[derive(Debug)]
-pub(in crate::launch) enum Answer {
-    /// It is not the backend's.
+pub(in crate::launch) enum Selection {
+    /// It does not.
     No,
-    /// It is, by the claim of a launcher if there is one.
+    /// It does, by the claim of a launcher if there is one.
     Yes(Option<Claim>),
 }
 
-/// The environment, and what the program asks for.
+/// The environment, and what the program is able to run.
 pub(in crate::launch) struct Environment<'a> {
     pub(in crate::launch) variable: Variable<'a>,
-    /// Whether the process has to be a rank: the program runs no threads.
+    /// Whether the process has to be a rank, since the program runs no threads.
     pub(in crate::launch) connects: bool,
     /// The backend that `NECKLACE_BACKEND` names.
     pub(in crate::launch) named: Option<&'static Row>,
@@ -68,35 +68,35 @@ impl Environment<'_> {
         self.named.is_some_and(|named| named.name == row.name)
     }
 
-    /// Whether `NECKLACE_BACKEND` names another backend than this.
+    /// Whether `NECKLACE_BACKEND` names another backend.
     pub(super) fn names_another(&self, row: &Row) -> bool {
         self.named.is_some_and(|named| named.name != row.name)
     }
 
-    /// A variable that means another backend than this, with the backend and the variable's value.
+    /// Returns a variable that means another backend, with that backend and the variable's value.
     pub(super) fn means_another(&self, row: &Row) -> Option<(&'static Row, &'static str, String)> {
         let others = self.rows.iter().filter(|other| other.name != row.name);
         let variables = others.flat_map(|other| other.variables.iter().map(move |name| (*other, *name)));
         variables.into_iter().find_map(|(other, name)| Some((other, name, (self.variable)(name)?)))
     }
 
-    /// Another backend than this, with which the program is built, that may have the claim's ranks.
-    pub(super) fn taker(&self, row: &Row, claim: &Claim) -> Option<&'static Row> {
-        self.takers(row, claim).find(|other| (self.built)(other))
+    /// Returns another backend that accepts the claim, of those with which the program is built.
+    pub(super) fn accepting(&self, row: &Row, claim: &Claim) -> Option<&'static Row> {
+        self.all_accepting(row, claim).find(|other| (self.built)(other))
     }
 
     /// Lists the features that this program lacks for other backends to accept the claim.
     pub(super) fn not_built(&self, row: &Row, claim: &Claim) -> String {
-        let missing = self.takers(row, claim).filter(|other| !(self.built)(other));
+        let missing = self.all_accepting(row, claim).filter(|other| !(self.built)(other));
         missing.map(|other| format!("; for {} {}", other.ranks, other.lacking())).collect()
     }
 
-    fn takers(&self, row: &Row, claim: &Claim) -> impl Iterator<Item = &'static Row> {
-        self.rows.iter().copied().filter(move |other| other.name != row.name && (other.takes)(claim))
+    fn all_accepting(&self, row: &Row, claim: &Claim) -> impl Iterator<Item = &'static Row> {
+        self.rows.iter().copied().filter(move |other| other.name != row.name && (other.accepts)(claim))
     }
 
     /// Returns instructions for starting this program as processes.
-    pub(super) fn start_words(&self) -> String {
+    pub(super) fn start_instructions(&self) -> String {
         let processes = || self.rows.iter().copied().filter(|row| !row.threads);
         let list = |rows: &mut dyn Iterator<Item = String>| rows.collect::<Vec<_>>().join(" or ");
         let built = || processes().filter(|row| (self.built)(row));
@@ -105,16 +105,17 @@ impl Environment<'_> {
             let features = list(&mut processes().map(|row| format!("feature `{}`", row.name)));
             return format!("build this program with the {features} of necklace, for ranks that are processes");
         }
-        let by_hand = built().filter(|row| !row.by_hand.is_empty());
-        let by_hand: String = by_hand.map(|row| format!(", or set {}", row.by_hand)).collect();
+        let variables_to_set = built().filter(|row| !row.variables_to_set.is_empty());
+        let variables_to_set: String =
+            variables_to_set.map(|row| format!(", or set {}", row.variables_to_set)).collect();
         let missing = processes().filter(|row| !(self.built)(row));
         let missing: String = missing.map(|row| format!("; for {} {}", row.command, row.lacking())).collect();
-        format!("start it with {commands}{by_hand}{missing}")
+        format!("start it with {commands}{variables_to_set}{missing}")
     }
 }
 
 impl Row {
-    /// That this program is built without the backend.
+    /// Says that this program is built without the backend.
     pub(in crate::launch) fn not_built(&self) -> String {
         format!("this program was built without the feature `{}` of necklace", self.name)
     }
@@ -125,15 +126,15 @@ impl Row {
 }
 
 /// A job that this process is about to join.
-pub(in crate::launch) trait Entry {
+pub(in crate::launch) trait JobEntry {
     /// The number of ranks, if the program does not choose it.
     fn size(&self) -> Option<Size>;
 
-    /// Joins a job of so many ranks. With `supervised`, whoever asks reports panics to the
+    /// Joins a job of that many ranks. With `supervised`, the caller reports panics to the
     /// supervisor.
     fn join(self: Box<Self>, ranks: usize, supervised: bool) -> Result<Joined, JobError>;
 
-    /// Tells ranks that may already wait for this one that it does not come.
+    /// Tells ranks that may already wait for this one that it will not join.
     fn decline(self: Box<Self>) -> Result<(), JobError> {
         Ok(())
     }
@@ -143,28 +144,28 @@ pub(in crate::launch) trait Entry {
 #[derive(Debug)]
 pub(in crate::launch) struct Size {
     pub(in crate::launch) ranks: usize,
-    /// Who says so.
-    pub(in crate::launch) words: String,
+    /// The launcher's variables, or another source, with the number.
+    pub(in crate::launch) source: String,
 }
 
-/// What this process has of a job that it has joined.
+/// The part of a joined job that runs in this process.
 #[derive(Debug)]
 pub(in crate::launch) struct Joined {
-    /// Its ranks: one of a process, all of a job of threads.
+    /// Its ranks: one if the process is a rank, all if they are threads.
     pub(in crate::launch) endpoints: Vec<Arc<dyn Endpoint>>,
-    /// There if it was asked for.
+    /// Present if it was requested.
     pub(in crate::launch) supervisor: Option<Box<dyn Supervise>>,
 }
 
 /// Reports how the ranks of this process end.
 pub(in crate::launch) trait Supervise: Send + Sync + std::fmt::Debug {
-    /// The first failures that a rank has seen, in contexts which it has left.
+    /// Returns the first failures that a rank has seen, in contexts that it has left.
     fn failures(&self, rank: Rank) -> Vec<Disagreement>;
 
     /// Tells the other ranks why a rank has panicked.
     fn panicked(&self, rank: Rank, message: &str);
 
-    /// All ranks of this process are through. Returns what ranks have found as they compared their
-    /// calls.
+    /// Ends the supervision after all ranks of this process have returned. Returns the disagreement
+    /// that ranks have found by comparing their calls, if any.
     fn end(self: Box<Self>) -> Option<Disagreement>;
 }

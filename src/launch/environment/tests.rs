@@ -1,16 +1,16 @@
 use super::*;
 use crate::error::JobCause;
-use crate::launch::backend::tcp::{Point, Seat};
+use crate::launch::backend::tcp::{RankSettings, RendezvousPoint};
 use crate::launch::claim::several;
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
-/// What the environment makes of this process.
+/// The backend that the environment selects for this process.
 #[derive(Debug, PartialEq)]
-enum Said {
+enum Selected {
     Threads,
-    Process(Seat),
-    /// A rank of MPI, with the words of whoever says that it is one of several.
+    Process(RankSettings),
+    /// A rank of MPI, with the claim that it is one of several.
     Mpi(Option<String>),
 }
 
@@ -19,38 +19,38 @@ type Built = &'static [&'static str];
 
 const ALL: Built = &["local", "tcp", "mpi"];
 
-fn said(environment: Pairs<'_>) -> Result<Said, JobError> {
+fn said(environment: Pairs<'_>) -> Result<Selected, JobError> {
     reads(environment, false)
 }
 
-fn reads(environment: Pairs<'_>, connects: bool) -> Result<Said, JobError> {
+fn reads(environment: Pairs<'_>, connects: bool) -> Result<Selected, JobError> {
     reads_with(environment, connects, false)
 }
 
-fn reads_with(environment: Pairs<'_>, connects: bool, has_mpi: bool) -> Result<Said, JobError> {
+fn reads_with(environment: Pairs<'_>, connects: bool, has_mpi: bool) -> Result<Selected, JobError> {
     reads_built(environment, connects, if has_mpi { ALL } else { &["local", "tcp"] })
 }
 
-fn reads_built(environment: Pairs<'_>, connects: bool, built: Built) -> Result<Said, JobError> {
+fn reads_built(environment: Pairs<'_>, connects: bool, built: Built) -> Result<Selected, JobError> {
     let variable = |name: &str| environment.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
     let built = |row: &Row| built.contains(&row.name);
     let environment = Environment::new(&variable, connects, &built)?;
     let (row, claim) = environment.backend()?;
     Ok(match row.name {
-        "local" => Said::Threads,
-        "tcp" => Said::Process(Seat::read(row, &environment, &claim.unwrap())?),
-        _ => Said::Mpi(several(&variable)),
+        "local" => Selected::Threads,
+        "tcp" => Selected::Process(RankSettings::read(row, &environment, &claim.unwrap())?),
+        _ => Selected::Mpi(several(&variable)),
     })
 }
 
-fn seat(environment: Pairs<'_>) -> Seat {
+fn settings(environment: Pairs<'_>) -> RankSettings {
     match said(environment) {
-        Ok(Said::Process(seat)) => seat,
+        Ok(Selected::Process(seat)) => seat,
         other => panic!("{environment:?}: {other:?}"),
     }
 }
 
-/// That it is an error which has all of these words.
+/// Checks that the environment is an error that contains all of these texts.
 fn refused(environment: Pairs<'_>, words: &[&str]) {
     refused_with(environment, false, words);
 }
@@ -59,7 +59,7 @@ fn refused_with(environment: Pairs<'_>, has_mpi: bool, words: &[&str]) {
     says(environment, reads_with(environment, false, has_mpi), words);
 }
 
-fn says(environment: Pairs<'_>, said: Result<Said, JobError>, words: &[&str]) {
+fn says(environment: Pairs<'_>, said: Result<Selected, JobError>, words: &[&str]) {
     let error = said.expect_err(&format!("{environment:?}"));
     let JobCause::Environment(message) = error.cause() else { panic!("{environment:?}: {error:?}") };
     assert_eq!(error.rank(), None);
@@ -68,12 +68,12 @@ fn says(environment: Pairs<'_>, said: Result<Said, JobError>, words: &[&str]) {
     }
 }
 
-fn address(text: &str) -> Point {
-    Point::Address(text.to_owned(), None)
+fn address(text: &str) -> RendezvousPoint {
+    RendezvousPoint::Address(text.to_owned(), None)
 }
 
 #[test]
-fn ranks_are_threads_without_a_launcher() {
+fn ranks_without_a_launcher_are_threads() {
     let no_launchers: [Pairs<'_>; 9] = [
         &[],
         &[("NECKLACE_RANKS", "4"), ("NECKLACE_TOPOLOGY", "ring:4")],
@@ -86,13 +86,13 @@ fn ranks_are_threads_without_a_launcher() {
         &[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")],
     ];
     for environment in no_launchers {
-        assert_eq!(said(environment).unwrap(), Said::Threads, "{environment:?}");
+        assert_eq!(said(environment).unwrap(), Selected::Threads, "{environment:?}");
     }
 }
 
 #[test]
-fn variables_of_necklace_run_are_complete() {
-    let seat = seat(&[
+fn necklace_run_sets_all_settings() {
+    let settings = settings(&[
         ("NECKLACE_RANK", "3"),
         ("NECKLACE_SIZE", "16"),
         ("NECKLACE_ROOT", "node0:5000"),
@@ -101,15 +101,15 @@ fn variables_of_necklace_run_are_complete() {
         ("NECKLACE_KEY_LOCKED", "1"),
         ("NECKLACE_ADDRESS", "fd00::1"),
         ("NECKLACE_INSECURE", "0"),
-        // None of this counts.
+        // These do not count.
         ("RANK", "7"),
         ("WORLD_SIZE", "9"),
         ("SLURM_NTASKS", "2"),
     ]);
-    let expected = Seat {
+    let expected = RankSettings {
         rank: 3,
         size: 16,
-        words: "NECKLACE_RANK is 3, NECKLACE_SIZE is 16 (necklace run)".to_owned(),
+        source: "NECKLACE_RANK is 3, NECKLACE_SIZE is 16 (necklace run)".to_owned(),
         point: Some(address("node0:5000")),
         held: true,
         key: Some("/run/key".into()),
@@ -117,16 +117,16 @@ fn variables_of_necklace_run_are_complete() {
         address: Some("fd00::1".parse().unwrap()),
         insecure: false,
     };
-    assert_eq!(seat, expected);
+    assert_eq!(settings, expected);
 }
 
 #[test]
-fn job_of_one_process_needs_no_rendezvous() {
-    let own = seat(&[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "1")]);
+fn job_of_one_process_has_no_rendezvous() {
+    let own = settings(&[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "1")]);
     assert_eq!((own.rank, own.size, own.point), (0, 1, None));
-    let other = seat(&[("NECKLACE_BACKEND", "tcp"), ("SLURM_NTASKS", "1")]);
+    let other = settings(&[("NECKLACE_BACKEND", "tcp"), ("SLURM_NTASKS", "1")]);
     assert_eq!((other.rank, other.size, other.point), (0, 1, None));
-    // Who connects runs no threads, and a launcher there was.
+    // A program that connects runs no threads, and a launcher has started it.
     let alone: [Pairs<'_>; 3] = [
         &[("RANK", "0"), ("WORLD_SIZE", "1"), ("MASTER_ADDR", "a"), ("MASTER_PORT", "1")],
         &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "1")],
@@ -134,20 +134,23 @@ fn job_of_one_process_needs_no_rendezvous() {
     ];
     for environment in alone {
         let said = reads(environment, true).unwrap();
-        assert!(matches!(&said, Said::Process(seat) if (seat.rank, seat.size) == (0, 1)), "{environment:?}: {said:?}");
+        assert!(
+            matches!(&said, Selected::Process(found) if (found.rank, found.size) == (0, 1)),
+            "{environment:?}: {said:?}"
+        );
     }
     let none: [Pairs<'_>; 3] = [&[], &[("SLURM_NTASKS", "1")], &[("WORLD_SIZE", "1")]];
     for environment in none {
         says(environment, reads(environment, true), &["no launcher has started this process", "`necklace run"]);
     }
-    // Those that torchrun would set may be somebody else's.
+    // Another launcher may have set the variables of torchrun.
     refused(&[("PMIX_RANK", "0"), ("RANK", "0"), ("WORLD_SIZE", "1")], &["PMIX_RANK is 0", "PMIX_SIZE is not set"]);
 }
 
 #[test]
 fn torchrun_gives_the_rendezvous_address() {
     let torchrun = |host, port, store| {
-        seat(&[
+        settings(&[
             ("RANK", "1"),
             ("WORLD_SIZE", "4"),
             ("MASTER_ADDR", host),
@@ -156,8 +159,8 @@ fn torchrun_gives_the_rendezvous_address() {
         ])
         .point
     };
-    let at = |point: Option<Point>| match point {
-        Some(Point::Address(at, Some(advice))) if advice.contains("--master-port") => at,
+    let at = |point: Option<RendezvousPoint>| match point {
+        Some(RendezvousPoint::Address(at, Some(advice))) if advice.contains("--master-port") => at,
         other => panic!("{other:?}"),
     };
     assert_eq!(at(torchrun("node0", "29500", "False")), "node0:29500");
@@ -168,15 +171,18 @@ fn torchrun_gives_the_rendezvous_address() {
     refused(&[&full[..3], &[("MASTER_PORT", "x")]].concat(), &["MASTER_ADDR", "MASTER_PORT", "\"x\""]);
     refused(&full[..3], &["MASTER_PORT", "NECKLACE_ROOT", "NECKLACE_RENDEZVOUS=file:"]);
     let own = [("NECKLACE_ROOT", "other:1")];
-    assert_eq!(seat(&[&full[..], &own].concat()).point, Some(address("other:1")));
-    // Who counts the ranks anew keeps the meeting point.
-    let anew = [("NECKLACE_RANK", "5"), ("NECKLACE_SIZE", "8")];
-    let seat = seat(&[&full[..], &anew].concat());
-    assert!((seat.rank, seat.size) == (5, 8) && matches!(seat.point, Some(Point::Address(at, _)) if at == "h:65535"));
+    assert_eq!(settings(&[&full[..], &own].concat()).point, Some(address("other:1")));
+    // With ranks renumbered by the user, the rendezvous address stays.
+    let renumbered = [("NECKLACE_RANK", "5"), ("NECKLACE_SIZE", "8")];
+    let settings = settings(&[&full[..], &renumbered].concat());
+    assert!(
+        (settings.rank, settings.size) == (5, 8)
+            && matches!(settings.point, Some(RendezvousPoint::Address(at, _)) if at == "h:65535")
+    );
 }
 
 #[test]
-fn foreign_launchers_need_a_rendezvous_address() {
+fn launchers_without_a_rendezvous_need_one_of_necklace() {
     for (rank, size, name) in [
         ("SLURM_PROCID", "SLURM_NTASKS", "Slurm"),
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"),
@@ -185,18 +191,18 @@ fn foreign_launchers_need_a_rendezvous_address() {
     ] {
         let process = [(rank, "2"), (size, "4")];
         refused(&process, &[rank, size, name, "4 ranks", "NECKLACE_ROOT", "NECKLACE_RENDEZVOUS=file:PATH"]);
-        let seat_with = |more| seat(&[&process[..], &[more]].concat());
-        let meets = seat_with(("NECKLACE_ROOT", "a:1"));
+        let settings_with = |more| settings(&[&process[..], &[more]].concat());
+        let meets = settings_with(("NECKLACE_ROOT", "a:1"));
         assert_eq!((meets.rank, meets.size, meets.point), (2, 4, Some(address("a:1"))));
-        let meets = seat_with(("NECKLACE_RENDEZVOUS", "file:/tmp/x:y"));
-        assert_eq!(meets.point, Some(Point::File("/tmp/x:y".into())));
-        // Those that torchrun would set are somebody else's here.
+        let meets = settings_with(("NECKLACE_RENDEZVOUS", "file:/tmp/x:y"));
+        assert_eq!(meets.point, Some(RendezvousPoint::File("/tmp/x:y".into())));
+        // The variables of torchrun do not count here.
         refused(&[&process[..], &[("MASTER_ADDR", "a"), ("MASTER_PORT", "1")]].concat(), &["NECKLACE_ROOT"]);
     }
 }
 
 #[test]
-fn incomplete_launcher_variables_are_refused_with_advice() {
+fn incomplete_family_is_an_error_with_a_remedy() {
     for (set, value, missing, remedy) in [
         ("WORLD_SIZE", "4", "RANK is not set", "torchrun"),
         ("RANK", "0", "WORLD_SIZE is not set", "torchrun"),
@@ -216,7 +222,7 @@ fn incomplete_launcher_variables_are_refused_with_advice() {
 }
 
 #[test]
-fn contradicting_launchers_are_named_with_their_values() {
+fn contradictory_families_are_an_error_unless_overridden() {
     let both = |slurm: (&'static str, &'static str)| {
         [
             ("RANK", "3"),
@@ -232,25 +238,25 @@ fn contradicting_launchers_are_named_with_their_values() {
         &["RANK is 3", "WORLD_SIZE is 8", "SLURM_PROCID is 1", "SLURM_NTASKS is 2", "NECKLACE_RANK"],
     );
     refused(&both(("4", "8")), &["SLURM_PROCID is 4"]);
-    // They agree, or one has started this process alone, or speaks of it only half.
-    assert_eq!(seat(&both(("3", "8"))).rank, 3);
-    assert_eq!(seat(&both(("0", "1"))).rank, 3);
+    // The families agree, or one has started this process alone, or one is incomplete.
+    assert_eq!(settings(&both(("3", "8"))).rank, 3);
+    assert_eq!(settings(&both(("0", "1"))).rank, 3);
     let half = [("SLURM_NTASKS", "8"), ("PMI_RANK", "1"), ("PMI_SIZE", "8"), ("NECKLACE_ROOT", "a:1")];
-    assert_eq!((seat(&half).rank, seat(&half).size), (1, 8));
-    // A launcher of its own, in a script of which alone Slurm speaks.
+    assert_eq!((settings(&half).rank, settings(&half).size), (1, 8));
+    // A launcher that runs in a script which Slurm has started alone.
     let mpirun = [("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "3"), ("NECKLACE_ROOT", "a:1")];
     let script = [&mpirun[..], &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]].concat();
-    assert_eq!((seat(&script).rank, seat(&script).size), (2, 3));
+    assert_eq!((settings(&script).rank, settings(&script).size), (2, 3));
     refused(
         &[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "3"), ("PMI_RANK", "1"), ("PMI_SIZE", "3")],
         &["OMPI_COMM_WORLD_RANK is 2", "PMI_RANK is 1"],
     );
     let decided = [&both(("1", "2"))[..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]].concat();
-    assert_eq!((seat(&decided).rank, seat(&decided).size), (0, 2));
+    assert_eq!((settings(&decided).rank, settings(&decided).size), (0, 2));
     refused(&[("NECKLACE_ROOT", "a:1"), ("NECKLACE_RENDEZVOUS", "file:b")], &["a:1", "file:b"]);
 }
 
-/// Rank 2 of 4, of every family that starts those of MPI.
+/// Rank 2 of 4, by every family that starts programs of MPI.
 const OF_MPI: [Pairs<'static>; 5] = [
     &[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "4"), ("PMIX_RANK", "2")],
     &[("PMI_RANK", "2"), ("PMI_SIZE", "4")],
@@ -260,25 +266,31 @@ const OF_MPI: [Pairs<'static>; 5] = [
 ];
 
 #[test]
-fn mpi_ranks_use_mpi_if_it_is_built() {
+fn launchers_of_mpi_select_mpi_if_it_is_built() {
     for environment in OF_MPI {
         for connects in [false, true] {
             let said = reads_with(environment, connects, true);
-            assert!(matches!(said, Ok(Said::Mpi(_))), "{environment:?}: {said:?}");
+            assert!(matches!(said, Ok(Selected::Mpi(_))), "{environment:?}: {said:?}");
         }
-        // Who says where to meet, or counts the ranks anew, means TCP.
+        // A rendezvous, or ranks renumbered by the user, mean TCP.
         let with = |more: Pairs<'_>| reads_with(&[environment, more].concat(), false, true);
         let own = [("NECKLACE_RANK", "1"), ("NECKLACE_SIZE", "2"), ("NECKLACE_ROOT", "a:1")];
-        assert!(matches!(with(&own).unwrap(), Said::Process(Seat { rank: 1, size: 2, .. })), "{environment:?}");
-        assert_eq!(with(&[("NECKLACE_BACKEND", "local")]).unwrap(), Said::Threads);
+        assert!(
+            matches!(with(&own).unwrap(), Selected::Process(RankSettings { rank: 1, size: 2, .. })),
+            "{environment:?}"
+        );
+        assert_eq!(with(&[("NECKLACE_BACKEND", "local")]).unwrap(), Selected::Threads);
         if environment.len() > 1 {
             let met = with(&[("NECKLACE_RENDEZVOUS", "file:/x")]).unwrap();
-            assert!(matches!(met, Said::Process(Seat { rank: 2, size: 4, .. })), "{environment:?}: {met:?}");
+            assert!(
+                matches!(met, Selected::Process(RankSettings { rank: 2, size: 4, .. })),
+                "{environment:?}: {met:?}"
+            );
         }
     }
-    // Torchrun starts none.
+    // Torchrun starts no programs of MPI.
     let torchrun = [("RANK", "0"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "a"), ("MASTER_PORT", "1")];
-    assert!(matches!(reads_with(&torchrun, false, true).unwrap(), Said::Process(_)));
+    assert!(matches!(reads_with(&torchrun, false, true).unwrap(), Selected::Process(_)));
     refused_with(&[("NECKLACE_BACKEND", "tcp"), ("PMI_RANK", "2"), ("PMI_SIZE", "4")], true, &["NECKLACE_ROOT"]);
     refused_with(
         &[("RANK", "1"), ("WORLD_SIZE", "4"), ("PMI_RANK", "2"), ("PMI_SIZE", "4")],
@@ -288,15 +300,15 @@ fn mpi_ranks_use_mpi_if_it_is_built() {
 }
 
 #[test]
-fn single_rank_joins_mpi_only_if_requested() {
+fn job_of_one_is_of_mpi_only_if_requested() {
     let alone = [("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("PMIX_RANK", "0")];
-    assert_eq!(reads_with(&alone, false, true).unwrap(), Said::Threads);
-    let mpi = Said::Mpi(None);
+    assert_eq!(reads_with(&alone, false, true).unwrap(), Selected::Threads);
+    let mpi = Selected::Mpi(None);
     assert_eq!(reads_with(&alone, true, true).unwrap(), mpi);
     for environment in [&alone[..], &[]] {
-        let asked = [environment, &[("NECKLACE_BACKEND", "mpi")]].concat();
+        let request = [environment, &[("NECKLACE_BACKEND", "mpi")]].concat();
         for connects in [false, true] {
-            assert_eq!(reads_with(&asked, connects, true).unwrap(), mpi, "{asked:?}");
+            assert_eq!(reads_with(&request, connects, true).unwrap(), mpi, "{request:?}");
         }
     }
 }
@@ -312,7 +324,7 @@ fn two_backends_at_once_are_refused() {
 }
 
 #[test]
-fn missing_backend_feature_is_named() {
+fn missing_backend_is_named() {
     let none = &[];
     for name in ["local", "tcp", "mpi"] {
         let environment = [("NECKLACE_BACKEND", name)];
@@ -322,19 +334,19 @@ fn missing_backend_feature_is_named() {
             &[&format!("{name:?}"), &format!("feature `{name}`")],
         );
     }
-    // Of several ranks that cannot meet, each says what would help.
+    // Ranks that cannot join name the features that would help.
     for connects in [false, true] {
         let said = reads_built(OF_MPI[1], connects, none);
         says(OF_MPI[1], said, &["PMI_SIZE is 4", "feature `tcp`", "feature `mpi`"]);
     }
-    // What they are told would be for TCP: without that, no feature is missing.
+    // The rendezvous is for TCP. Without it, no feature is missing.
     let told = [OF_MPI[1], &[("NECKLACE_ROOT", "a:1")]].concat();
     let said = reads_built(&told, false, &["local", "mpi"]);
     says(&told, said, &["NECKLACE_ROOT is \"a:1\", for", "feature `tcp`", "unset it", "PMI_SIZE is 4"]);
 }
 
 #[test]
-fn connect_refuses_the_local_backend() {
+fn backend_local_does_not_connect() {
     let environment = [("NECKLACE_BACKEND", "local")];
     // No feature would help.
     for built in [&["tcp", "mpi"][..], ALL] {
@@ -351,7 +363,7 @@ fn program_without_mpi_names_the_feature() {
         refused(environment, &["4 ranks", "NECKLACE_ROOT", feature]);
     }
     refused(&[("PMIX_RANK", "2")], &["PMIX_SIZE is not set", feature]);
-    // Nobody else's ranks would be MPI's.
+    // These launchers do not start programs of MPI.
     for environment in [&[("RANK", "0"), ("WORLD_SIZE", "2")][..], &[("NECKLACE_RANK", "0"), ("NECKLACE_SIZE", "2")]] {
         let error = said(environment).unwrap_err();
         assert!(matches!(error.cause(), JobCause::Environment(words) if !words.contains(feature)), "{error}");
@@ -359,16 +371,16 @@ fn program_without_mpi_names_the_feature() {
 }
 
 #[test]
-fn mpi_launcher_variables_imply_several_ranks() {
+fn ranks_of_mpi_are_several_unless_mpi_has_started_one() {
     let several = |environment: Pairs<'_>| match reads_with(environment, true, true) {
-        Ok(Said::Mpi(several)) => several,
+        Ok(Selected::Mpi(several)) => several,
         other => panic!("{environment:?}: {other:?}"),
     };
     let slurm = [("SLURM_PROCID", "3"), ("SLURM_NTASKS", "8")];
     for (environment, words) in [
         (&slurm[..], "SLURM_NTASKS is 8"),
-        // `srun --mpi=pmix`, `mpiexec`, and a launcher that tells no size, of programs that are of
-        // another library.
+        // `srun --mpi=pmix`, `mpiexec`, and a launcher that tells no size, for programs of another
+        // library.
         (&[&slurm[..], &[("PMIX_RANK", "3")]].concat(), "SLURM_NTASKS is 8"),
         (&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], "PMI_SIZE is 2"),
         (
@@ -383,7 +395,7 @@ fn mpi_launcher_variables_imply_several_ranks() {
     for environment in [
         &one[..],
         &[("NECKLACE_BACKEND", "mpi")],
-        // What makes no sense is not asked, where nobody asks.
+        // Invalid variables do not count.
         &[("NECKLACE_BACKEND", "mpi"), ("WORLD_SIZE", "many")],
         &[&slurm[..], &[("NECKLACE_BACKEND", "mpi"), ("PMI_RANK", "0"), ("PMI_SIZE", "1")]].concat(),
         &[&slurm[..], &[("NECKLACE_BACKEND", "mpi")], &one[..]].concat(),

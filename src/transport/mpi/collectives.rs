@@ -1,7 +1,7 @@
 //! MPI's own collectives, for the algorithm `native`.
 //!
-//! They block, as whoever calls MPI without this crate has it: nothing is faster. While one does
-//! not end, the process's listener looks after it.
+//! They block, as in a program that calls MPI itself: nothing is faster. While a call does not
+//! return, the watchdog of the process supervises it.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -11,9 +11,9 @@ use mpi::ffi;
 
 use super::comm::Comm;
 use super::datatype::Datatype;
-use super::ending;
 use super::error::MpiError;
-use super::library::{alive, call};
+use super::finalization;
+use super::library::{call, check_alive};
 use super::operation::{Operation, Payload};
 use super::predefined;
 use crate::collective::Collective;
@@ -22,7 +22,7 @@ use crate::transport::engine::call_tracker::CallTracker;
 use crate::transport::native::{Blocks, NativeCall, NativeIo, Regular};
 use crate::transport::{ContextId, Failure};
 
-/// Those of one context.
+/// The collectives of one context.
 #[derive(Debug)]
 pub(super) struct Collectives {
     id: ContextId,
@@ -33,46 +33,50 @@ pub(super) struct Collectives {
     /// A communicator of the members, made when it is first needed.
     comm: Option<Arc<Comm>>,
     outside: Arc<CallTracker>,
-    /// What the last call needed beside the user's memory, which the next may need as well.
-    blocks: Option<Both>,
+    /// Arguments of the last `alltoallv` or `alltoallw`, which the next call may use again.
+    blocks: Option<BlockArguments>,
+    /// The operation of the last user-defined reduction.
     operation: Option<Operation>,
+    /// A copy of the buffer of an exchange in place.
     copy: Vec<u8>,
 }
 
-/// A reduction has panicked, so that nobody's result is of any meaning.
+/// A reduction has panicked, so the results of all ranks are meaningless.
 #[derive(Debug)]
-pub(super) struct Panic {
-    /// Where: the first rank of which that is so.
+pub(super) struct ReductionPanic {
+    /// The lowest rank on which it has panicked.
     rank: Rank,
-    /// What it said, where that is here.
+    /// The payload of the panic, if it happened on this rank.
     pub(super) own: Option<Payload>,
 }
 
-// SAFETY: handles may be used by any thread: MPI is initialized for that.
+// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
 unsafe impl Send for Collectives {}
 
-/// The blocks of an `alltoallv` or `alltoallw`, and how MPI is told of them.
+/// The arguments of an `alltoallv` or `alltoallw` for MPI.
 #[derive(Debug)]
-struct Both {
+struct BlockArguments {
+    /// The call for which they were made.
     of: NativeCall,
-    send: Side,
-    receive: Side,
+    send: BlockLayout,
+    receive: BlockLayout,
 }
 
+/// Counts, offsets and datatypes of the blocks to or from each rank.
 #[derive(Debug)]
-struct Side {
+struct BlockLayout {
     counts: Vec<c_int>,
     offsets: Vec<c_int>,
     types: Vec<ffi::MPI_Datatype>,
-    /// Those that are to be freed.
-    _made: Vec<Datatype>,
+    /// Owns the datatypes.
+    _owned: Vec<Datatype>,
 }
 
-/// One of MPI's reductions, of so many elements.
+/// One of MPI's reductions, with a count of elements.
 type Run = fn(*const c_void, *mut c_void, c_int, ffi::MPI_Datatype, ffi::MPI_Op, ffi::MPI_Comm) -> Result<(), MpiError>;
 
-/// How many elements MPI is told of at a time.
-pub(super) const MOST: u64 = 1 << 30;
+/// Maximum number of elements in one call of MPI.
+pub(super) const MAX_COUNT: u64 = 1 << 30;
 
 impl Collectives {
     pub(super) fn new(
@@ -85,49 +89,50 @@ impl Collectives {
         Self { id, rank, parent, members, comm, outside, blocks: None, operation: None, copy: Vec::new() }
     }
 
-    /// Does a call. What MPI says if it cannot; and whether a reduction has panicked.
+    /// Executes a call. Returns the panic of a reduction, if there was one.
     #[inline]
-    pub(super) fn call(&mut self, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
+    pub(super) fn call(&mut self, io: &mut NativeIo<'_>) -> Result<Option<ReductionPanic>, MpiError> {
         self.outside.enter(io.call, io.signature, io.timeouts);
         let done = self.comm().and_then(|comm| self.run(comm, io));
         self.outside.leave();
         done
     }
 
-    /// What a rank for which MPI did not do something gives up for.
+    /// Returns the failure of a call that MPI has refused.
     pub(super) fn refused(&self, io: &NativeIo<'_>, error: &MpiError) -> Failure {
         io.gave_up(self.rank, error.to_string().into())
     }
 
-    /// The failure of a call in which a reduction has panicked.
-    pub(super) fn panicked(io: &NativeIo<'_>, panic: &Panic) -> Failure {
+    /// Returns the failure of a call in which a reduction has panicked.
+    pub(super) fn panicked(io: &NativeIo<'_>, panic: &ReductionPanic) -> Failure {
         io.gave_up(panic.rank, "the operation panicked".into())
     }
 
-    /// The communicator. Collective, when it is first asked for.
+    /// Returns the communicator of the members. Collective when it is first needed.
     fn comm(&mut self) -> Result<ffi::MPI_Comm, MpiError> {
         if let Some(comm) = &self.comm {
             return Ok(comm.handle());
         }
-        // A context that was opened since has no rounds that would fail of it.
-        alive()?;
-        if ending::has_begun_in_vain() {
-            let words = "MPI makes no communicators while it still waits for ranks that have not called".to_owned();
-            return Err(MpiError::Refused { call: "MPI_Comm_create_group", words });
+        // A context opened after the finalization has no rounds that would fail because of it.
+        check_alive()?;
+        if finalization::has_unfinished_start() {
+            let description =
+                "MPI makes no communicators while it still waits for ranks that have not called".to_owned();
+            return Err(MpiError::Refused { call: "MPI_Comm_create_group", description });
         }
-        // Two contexts whose numbers differ by a multiple of this, begun at once by two threads,
-        // would meet in each other's place: one pair in 32,000. Beyond the tags that this crate has
-        // for messages, and below the least that any MPI has at most.
+        // Two contexts whose numbers differ by a multiple of 32,000, started at the same time by
+        // two threads, would be confused: one pair in 32,000. The tags are above those that this
+        // crate uses for messages, and below the lowest upper bound that MPI allows a library.
         let tag = 16 + (self.id.number() % 32_000) as c_int;
         let ranks: Vec<c_int> = self.members.iter().map(|member| member.index() as c_int).collect();
-        // SAFETY: constants of the library.
+        // SAFETY: reads constants of the library.
         let (mut all, mut some, mut comm) =
             unsafe { (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL, ffi::RSMPI_COMM_NULL) };
         call!(MPI_Comm_group(self.parent, &mut all))?;
         let made = call!(MPI_Group_incl(all, ranks.len() as c_int, ranks.as_ptr(), &mut some))
             .and_then(|()| call!(MPI_Comm_create_group(self.parent, some, tag, &mut comm)));
         for group in [&mut all, &mut some] {
-            // SAFETY: a constant of the library.
+            // SAFETY: reads a constant of the library.
             if *group != unsafe { ffi::RSMPI_GROUP_NULL } {
                 call!(MPI_Group_free(group))?;
             }
@@ -138,22 +143,22 @@ impl Collectives {
     }
 
     #[inline]
-    fn run(&mut self, comm: ffi::MPI_Comm, io: &mut NativeIo<'_>) -> Result<Option<Panic>, MpiError> {
+    fn run(&mut self, comm: ffi::MPI_Comm, io: &mut NativeIo<'_>) -> Result<Option<ReductionPanic>, MpiError> {
         let (what, reduction) = (io.what(), io.reduction());
         let (input, output) = io.buffers();
         if let NativeCall::Regular(Regular { collective: Collective::Broadcast { .. }, in_place: false, .. }) = what
             && let Some(output) = output.get_mut(..input.len())
         {
-            // MPI's has one buffer. Only the root has an input.
+            // MPI's broadcast has one buffer. Only the root has an input.
             output.copy_from_slice(input);
         }
-        let (from, into) = (place(input.as_ptr(), input.len()), place(output.as_mut_ptr(), output.len()).cast_mut());
+        let (from, into) =
+            (buffer_address(input.as_ptr(), input.len()), buffer_address(output.as_mut_ptr(), output.len()).cast_mut());
         match what {
             NativeCall::Regular(regular) => self.regular(comm, regular, (from, into, output), reduction),
             NativeCall::Alltoallv { .. } | NativeCall::Alltoallw { .. } => {
-                let Both { send, receive, .. } = self.both(what)?;
-                // All ranks must call the same function, and this is the one that has what any of
-                // them may need.
+                let BlockArguments { send, receive, .. } = self.block_arguments(what)?;
+                // All ranks must call the same function, and only this one suits all calls.
                 call!(MPI_Alltoallw(
                     from,
                     send.counts.as_ptr(),
@@ -170,7 +175,7 @@ impl Collectives {
         }
     }
 
-    /// A collective of blocks of equal length.
+    /// Executes a collective whose blocks have equal lengths.
     #[inline]
     fn regular(
         &mut self,
@@ -178,9 +183,9 @@ impl Collectives {
         regular: &Regular,
         (from, into, output): (*const c_void, *mut c_void, &[u8]),
         reduction: Option<&dyn crate::plan::Reduction>,
-    ) -> Result<Option<Panic>, MpiError> {
+    ) -> Result<Option<ReductionPanic>, MpiError> {
         let collective = &regular.collective;
-        let unknown = || MpiError::Refused { call: "MPI", words: format!("it has no {collective}") };
+        let unknown = || MpiError::Refused { call: "MPI", description: format!("it has no {collective}") };
         if collective.is_reduction() {
             let run: Run = match collective {
                 Collective::Allreduce => {
@@ -199,10 +204,10 @@ impl Collectives {
         match collective {
             Collective::Alltoall => {
                 let from = if regular.in_place {
-                    // Faster than what libraries do in place.
+                    // A copy is faster than the libraries' exchange in place.
                     self.copy.clear();
                     self.copy.extend_from_slice(output);
-                    place(self.copy.as_ptr(), self.copy.len())
+                    buffer_address(self.copy.as_ptr(), self.copy.len())
                 } else {
                     from
                 };
@@ -222,7 +227,7 @@ impl Collectives {
         Ok(None)
     }
 
-    /// Combines, as many elements at a time as can be counted.
+    /// Executes a reduction, in parts of at most [`MAX_COUNT`] elements.
     fn reduce(
         &mut self,
         comm: ffi::MPI_Comm,
@@ -230,14 +235,14 @@ impl Collectives {
         (from, into): (*const c_void, *mut c_void),
         reduction: Option<&dyn crate::plan::Reduction>,
         run: Run,
-    ) -> Result<Option<Panic>, MpiError> {
+    ) -> Result<Option<ReductionPanic>, MpiError> {
         let part = |first: u64, kind: ffi::MPI_Datatype, op: ffi::MPI_Op| {
-            let (at, count) = ((first * of.element) as usize, (of.count - first).min(MOST) as c_int);
-            // SAFETY: as many elements are in both buffers.
+            let (at, count) = ((first * of.element) as usize, (of.count - first).min(MAX_COUNT) as c_int);
+            // SAFETY: both buffers have `of.count` elements, and `at` is the offset of one of them.
             let (from, into) = unsafe { (from.byte_add(at), into.byte_add(at)) };
             run(from, into, count, kind, op, comm)
         };
-        let mut parts = (0..of.count).step_by(MOST as usize);
+        let mut parts = (0..of.count).step_by(MAX_COUNT as usize);
         if let Some(predefined) = of.predefined {
             let (kind, op) = predefined::predefined(predefined)?;
             parts.try_for_each(|first| part(first, kind, op))?;
@@ -251,58 +256,58 @@ impl Collectives {
         let Some(operation) = &self.operation else { return Ok(None) };
         let own =
             operation.with(reduction, |own| parts.try_for_each(|first| part(first, own.element.handle, own.op)))?;
-        self.panic(comm, own)
+        self.find_panic(comm, own)
     }
 
-    /// Whether the reduction has panicked anywhere: what comes of it does not show that.
-    fn panic(&self, comm: ffi::MPI_Comm, own: Option<Payload>) -> Result<Option<Panic>, MpiError> {
-        let nobody = self.members.len() as c_int;
-        let (mine, mut first) = (own.as_ref().map_or(nobody, |_| self.rank.index() as c_int), nobody);
+    /// Finds out whether the reduction has panicked on any rank: its result does not show that.
+    fn find_panic(&self, comm: ffi::MPI_Comm, own: Option<Payload>) -> Result<Option<ReductionPanic>, MpiError> {
+        let no_rank = self.members.len() as c_int;
+        let (mine, mut first) = (own.as_ref().map_or(no_rank, |_| self.rank.index() as c_int), no_rank);
         let (from, into) = (ptr::from_ref(&mine).cast(), ptr::from_mut(&mut first).cast());
-        // SAFETY: constants of the library.
+        // SAFETY: reads constants of the library.
         let (int, least) = unsafe { (ffi::RSMPI_INT32_T, ffi::RSMPI_MIN) };
         call!(MPI_Allreduce(from, into, 1, int, least, comm))?;
-        Ok((first < nobody).then(|| Panic { rank: Rank::new(first as usize), own }))
+        Ok((first < no_rank).then(|| ReductionPanic { rank: Rank::new(first as usize), own }))
     }
 
-    /// How MPI is told of the blocks of a call.
-    fn both(&mut self, what: &NativeCall) -> Result<&Both, MpiError> {
-        let both = match (self.blocks.take().filter(|both| both.of == *what), what) {
-            (Some(both), _) => both,
+    /// Returns the arguments for the blocks of a call.
+    fn block_arguments(&mut self, what: &NativeCall) -> Result<&BlockArguments, MpiError> {
+        let arguments = match (self.blocks.take().filter(|arguments| arguments.of == *what), what) {
+            (Some(arguments), _) => arguments,
             (None, NativeCall::Alltoallv { send, receive } | NativeCall::Alltoallw { send, receive }) => {
-                Both { of: what.clone(), send: Side::new(send)?, receive: Side::new(receive)? }
+                BlockArguments { of: what.clone(), send: BlockLayout::new(send)?, receive: BlockLayout::new(receive)? }
             }
             (None, _) => {
                 let none = Blocks::default();
-                Both { of: what.clone(), send: Side::new(&none)?, receive: Side::new(&none)? }
+                BlockArguments { of: what.clone(), send: BlockLayout::new(&none)?, receive: BlockLayout::new(&none)? }
             }
         };
-        Ok(self.blocks.insert(both))
+        Ok(self.blocks.insert(arguments))
     }
 }
 
-/// Where a buffer lies, for MPI. That of no bytes may be anywhere, also at what the library takes
-/// for `MPI_IN_PLACE`: in Open MPI that is 1, as is the address of an empty slice of bytes.
-fn place(at: *const u8, bytes: usize) -> *const c_void {
+/// Returns the address of a buffer for MPI. The address of an empty buffer is replaced, since it
+/// could equal `MPI_IN_PLACE`: in Open MPI that is 1, as is the address of an empty slice of bytes.
+fn buffer_address(at: *const u8, bytes: usize) -> *const c_void {
     static NOWHERE: u8 = 0;
     let at = if bytes == 0 { ptr::from_ref(&NOWHERE) } else { at };
     at.cast()
 }
 
-impl Side {
+impl BlockLayout {
     fn new(blocks: &Blocks) -> Result<Self, MpiError> {
-        let mut side = Self { counts: Vec::new(), offsets: Vec::new(), types: Vec::new(), _made: Vec::new() };
+        let mut layout = Self { counts: Vec::new(), offsets: Vec::new(), types: Vec::new(), _owned: Vec::new() };
         for rank in (0..blocks.ranks()).map(Rank::new) {
             let plain = blocks.piece(rank).map(|(offset, length)| (c_int::try_from(offset), c_int::try_from(length)));
             let (offset, count, of) = match plain {
                 Some((Ok(offset), Ok(length))) => (offset, length, Datatype::byte()),
                 _ => (0, 1, Datatype::runs(blocks.of(rank))?),
             };
-            side.offsets.push(offset);
-            side.counts.push(count);
-            side.types.push(of.handle);
-            side._made.push(of);
+            layout.offsets.push(offset);
+            layout.counts.push(count);
+            layout.types.push(of.handle);
+            layout._owned.push(of);
         }
-        Ok(side)
+        Ok(layout)
     }
 }

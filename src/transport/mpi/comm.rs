@@ -1,5 +1,5 @@
-//! Communicators for the library's own collectives. Each is freed once: when nobody here needs it
-//! any more, or at the end of MPI.
+//! Communicators for the library's collectives. Each is freed once: when it is dropped, or before
+//! MPI is finalized.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,30 +8,30 @@ use mpi::ffi;
 use super::error::MpiError;
 use super::library::{call, is_alive};
 
-/// A communicator, freed when this is dropped, unless it was before.
+/// A communicator that is freed when this is dropped, unless it was freed before.
 #[derive(Debug)]
-pub(super) struct Comm(Handle);
+pub(super) struct Comm(CommHandle);
 
 #[derive(Clone, Copy, Debug)]
-struct Handle(ffi::MPI_Comm);
+struct CommHandle(ffi::MPI_Comm);
 
-// SAFETY: handles may be used by any thread: MPI is initialized for that.
-unsafe impl Send for Handle {}
-// SAFETY: as before.
-unsafe impl Sync for Handle {}
+// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
+unsafe impl Send for CommHandle {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for CommHandle {}
 
-/// Those that are not freed.
-static LIVE: Mutex<Vec<Handle>> = Mutex::new(Vec::new());
+/// The communicators that are not freed yet.
+static LIVE: Mutex<Vec<CommHandle>> = Mutex::new(Vec::new());
 
-fn live() -> MutexGuard<'static, Vec<Handle>> {
+fn live() -> MutexGuard<'static, Vec<CommHandle>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Comm {
-    /// Takes over a communicator; its errors are returned from then on.
+    /// Takes ownership of a communicator, and has MPI return its errors.
     pub(super) fn new(comm: ffi::MPI_Comm) -> Result<Self, MpiError> {
-        live().push(Handle(comm));
-        let comm = Self(Handle(comm));
+        live().push(CommHandle(comm));
+        let comm = Self(CommHandle(comm));
         call!(MPI_Comm_set_errhandler(comm.handle(), ffi::RSMPI_ERRORS_RETURN))?;
         Ok(comm)
     }
@@ -40,13 +40,13 @@ impl Comm {
         self.0.0
     }
 
-    /// Frees all that there are: nobody calls MPI any more.
+    /// Frees all communicators, when no thread calls MPI any more.
     pub(super) fn free_all() {
-        live().drain(..).for_each(Handle::free);
+        live().drain(..).for_each(CommHandle::free);
     }
 }
 
-impl Handle {
+impl CommHandle {
     fn free(mut self) {
         let _ = call!(MPI_Comm_free(&mut self.0));
     }
@@ -59,7 +59,7 @@ impl Drop for Comm {
         let handle = at.map(|at| live.swap_remove(at));
         drop(live);
         if is_alive() {
-            handle.into_iter().for_each(Handle::free);
+            handle.into_iter().for_each(CommHandle::free);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! MPI's datatypes, of any number of bytes: its counts are of 32 bits, so that longer ones are put
-//! together of parts.
+//! MPI datatypes of any number of bytes. MPI's counts have 32 bits, so longer datatypes are
+//! composed of parts.
 
 use std::ffi::c_int;
 use std::mem;
@@ -10,28 +10,28 @@ use super::error::MpiError;
 use super::library::{call, is_alive};
 use crate::plan::Run;
 
-/// A datatype, and whether it is to be freed.
+/// A datatype, and whether it has to be freed.
 #[derive(Debug)]
 pub(super) struct Datatype {
     pub(super) handle: ffi::MPI_Datatype,
     made: bool,
 }
 
-// SAFETY: a handle may be used by any thread: MPI is initialized for that.
+// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
 unsafe impl Send for Datatype {}
 
-/// So many of something a part has, where there are more than can be counted.
+/// Number of elements of a part, if there are more than a count can express.
 const PART: u64 = 1 << 30;
 
 impl Datatype {
-    /// A byte.
+    /// Returns the datatype of a byte.
     #[inline]
     pub(super) fn byte() -> Self {
-        // SAFETY: a constant of the library.
+        // SAFETY: reads a constant of the library.
         Self { handle: unsafe { ffi::RSMPI_UINT8_T }, made: false }
     }
 
-    /// So many bytes: how many of which datatype.
+    /// Returns the count and the datatype for that many bytes.
     #[inline]
     pub(super) fn bytes(count: u64) -> Result<(c_int, Self), MpiError> {
         match c_int::try_from(count) {
@@ -40,7 +40,7 @@ impl Datatype {
         }
     }
 
-    /// The bytes of these runs, one after the other, each at its offset.
+    /// Returns the datatype of these runs, in order, each at its offset.
     pub(super) fn runs(runs: &[Run]) -> Result<Self, MpiError> {
         let part = |run: &Run| {
             let piece = Self::byte().repeated(run.len, 1)?;
@@ -49,7 +49,7 @@ impl Datatype {
         Self::together(&runs.iter().map(part).collect::<Result<Vec<_>, MpiError>>()?)?.committed()
     }
 
-    /// So many of it, that many bytes apart.
+    /// Repeats the datatype, with a distance of `stride` bytes.
     pub(super) fn repeated(self, count: u64, stride: u64) -> Result<Self, MpiError> {
         if let Ok(count) = c_int::try_from(count) {
             return self.few(count, stride);
@@ -61,8 +61,8 @@ impl Datatype {
 
     fn few(&self, count: c_int, stride: u64) -> Result<Self, MpiError> {
         Self::make(|made| {
-            // Of bytes: nothing else is as short. MPICH moves one after the other of what it is not
-            // told to be in one piece.
+            // Only bytes have this stride. MPICH moves elements one by one unless the datatype is
+            // contiguous.
             if stride == 1 {
                 return call!(MPI_Type_contiguous(count, self.handle, made));
             }
@@ -70,7 +70,7 @@ impl Datatype {
         })
     }
 
-    /// All of these, each at its offset.
+    /// Combines datatypes, each at its offset.
     fn together(parts: &[(u64, Self)]) -> Result<Self, MpiError> {
         let lengths = vec![1; parts.len()];
         let offsets: Vec<_> = parts.iter().map(|(offset, _)| *offset as ffi::MPI_Aint).collect();
@@ -87,13 +87,13 @@ impl Datatype {
     }
 
     fn make(make: impl FnOnce(&mut ffi::MPI_Datatype) -> Result<(), MpiError>) -> Result<Self, MpiError> {
-        // SAFETY: a constant of the library.
+        // SAFETY: reads a constant of the library.
         let mut handle = unsafe { ffi::RSMPI_DATATYPE_NULL };
         make(&mut handle)?;
         Ok(Self { handle, made: true })
     }
 
-    /// The same, to be sent and received.
+    /// Commits the datatype, so that it can be used in messages.
     pub(super) fn committed(mut self) -> Result<Self, MpiError> {
         call!(MPI_Type_commit(&mut self.handle))?;
         Ok(self)

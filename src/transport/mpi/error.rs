@@ -1,4 +1,4 @@
-//! Why a rank has no place among those of MPI.
+//! Why a process cannot take part in a job over MPI.
 
 use std::time::Duration;
 
@@ -6,50 +6,50 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MpiError {
-    /// MPI is over in this process: it cannot begin again.
+    /// MPI was finalized in this process, and cannot be initialized again.
     #[error(
         "MPI was finalized in this process, and it cannot be initialized a second time: make communicators before that"
     )]
     Finalized,
-    /// MPI was initialized for fewer threads than may call it here.
+    /// MPI was initialized with a lower thread level than this crate needs.
     #[error(
         "MPI gives this process the thread level {provided}, but {needed} is needed: initialize it by MPI_Init_thread with \
          {needed}, or leave it to this crate"
     )]
     Threads {
-        /// What it gives.
+        /// The level that MPI provides.
         provided: &'static str,
-        /// What is needed.
+        /// The level that is needed.
         needed: &'static str,
     },
     /// The communicator connects two groups.
     #[error("the communicator is an intercommunicator: ranks of one group are needed")]
     Inter,
-    /// Not all ranks of the communicator came.
+    /// Not all ranks of the communicator have called in time.
     #[error("after {waited:?} not all {size} ranks of the communicator have called, as each must")]
     Late {
         /// How long this rank has waited.
         waited: Duration,
-        /// How many there are.
+        /// The number of ranks.
         size: usize,
     },
-    /// More ranks than there can be.
+    /// The communicator has too many ranks.
     #[error("the communicator has {size} ranks, there may be at most {most}")]
     Size {
-        /// How many it has.
+        /// The number of ranks.
         size: usize,
-        /// How many there may be.
+        /// The maximum number of ranks.
         most: usize,
     },
-    /// MPI refuses something.
-    #[error("{call} failed: {words}")]
+    /// A function of MPI has failed.
+    #[error("{call} failed: {description}")]
     Refused {
-        /// Which of its functions.
+        /// The function.
         call: &'static str,
-        /// What it says.
-        words: String,
+        /// MPI's description of the error.
+        description: String,
     },
-    /// The system refuses something.
+    /// The system could not start a thread.
     #[error("no thread for MPI: {0}")]
     Thread(String),
 }
@@ -59,10 +59,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_say_what_is_wrong_with_the_numbers_that_matter() {
+    fn errors_name_the_problem_and_its_numbers() {
         let threads = MpiError::Threads { provided: "MPI_THREAD_SINGLE", needed: "MPI_THREAD_MULTIPLE" };
         let late = MpiError::Late { waited: Duration::from_millis(1500), size: 12 };
-        let refused = MpiError::Refused { call: "MPI_Bcast", words: "MPI_ERR_COMM: invalid communicator".to_owned() };
+        let refused =
+            MpiError::Refused { call: "MPI_Bcast", description: "MPI_ERR_COMM: invalid communicator".to_owned() };
         let cases: [(MpiError, &[&str]); 7] = [
             (MpiError::Finalized, &["finalized", "cannot be initialized a second time"]),
             (threads, &["gives this process the thread level MPI_THREAD_SINGLE", "MPI_THREAD_MULTIPLE is needed"]),
@@ -72,10 +73,10 @@ mod tests {
             (refused, &["MPI_Bcast failed: MPI_ERR_COMM: invalid communicator"]),
             (MpiError::Thread("too many".to_owned()), &["no thread for MPI: too many"]),
         ];
-        for (error, words) in cases {
-            let said = error.to_string();
-            assert!(words.iter().all(|word| said.contains(word)) && !said.contains("  "), "{said}");
-            assert!(!said.ends_with('.') && !said.contains('\n'), "{said}");
+        for (error, parts) in cases {
+            let text = error.to_string();
+            assert!(parts.iter().all(|part| text.contains(part)) && !text.contains("  "), "{text}");
+            assert!(!text.ends_with('.') && !text.contains('\n'), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The library of this process: begun once, ended at most once, and by whoever has begun it.
+//! Calls of the MPI library, and its state in this process.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
@@ -9,13 +9,13 @@ use mpi::ffi;
 
 use super::error::MpiError;
 
-/// Runs one of MPI's functions; what it returns that is no success becomes an error with its words.
+/// Calls a function of MPI, and converts a code other than success to an error.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        // SAFETY: the arguments are what MPI asks for, as the caller sees to. Errors are returned,
-        // not fatal, on the communicators that this crate has made; of what is of none (datatypes,
-        // groups, operations), and of the program's own, MPI lets the program decide, and that may
-        // be the end of the job.
+        // SAFETY: the caller of the macro passes the arguments that the function requires. Errors
+        // on communicators of this crate are returned, not fatal. For objects without a
+        // communicator (datatypes, groups, operations) and for communicators of the program, the
+        // program's error handler decides, which may end the job.
         $crate::transport::mpi::library::succeed(
             stringify!($function),
             {
@@ -28,12 +28,12 @@ macro_rules! call {
 pub(super) use call;
 
 thread_local! {
-    /// How many of MPI's functions this thread is in, one within the other.
+    /// The number of nested MPI functions that this thread is in.
     static INSIDE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// That this thread is in one of MPI's functions. Some of them end the process, when another rank
-/// has ended the job.
+/// Marks this thread as inside an MPI function while it exists. Some functions end the process when
+/// another rank has ended the job.
 pub(super) struct Inside;
 
 impl Inside {
@@ -49,50 +49,55 @@ impl Drop for Inside {
     }
 }
 
-/// Whether this thread is in one of MPI's functions. One that ends does not say so any more.
+/// Whether this thread is inside an MPI function. False on a thread that is ending.
 pub(super) fn is_inside() -> bool {
     INSIDE.try_with(Cell::get).is_ok_and(|depth| depth > 0)
 }
 
-/// That a function has succeeded.
+/// Converts the code that a function has returned.
 #[inline]
 pub(super) fn succeed(call: &'static str, code: c_int) -> Result<(), MpiError> {
-    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(MpiError::Refused { call, words: words(code) }) }
+    if code == ffi::MPI_SUCCESS as c_int {
+        Ok(())
+    } else {
+        Err(MpiError::Refused { call, description: error_string(code) })
+    }
 }
 
-/// What MPI says of an error.
+/// Returns MPI's description of an error.
 #[cold]
-pub(super) fn words(code: c_int) -> String {
+pub(super) fn error_string(code: c_int) -> String {
     let mut text = vec![0_u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length: c_int = 0;
-    // SAFETY: there is room for the longest text that it writes.
-    let told = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), &mut length) };
+    // SAFETY: the buffer has room for the longest text.
+    let result = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), &mut length) };
     text.truncate(usize::try_from(length).unwrap_or(0));
     match String::from_utf8(text) {
-        Ok(words) if told == ffi::MPI_SUCCESS as c_int && !words.is_empty() => words,
+        Ok(description) if result == ffi::MPI_SUCCESS as c_int && !description.is_empty() => description,
         _ => format!("error {code}"),
     }
 }
 
-/// Whether MPI can be called.
+/// Whether MPI is initialized and not finalized.
 pub(super) fn is_alive() -> bool {
     flag(ffi::MPI_Initialized) && !flag(ffi::MPI_Finalized)
 }
 
-/// The same; why not, if not.
-pub(super) fn alive() -> Result<(), MpiError> {
+/// Fails unless MPI is initialized and not finalized.
+pub(super) fn check_alive() -> Result<(), MpiError> {
     if is_alive() { Ok(()) } else { Err(MpiError::Finalized) }
 }
 
+/// Returns the flag that `MPI_Initialized` or `MPI_Finalized` writes.
 pub(super) fn flag(ask: unsafe extern "C" fn(*mut c_int) -> c_int) -> bool {
     let mut flag: c_int = 0;
-    // SAFETY: these two may be called at any time.
+    // SAFETY: these two functions may be called at any time.
     unsafe { ask(&mut flag) };
     flag != 0
 }
 
-/// Lets others run, or sleeps a little, after that much waiting: MPI tells of nothing, and what
-/// polls it without a pause takes the core that somebody else needs.
+/// Yields, or sleeps a little after a longer wait. MPI wakes no thread, and polling without a pause
+/// would take a core that another process needs.
 pub(super) fn rest(waited: Duration) {
     if waited < Duration::from_micros(500) {
         thread::yield_now();

@@ -2,14 +2,14 @@
 //!
 //! [`launch`](crate::launch()) joins the job that `mpirun`, `mpiexec` or `srun` has started;
 //! [`Join`] is for programs that use MPI themselves, or have a communicator of their own. Messages
-//! go over a duplicate of that communicator, so that they never meet those of the program.
+//! go over a duplicate of that communicator, separate from those of the program.
 //!
 //! ```no_run
 //! use necklace::Communicator;
 //! use necklace::topology::parse;
 //! use necklace::transport::mpi::Join;
 //!
-//! // All ranks of MPI's, eight of them.
+//! // All ranks of `MPI_COMM_WORLD`, here eight.
 //! let endpoint = Join::world()?.endpoint()?;
 //! let mut comm = Communicator::new(endpoint, parse("torus:2x4").unwrap())?;
 //! let mut from = [0; 8];
@@ -19,35 +19,36 @@
 //!
 //! # Beside a program's own use
 //!
-//! Whoever initializes MPI finalizes it. This crate initializes it with `MPI_THREAD_MULTIPLE` at
-//! the first [`Join`], and finalizes it when the process exits. A program that initializes MPI
-//! itself asks for that level, and drops endpoints and communicators of this crate before it
-//! finalizes. Those that remain say goodbye within `MPI_Finalize`, and fail from then on.
+//! The code that initializes MPI also finalizes it. This crate initializes MPI with
+//! `MPI_THREAD_MULTIPLE` at the first [`Join`], and finalizes it when the process exits. A program
+//! that initializes MPI itself must request that level, and drop endpoints and communicators of
+//! this crate before it finalizes. Those that remain shut down within `MPI_Finalize`, and fail from
+//! then on.
 //!
 //! # What it promises
 //!
 //! The contract of [`transport`](crate::transport), as far as MPI allows. How a failure shows:
 //!
-//! - **A rank that panics, leaves or exits** says so. Calls that need it fail at once.
+//! - **A rank that panics, leaves or exits** tells the others. Calls that need it fail at once.
 //! - **A rank that is silent** is named after the timeout for silence, and one that answers but
 //!   does not call after the arrival timeout.
 //! - **A rank that is killed** ends the job, by its launcher. MPI does not tell the other ranks;
 //!   without such a launcher they notice after the timeout.
-//! - **Memory lent to MPI** (messages of 8 KiB and more go straight from and into the caller's
-//!   memory) comes back when the other side has taken the message. A receive is cancelled if its
-//!   call fails; a send cannot be. If a send does not end, this process ends the job by
-//!   `MPI_Abort`, with the failure on its standard error.
-//! - **A call of the library** ([`native`](crate::transport::native)) cannot be cancelled at all.
-//!   While it takes long, a watchdog asks all ranks for their status. If one is silent, does not
-//!   come within its timeout, calls something else, or has left, the job ends in the same way. If
-//!   all are in the call, it takes as long as it takes.
+//! - **Memory lent to MPI**: messages of 8 KiB and more go straight from and into the caller's
+//!   memory. MPI returns that memory when the other side has taken the message. If a call fails,
+//!   its receives are cancelled; sends cannot be. If a send does not complete, this process ends
+//!   the job by `MPI_Abort`, with the failure on its standard error.
+//! - **A call of the library** ([`native`](crate::transport::native)) cannot be cancelled. If it
+//!   takes long, a watchdog asks all ranks for their status. If one is silent, does not call within
+//!   its timeout, calls something else, or has left, the job ends in the same way. If all are in
+//!   the call, it has no time limit.
 //!
-//! [`Join::staged`] lends nothing and makes no calls of the library: then every failure of a call
-//! is an error, as on any other backend.
+//! With [`Join::staged`], no memory is lent and no calls of the library are made. Then every
+//! failure of a call is an error, as on any other backend.
 //!
-//! A process that exits waits until all others of its communicators have ended, as `MPI_Finalize`
-//! would. If that may never be, because a rank is silent or never called, it ends the job and says
-//! so.
+//! A process that exits waits until all other processes of its communicators have ended, as
+//! `MPI_Finalize` would. If that may never happen, because a rank is silent or never called, it
+//! ends the job with a message.
 //!
 //! # What it costs
 //!
@@ -55,25 +56,26 @@
 //!   of address space, of which only what was used is memory; 700 KiB once many packets were
 //!   exchanged.
 //! - **Processors:** a thread that polls every 20 ms. MPI does not wake ranks that wait, so they
-//!   poll: they yield for half a millisecond, and then sleep for up to one.
+//!   poll: they yield for half a millisecond, and then sleep for up to one millisecond between
+//!   polls.
 //! - **Copies:** messages shorter than 8 KiB are copied once more at either end.
 //! - **Messages at the end:** one from every process to every other, and one to every member from a
 //!   communicator that is dropped.
 #![allow(unsafe_code)]
 
-mod beginning;
 mod collectives;
 mod comm;
 mod datatype;
-mod ending;
+mod duplicate;
+mod endpoint;
 mod error;
-mod group;
-mod letters;
+mod finalization;
+mod initialization;
 mod library;
 mod operation;
-mod parcels;
+mod packets;
 mod predefined;
-mod rank;
+mod rendezvous;
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -83,37 +85,37 @@ use std::time::Duration;
 use mpi::ffi;
 use mpi::raw::AsRaw;
 
-use self::ending::Unwell;
 pub use self::error::MpiError;
+use self::finalization::FinalizeBlocker;
 use super::Endpoint;
 pub use super::engine::Supervisor;
 use super::engine::member::Member;
-use group::Group;
-use letters::Letters;
+use duplicate::DuplicatedComm;
+use endpoint::MpiEndpoint;
 use library::call;
-use rank::Placed;
+use packets::PacketWire;
 
-/// How long to wait for others, unless something else is set.
+/// Default time to wait for other ranks.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How a rank joins its job: as one of a communicator's.
+/// A process that joins a job as a rank of an MPI communicator.
 #[derive(Clone, Debug)]
 pub struct Join<'a> {
     parent: ffi::MPI_Comm,
     timeout: Duration,
     staged: bool,
-    /// The communicator is not freed before it is duplicated.
+    /// Borrows the communicator, so that it is not freed before it is duplicated.
     of: PhantomData<&'a ()>,
 }
 
-// SAFETY: a handle may be used by any thread: MPI is initialized for that.
+// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
 unsafe impl Send for Join<'_> {}
-// SAFETY: as before.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Join<'_> {}
 
 impl Join<'static> {
-    /// All processes that MPI has started together. Initializes MPI, unless somebody has; then it
-    /// is finalized when the process exits.
+    /// Joins as a rank of all processes that MPI has started together. Initializes MPI if it is not
+    /// initialized, and then finalizes it when the process exits.
     ///
     /// # Errors
     ///
@@ -122,29 +124,29 @@ impl Join<'static> {
         Self::world_within(TIMEOUT)
     }
 
-    /// The same, with a [timeout](Self::timeout) that counts for MPI's initialization as well: in
-    /// that it waits for every process that the launcher has started, and gives no way back. Where
-    /// it takes longer, this process ends with a message.
+    /// Like [`world`](Self::world), with a [timeout](Self::timeout) that also limits the
+    /// initialization of MPI. The initialization waits for every process that the launcher has
+    /// started and cannot be cancelled: if it takes longer, this process ends with a message.
     ///
     /// # Errors
     ///
     /// See [`MpiError`].
     pub fn world_within(timeout: Duration) -> Result<Self, MpiError> {
-        beginning::begin(timeout)?;
-        // SAFETY: a constant of the library.
+        initialization::initialize(timeout)?;
+        // SAFETY: reads a constant of the library.
         Ok(Self::new(unsafe { ffi::RSMPI_COMM_WORLD }).timeout(timeout))
     }
 }
 
 impl<'a> Join<'a> {
-    /// The processes of a communicator that this program has made, by the crate `mpi`. Nothing is
-    /// sent in it but to duplicate it.
+    /// Joins as a rank of a communicator that this program has made with the crate `mpi`. The only
+    /// operation on it is its duplication.
     ///
     /// # Errors
     ///
     /// See [`MpiError`].
     pub fn from_communicator(communicator: &'a impl AsRaw<Raw = ffi::MPI_Comm>) -> Result<Self, MpiError> {
-        beginning::begin(TIMEOUT)?;
+        initialization::initialize(TIMEOUT)?;
         Ok(Self::new(communicator.as_raw()))
     }
 
@@ -152,73 +154,74 @@ impl<'a> Join<'a> {
         Self { parent, timeout: TIMEOUT, staged: false, of: PhantomData }
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     ///
     /// # Errors
     ///
-    /// [`MpiError::Finalized`]; what MPI says of the communicator.
+    /// [`MpiError::Finalized`], or the error of MPI for the communicator.
     pub fn size(&self) -> Result<usize, MpiError> {
-        library::alive()?;
+        library::check_alive()?;
         let mut size: c_int = 0;
         call!(MPI_Comm_size(self.parent, &mut size))?;
         Ok(size as usize)
     }
 
-    /// How long to wait for the others to call. 5 minutes unless set.
+    /// Sets the maximum time to wait for the other ranks to call. 5 minutes unless set.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
 
-    /// Whether nothing of the user's memory is ever lent to MPI: every failure of a call is an
-    /// error then, and none ends the job before the process does. What moves is copied twice more,
-    /// and there is no `native`. Not unless set. The same on every rank.
+    /// Sets whether all messages are copied, so that MPI is never lent the user's memory. Then
+    /// every failure of a call is an error, and none ends the job before the process ends. Messages
+    /// are copied twice more, and there is no `native`. Must be the same on every rank. Not unless
+    /// set.
     #[must_use]
     pub fn staged(self, staged: bool) -> Self {
         Self { staged, ..self }
     }
 
-    /// Meets the others. Collective: all ranks make the endpoints of a communicator in the same
-    /// order. One thread of a process does so at a time, the others wait for it.
+    /// Joins the job. Collective: all ranks make the endpoints of a communicator in the same order.
+    /// One thread of a process does so at a time; others wait for it.
     ///
     /// # Errors
     ///
     /// See [`MpiError`].
     pub fn endpoint(self) -> Result<Arc<dyn Endpoint>, MpiError> {
-        Ok(self.place()?.1)
+        Ok(self.start()?.1)
     }
 
-    /// The same, for a launcher that catches the panics of this process: it owes the job a
-    /// [`panicked`](Supervisor::panicked) for each, and those who wait for this rank hear of it
-    /// with its message.
+    /// Joins the job, for a launcher that catches the panics of this process. The launcher must
+    /// call [`panicked`](Supervisor::panicked) for each; ranks that wait for this one then fail
+    /// with the panic's message.
     ///
     /// # Errors
     ///
     /// See [`MpiError`].
     pub fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), MpiError> {
-        let (member, endpoint) = self.place()?;
+        let (member, endpoint) = self.start()?;
         Ok((Supervisor::new(member), endpoint))
     }
 
-    fn place(self) -> Result<(Arc<Member>, Arc<dyn Endpoint>), MpiError> {
+    fn start(self) -> Result<(Arc<Member>, Arc<dyn Endpoint>), MpiError> {
         // MPI duplicates a communicator for one thread at a time.
-        static PLACING: Mutex<()> = Mutex::new(());
-        let _alone = PLACING.lock().unwrap_or_else(PoisonError::into_inner);
-        library::alive()?;
-        // SAFETY: it is a communicator's, which is there as long as this is.
-        let mut group = unsafe { Group::duplicate(self.parent, !self.staged, self.timeout) }?;
+        static STARTING: Mutex<()> = Mutex::new(());
+        let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        library::check_alive()?;
+        // SAFETY: the handle is that of a communicator, which is not freed while `self` borrows it.
+        let mut group = unsafe { DuplicatedComm::duplicate(self.parent, !self.staged, self.timeout) }?;
         let (place, comm, spins) = ((group.rank, group.size), group.comm, group.has_cores);
         let collective = group.collective.take();
-        let letters = Box::new(Letters::new(group, !self.staged));
-        let member = Member::start(place, letters, None, spins).map_err(|error| {
-            // The others have this rank among them.
-            ending::forbid(Unwell::Begun);
+        let wire = Box::new(PacketWire::new(group, !self.staged));
+        let member = Member::start(place, wire, None, spins).map_err(|error| {
+            // The other ranks count on this one.
+            finalization::forbid(FinalizeBlocker::Unfinished);
             MpiError::Thread(error.to_string())
         })?;
-        ending::enlist(&member.process);
+        finalization::enlist(&member.process);
         let endpoint: Arc<dyn Endpoint> = match collective {
             None => Arc::clone(&member) as _,
-            Some(own) => Arc::new(Placed { member: Arc::clone(&member), comm, own: Arc::new(own) }),
+            Some(own) => Arc::new(MpiEndpoint { member: Arc::clone(&member), comm, own: Arc::new(own) }),
         };
         Ok((member, endpoint))
     }

@@ -1,4 +1,4 @@
-//! Operations of a user's own, for MPI to call.
+//! User-defined operations that MPI calls.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -17,38 +17,38 @@ use super::library::call;
 use crate::plan::Reduction;
 use crate::transport::engine::state::this_thread;
 
-/// What MPI calls finds the reduction by the datatype of the elements: nothing else is handed to
-/// it.
+/// An MPI operation that calls a reduction. It finds the reduction by an attribute of the elements'
+/// datatype: MPI passes nothing else that could identify it.
 #[derive(Debug)]
 pub(super) struct Operation {
-    /// The same for all that commute, and for all that do not.
+    /// One handle for all operations that commute, another for all that do not.
     pub(super) op: ffi::MPI_Op,
-    /// An element.
+    /// The datatype of an element.
     pub(super) element: Datatype,
     bytes: usize,
     commutes: bool,
 }
 
-// SAFETY: handles may be used by any thread: MPI is initialized for that.
+// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
 unsafe impl Send for Operation {}
 
-/// A call under way.
-struct Work<'r> {
+/// A reduction that MPI may call.
+struct ActiveReduction<'r> {
     reduction: &'r dyn Reduction,
-    /// The only one on which that may be called; and whether MPI has called it on another, which
-    /// makes progress for all.
+    /// The only thread on which it may be called.
     thread: u64,
+    /// Whether MPI has called it on another thread, which makes progress for all.
     elsewhere: AtomicBool,
     bytes: usize,
-    /// What the reduction panicked with. What is combined after that is of no meaning.
+    /// The panic of the reduction, if any. Results after it are meaningless.
     caught: RefCell<Option<Payload>>,
 }
 
-/// What somebody has panicked with.
+/// The payload of a panic.
 pub(super) type Payload = Box<dyn Any + Send>;
 
 impl Operation {
-    /// On elements of so many bytes, in any order if it commutes.
+    /// Makes an operation on elements of that many bytes, which commutes or not.
     pub(super) fn new(bytes: usize, commutes: bool) -> Result<Self, MpiError> {
         key()?;
         let element = Datatype::byte().repeated(bytes as u64, 1)?.committed()?;
@@ -59,56 +59,57 @@ impl Operation {
         self.bytes == bytes && self.commutes == commutes
     }
 
-    /// Has MPI do something with the reduction. What that has panicked with, if it has.
+    /// Runs a call of MPI with the reduction. Returns the panic of the reduction, if it has
+    /// panicked.
     pub(super) fn with(
         &self,
         reduction: &dyn Reduction,
         run: impl FnOnce(&Self) -> Result<(), MpiError>,
     ) -> Result<Option<Payload>, MpiError> {
         let (thread, elsewhere) = (this_thread(), AtomicBool::new(false));
-        let work = Work { reduction, thread, elsewhere, bytes: self.bytes, caught: RefCell::new(None) };
-        call!(MPI_Type_set_attr(self.element.handle, key()?, ptr::from_ref(&work).cast_mut().cast()))?;
+        let active = ActiveReduction { reduction, thread, elsewhere, bytes: self.bytes, caught: RefCell::new(None) };
+        call!(MPI_Type_set_attr(self.element.handle, key()?, ptr::from_ref(&active).cast_mut().cast()))?;
         run(self)?;
-        if ASTRAY.load(Ordering::Relaxed) {
-            let words = "MPI has called an operation without the datatype that says what it is".to_owned();
-            return Err(MpiError::Refused { call: "MPI_Type_get_attr", words });
+        if UNIDENTIFIED.load(Ordering::Relaxed) {
+            let description = "MPI has called an operation without the datatype that identifies it".to_owned();
+            return Err(MpiError::Refused { call: "MPI_Type_get_attr", description });
         }
-        if work.elsewhere.load(Ordering::Relaxed) {
-            let words = "MPI has called an operation on another thread than the one that needs it, as the nonblocking algorithms of MPICH do"
+        if active.elsewhere.load(Ordering::Relaxed) {
+            let description = "MPI has called an operation on another thread than the one that needs it, as the nonblocking algorithms of MPICH do"
                 .to_owned();
-            return Err(MpiError::Refused { call: "an operation", words });
+            return Err(MpiError::Refused { call: "an operation", description });
         }
-        Ok(work.caught.into_inner())
+        Ok(active.caught.into_inner())
     }
 }
 
-/// What has MPI combine by [`combine`].
+/// Returns the MPI operation that calls [`combine`].
 fn op(commutes: bool) -> Result<ffi::MPI_Op, MpiError> {
-    static OPS: [OnceLock<Result<Handle, MpiError>>; 2] = [OnceLock::new(), OnceLock::new()];
-    OPS[usize::from(commutes)].get_or_init(|| Handle::new(combine, commutes)).clone().map(|handle| handle.0)
+    static OPS: [OnceLock<Result<OpHandle, MpiError>>; 2] = [OnceLock::new(), OnceLock::new()];
+    OPS[usize::from(commutes)].get_or_init(|| OpHandle::new(combine, commutes)).clone().map(|handle| handle.0)
 }
 
-/// What MPI combines by: a function, and whether that commutes. It is never freed.
+/// MPI's handle of an operation: a function, and whether it commutes. It is never freed.
 #[derive(Clone)]
-pub(super) struct Handle(pub(super) ffi::MPI_Op);
+pub(super) struct OpHandle(pub(super) ffi::MPI_Op);
 
-// SAFETY: handles may be used by any thread: MPI is initialized for that.
-unsafe impl Send for Handle {}
-// SAFETY: as before.
-unsafe impl Sync for Handle {}
+// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
+unsafe impl Send for OpHandle {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for OpHandle {}
 
 pub(super) type Function = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut ffi::MPI_Datatype);
 
-impl Handle {
+impl OpHandle {
     pub(super) fn new(function: Function, commutes: bool) -> Result<Self, MpiError> {
-        // SAFETY: a null pointer or a number, before MPI writes the handle.
+        // SAFETY: a zeroed handle, a null pointer or a number, is valid. MPI overwrites it.
         let mut op = unsafe { std::mem::zeroed() };
         call!(MPI_Op_create(Some(function), c_int::from(commutes), &mut op))?;
         Ok(Self(op))
     }
 }
 
-/// By which the reduction is attached to a datatype.
+/// Returns the key of the attribute that holds the reduction.
 fn key() -> Result<c_int, MpiError> {
     extern "C" fn not_copied(
         _: ffi::MPI_Datatype,
@@ -118,7 +119,7 @@ fn key() -> Result<c_int, MpiError> {
         _: *mut c_void,
         flag: *mut c_int,
     ) -> c_int {
-        // SAFETY: MPI gives where the answer belongs.
+        // SAFETY: MPI passes a pointer to which the callback has to write.
         unsafe { *flag = 0 };
         ffi::MPI_SUCCESS as c_int
     }
@@ -134,29 +135,32 @@ fn key() -> Result<c_int, MpiError> {
     made.clone()
 }
 
-/// Whether something was to be combined, and nobody knows how.
-static ASTRAY: AtomicBool = AtomicBool::new(false);
+/// Whether MPI has called an operation without its reduction.
+static UNIDENTIFIED: AtomicBool = AtomicBool::new(false);
 
-/// `into` becomes what comes from the ranks before, combined with itself.
+/// Combines the operands of lower ranks, `from`, with those of higher ranks, `into`, and stores the
+/// result in `into`.
 unsafe extern "C" fn combine(from: *mut c_void, into: *mut c_void, count: *mut c_int, of: *mut ffi::MPI_Datatype) {
-    let (mut work, mut found): (*const Work<'_>, c_int) = (ptr::null(), 0);
-    // SAFETY: MPI calls this with the datatype to which `with` has attached the work, which is
-    // there until MPI is through, and with two buffers of so many of its elements, which do not
-    // overlap.
+    let (mut active, mut found): (*const ActiveReduction<'_>, c_int) = (ptr::null(), 0);
+    // SAFETY: MPI calls this with the datatype to which `with` has attached the reduction, which
+    // lives until the call of MPI returns. `from` and `into` are buffers of `count` elements of
+    // that datatype, which do not overlap.
     unsafe {
         if let Ok(key) = key() {
-            ffi::MPI_Type_get_attr(*of, key, ptr::from_mut(&mut work).cast(), &mut found);
+            ffi::MPI_Type_get_attr(*of, key, ptr::from_mut(&mut active).cast(), &mut found);
         }
-        let Some(work) = work.as_ref().filter(|_| found != 0) else { return ASTRAY.store(true, Ordering::Relaxed) };
-        if work.thread != this_thread() {
-            return work.elsewhere.store(true, Ordering::Relaxed);
+        let Some(active) = active.as_ref().filter(|_| found != 0) else {
+            return UNIDENTIFIED.store(true, Ordering::Relaxed);
+        };
+        if active.thread != this_thread() {
+            return active.elsewhere.store(true, Ordering::Relaxed);
         }
-        let bytes = work.bytes * usize::try_from(*count).unwrap_or(0);
+        let bytes = active.bytes * usize::try_from(*count).unwrap_or(0);
         let left = slice::from_raw_parts(from.cast::<u8>(), bytes);
         let into = slice::from_raw_parts_mut(into.cast::<u8>(), bytes);
-        if work.caught.borrow().is_none() {
-            let done = catch_unwind(AssertUnwindSafe(|| work.reduction.prepend(into, left)));
-            *work.caught.borrow_mut() = done.err();
+        if active.caught.borrow().is_none() {
+            let done = catch_unwind(AssertUnwindSafe(|| active.reduction.prepend(into, left)));
+            *active.caught.borrow_mut() = done.err();
         }
     }
 }

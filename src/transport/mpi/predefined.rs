@@ -1,5 +1,5 @@
-//! The operations that libraries know: the library's own where every library gives what is defined
-//! here, ours elsewhere. They commute, and do not panic.
+//! The predefined operations: MPI's own where every library gives the results that this crate
+//! defines, ours elsewhere. They commute and do not panic.
 
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -9,33 +9,34 @@ use bytemuck::Pod;
 use mpi::ffi;
 
 use super::error::MpiError;
-use super::operation::{Function, Handle};
+use super::operation::{Function, OpHandle};
 use crate::op::Operation::{Max, Min, Product, Sum};
 use crate::op::Primitive::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use crate::op::{self, Number, OnBytes, Op, Operation, Ordered, Predefined, Primitive};
 use crate::plan::Reduction;
 
-/// What the numbers are, and what combines them.
+/// Returns the datatype of the numbers and the operation that combines them.
 pub(super) fn predefined(of: Predefined) -> Result<(ffi::MPI_Datatype, ffi::MPI_Op), MpiError> {
     let op = if is_as_defined(of) { own(of.operation) } else { ours(of)? };
     Ok((datatype(of.number), op))
 }
 
-/// Whether every library's own operation gives what is defined here.
+/// Whether the operation of every MPI library gives the results that this crate defines.
 fn is_as_defined(Predefined { operation, number }: Predefined) -> bool {
     match operation {
-        // Open MPI's do not wrap where the processor has AVX: github.com/open-mpi/ompi/issues/8045.
+        // Those of Open MPI do not wrap on processors with AVX:
+        // github.com/open-mpi/ompi/issues/8045.
         Sum => !matches!(number, I8 | I16 | U8 | U16),
         Product => true,
-        // MPICH takes unsigned numbers for signed ones: github.com/pmodels/mpich/issues/6083, again
-        // in 7507. Of floats where one is not a number, and of zeros, MPI leaves open what the
-        // least is.
+        // MPICH compares unsigned numbers as signed ones: github.com/pmodels/mpich/issues/6083,
+        // again in 7507. MPI does not define the minimum of floats if one is not a number, nor of
+        // zeros with different signs.
         Min | Max => matches!(number, I8 | I16 | I32 | I64),
     }
 }
 
 fn datatype(number: Primitive) -> ffi::MPI_Datatype {
-    // SAFETY: constants of the library.
+    // SAFETY: reads constants of the library.
     unsafe {
         match number {
             I8 => ffi::RSMPI_INT8_T,
@@ -53,7 +54,7 @@ fn datatype(number: Primitive) -> ffi::MPI_Datatype {
 }
 
 fn own(operation: Operation) -> ffi::MPI_Op {
-    // SAFETY: constants of the library.
+    // SAFETY: reads constants of the library.
     unsafe {
         match operation {
             Sum => ffi::RSMPI_SUM,
@@ -64,12 +65,12 @@ fn own(operation: Operation) -> ffi::MPI_Op {
     }
 }
 
-/// Ours, made when it is first needed.
+/// Returns our operation, which is made when it is first needed.
 fn ours(of: Predefined) -> Result<ffi::MPI_Op, MpiError> {
     const NUMBERS: usize = F64 as usize + 1;
-    static OURS: [[OnceLock<Result<Handle, MpiError>>; NUMBERS]; Max as usize + 1] =
+    static OURS: [[OnceLock<Result<OpHandle, MpiError>>; NUMBERS]; Max as usize + 1] =
         [const { [const { OnceLock::new() }; NUMBERS] }; Max as usize + 1];
-    let made = OURS[of.operation as usize][of.number as usize].get_or_init(|| Handle::new(function(of), true));
+    let made = OURS[of.operation as usize][of.number as usize].get_or_init(|| OpHandle::new(function(of), true));
     made.clone().map(|handle| handle.0)
 }
 
@@ -103,7 +104,7 @@ unsafe extern "C" fn combine<T: Pod, O: Op<T> + Default>(
     count: *mut c_int,
     _: *mut ffi::MPI_Datatype,
 ) {
-    // SAFETY: MPI calls this with two buffers of so many of the numbers, which do not overlap.
+    // SAFETY: MPI calls this with two buffers of `count` numbers, which do not overlap.
     let (left, into) = unsafe {
         let bytes = size_of::<T>() * usize::try_from(*count).unwrap_or(0);
         (slice::from_raw_parts(from.cast::<u8>(), bytes), slice::from_raw_parts_mut(into.cast::<u8>(), bytes))

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 
-use super::join::JoinError;
+use super::bootstrap::JoinError;
 use super::sockets::{Sockets, hurry_within_a_host};
 use crate::transport::engine::member::Member;
 
@@ -13,15 +13,15 @@ use crate::transport::engine::member::Member;
 #[derive(Debug)]
 pub(super) struct Mesh {
     pub(super) rank: usize,
-    /// The stream to each rank; `None` for this rank. They are blocking, Nagle's algorithm is off,
-    /// and everything that the bootstrap has sent over them is read.
+    /// By rank; `None` for this rank itself. They block, Nagle's algorithm is off, and every
+    /// bootstrap message has been read from them.
     pub(super) streams: Vec<Option<TcpStream>>,
     /// The number of ranks on this host, including this one.
     pub(super) neighbours: usize,
 }
 
 impl Mesh {
-    /// Starts the process on these connections.
+    /// Starts the progress engine over the connections.
     pub(super) fn start(self) -> Result<Arc<Member>, JoinError> {
         let Self { rank, streams, neighbours } = self;
         let spins = neighbours <= thread::available_parallelism().map_or(1, usize::from);

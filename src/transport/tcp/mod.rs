@@ -10,11 +10,11 @@
 //! use necklace::transport::tcp::{Join, Root};
 //!
 //! // Two ranks, here in threads of one process; each would be a process of its own.
-//! let meeting = std::env::temp_dir().join(format!("necklace-{}", std::process::id()));
+//! let file = std::env::temp_dir().join(format!("necklace-{}", std::process::id()));
 //! let rank = |rank| {
-//!     let meeting = meeting.clone();
+//!     let file = file.clone();
 //!     std::thread::spawn(move || {
-//!         let endpoint = Join::new(rank, 2, Root::File(meeting)).endpoint().unwrap();
+//!         let endpoint = Join::new(rank, 2, Root::File(file)).endpoint().unwrap();
 //!         let mut comm = Communicator::new(endpoint, parse("ring:2").unwrap()).unwrap();
 //!         let mut from = [0; 2];
 //!         comm.allgather(&[comm.rank()], &mut from).unwrap();
@@ -65,15 +65,16 @@
 //!   (on Linux) between two ranks of a host with a core for each.
 
 // How it works: a progress engine (`transport/engine`) over sockets (`sockets`). The bootstrap
-// (`join`) comes first: the ranks connect to rank 0, learn each other's addresses and connect to
-// each other (`join::meeting`). One loop owns all sockets until then (`join::hall`), and every
-// connection opens with a mutual authentication (`join::handshake`). The result is a `mesh`.
+// comes first: the ranks connect to rank 0, learn each other's addresses and connect to each other
+// (`bootstrap::rendezvous`). One loop owns all sockets until then (`bootstrap::connections`), and
+// every connection opens with a mutual authentication (`bootstrap::handshake`). The result is a
+// `mesh`.
 
-mod join;
+mod bootstrap;
 mod mesh;
 mod sockets;
 
-pub use self::join::{Join, JoinError, Key, Root};
+pub use self::bootstrap::{Join, JoinError, Key, Root};
 pub use super::engine::Supervisor;
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! How a rank over TCP joins its job.
+//! Joins a job over TCP.
 
 use std::time::Duration;
 
 #[cfg(unix)]
 use super::launcher;
-use super::rendezvous::Point;
-use super::seat::Seat;
+use super::rendezvous::RendezvousPoint;
+use super::settings::RankSettings;
 use crate::error::JobError;
-use crate::launch::backend::row::{Entry, Environment, Joined, Row, Size, Supervise};
+use crate::launch::backend::row::{Environment, JobEntry, Joined, Row, Size, Supervise};
 use crate::launch::claim::Claim;
-use crate::launch::variable::wrong;
+use crate::launch::variable::environment_error;
 use crate::transport::tcp::{Join, Key, Root};
 
 pub(super) fn enter(
@@ -17,23 +17,23 @@ pub(super) fn enter(
     environment: &Environment<'_>,
     claim: Option<Claim>,
     timeout: Duration,
-) -> Result<Box<dyn Entry>, JobError> {
-    let claim = claim.ok_or_else(|| wrong("nothing says which rank this process is"))?;
-    Ok(Box::new(Process { seat: Seat::read(row, environment, &claim)?, timeout }))
+) -> Result<Box<dyn JobEntry>, JobError> {
+    let claim = claim.ok_or_else(|| environment_error("nothing says which rank this process is"))?;
+    Ok(Box::new(ProcessEntry { settings: RankSettings::read(row, environment, &claim)?, timeout }))
 }
 
-struct Process {
-    seat: Seat,
+struct ProcessEntry {
+    settings: RankSettings,
     timeout: Duration,
 }
 
-impl Entry for Process {
+impl JobEntry for ProcessEntry {
     fn size(&self) -> Option<Size> {
-        Some(Size { ranks: self.seat.size, words: self.seat.words.clone() })
+        Some(Size { ranks: self.settings.size, source: self.settings.source.clone() })
     }
 
     fn join(self: Box<Self>, _: usize, supervised: bool) -> Result<Joined, JobError> {
-        let join = self.seat.join()?.timeout(self.timeout);
+        let join = self.settings.join()?.timeout(self.timeout);
         if !supervised {
             return Ok(Joined { endpoints: vec![join.endpoint()?], supervisor: None });
         }
@@ -43,12 +43,12 @@ impl Entry for Process {
     }
 }
 
-impl Seat {
+impl RankSettings {
     fn join(self) -> Result<Join, JobError> {
         let (root, advice) = match self.point {
-            Some(Point::Address(address, advice)) => (Root::Address(address), advice),
-            Some(Point::File(path)) => (Root::File(path), None),
-            // A job of one rank meets nowhere.
+            Some(RendezvousPoint::Address(address, advice)) => (Root::Address(address), advice),
+            Some(RendezvousPoint::File(path)) => (Root::File(path), None),
+            // A job of one rank needs no rendezvous.
             None => (Root::Address(String::new()), None),
         };
         let mut join = Join::new(self.rank, self.size, root).insecure(self.insecure).held(self.held).advice(advice);

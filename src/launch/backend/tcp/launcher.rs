@@ -1,8 +1,8 @@
 //! Ends a rank whose launcher is gone.
 //!
-//! `necklace run` holds a lock on the key file of every host as long as it lives there. Usually the
-//! launcher or its reaper ends the ranks. If all of these are killed at once, the lock is released:
-//! then each rank removes the key and ends itself and its process group.
+//! On every host, `necklace run` locks the key file as long as it runs there. Usually the launcher
+//! or its reaper ends the ranks. If both are killed at once, the lock is released. Then each rank
+//! removes the key and ends itself and its process group.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -16,14 +16,14 @@ use rustix::process::{Signal, kill_current_process_group};
 #[cfg(target_os = "linux")]
 use rustix::process::{parent_process_death_signal, set_parent_process_death_signal};
 
-/// How long the reaper, if it lives, has to end the rank before the key is missing.
+/// Time for the reaper, if it lives, to end the rank before this process removes the key.
 const REAPER: Duration = Duration::from_millis(300);
 
 /// Ends this process when its launcher, which has locked that file, is gone. Does nothing if the
 /// lock cannot be watched.
 pub(super) fn end_with_launcher(key: &Path) {
     let Ok(file) = File::open(key) else { return };
-    // Some network file systems do not show the lock: then nothing is known about its holder.
+    // Some network file systems do not show the lock. Then nothing is known about its holder.
     if flock(&file, FlockOperation::NonBlockingLockShared) != Err(Errno::WOULDBLOCK) {
         return;
     }
@@ -39,8 +39,8 @@ pub(super) fn end_with_launcher(key: &Path) {
         thread::sleep(REAPER);
         clear_up(&key);
     };
-    // Killed by the system when its parent ends, this process could not remove the key. Continued,
-    // it can, also if it is stopped.
+    // If the system killed this process when its parent ends, it could not remove the key. With
+    // SIGCONT instead, it can, even if it is stopped.
     #[cfg(target_os = "linux")]
     let signal = parent_process_death_signal().ok().flatten();
     #[cfg(target_os = "linux")]
@@ -56,13 +56,14 @@ pub(super) fn end_with_launcher(key: &Path) {
     drop(watched);
 }
 
+/// Removes the key and kills the process group.
 fn clear_up(key: &Path) {
     let _ = fs::remove_file(key);
     if let Some(directory) = key.parent() {
-        // It holds nothing else.
+        // The directory holds nothing else.
         let _ = fs::remove_dir(directory);
     }
-    // This process too.
+    // This kills this process as well.
     let _ = kill_current_process_group(Signal::KILL);
     abort();
 }

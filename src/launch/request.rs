@@ -1,0 +1,111 @@
+//! The job that a launch requests: the program's defaults, overridden by the environment.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+
+use super::backend::Size;
+use super::network::Network;
+use super::variable::{Variable, environment_error, number, timeout};
+use crate::communicator::{Communicator, How, Options};
+use crate::error::{BuildError, CallError, JobCause, JobError};
+use crate::ids::MAX_NODES;
+use crate::quote::quoted;
+use crate::topology::{Complete, Topology};
+use crate::transport::Endpoint;
+
+/// The defaults of a program.
+#[derive(Clone, Default)]
+pub(super) struct Defaults {
+    pub(super) ranks: Option<usize>,
+    pub(super) topology: Option<Network>,
+    pub(super) topology_for: Option<NetworkFor>,
+    pub(super) algorithms: Vec<(String, How)>,
+    pub(super) options: Options,
+    pub(super) wrap: Option<Wrap>,
+}
+
+/// Returns the network for a number of ranks.
+pub(super) type NetworkFor = Arc<dyn Fn(usize) -> Network + Send + Sync>;
+
+/// Wraps the endpoint of a rank.
+pub(super) type Wrap = Arc<dyn Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync>;
+
+impl Defaults {
+    /// Returns the options, with the timeouts that the environment sets.
+    pub(super) fn options(&self, variable: Variable<'_>) -> Result<Options, JobError> {
+        let mut options = self.options.clone();
+        if let Some(timeout) = timeout(variable, "NECKLACE_TIMEOUT")? {
+            options = options.timeout(timeout);
+        }
+        if let Some(timeout) = timeout(variable, "NECKLACE_ARRIVAL_TIMEOUT")? {
+            options = options.arrival_timeout(timeout);
+        }
+        Ok(options)
+    }
+
+    /// Returns the request for a job. The launcher may have set the number of ranks.
+    pub(super) fn request(self, size: Option<Size>, variable: Variable<'_>) -> Result<JobRequest, JobError> {
+        let options = self.options(variable)?;
+        let said = number(variable, "NECKLACE_RANKS")?;
+        let ranks = match (size, said) {
+            (Some(Size { ranks, source }), Some(said)) if said != ranks => {
+                return Err(environment_error(format!("NECKLACE_RANKS is {said}, but {source}")));
+            }
+            (Some(size), _) => Some(size.ranks),
+            (None, said) => said.or(self.ranks),
+        };
+        let topology = match variable("NECKLACE_TOPOLOGY").map(Network::from).or(self.topology) {
+            Some(network) => network.load().map_err(BuildError::from)?,
+            None => {
+                let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+                let ranks = ranks.unwrap_or_else(cores);
+                match (self.topology_for, Complete::new(ranks)) {
+                    (_, None) => return Err(JobCause::Ranks { ranks, most: MAX_NODES }.into()),
+                    (Some(network), Some(_)) => network(ranks).load().map_err(BuildError::from)?,
+                    (None, Some(complete)) => Arc::new(complete),
+                }
+            }
+        };
+        if let Some(ranks) = ranks.filter(|&ranks| ranks != topology.nodes()) {
+            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() }.into());
+        }
+        let algorithms = self.algorithms.into_iter().chain(algorithms(variable)).collect();
+        Ok(JobRequest { topology, options, algorithms, wrap: self.wrap })
+    }
+}
+
+/// Returns the algorithms that the environment names, by collective.
+fn algorithms(variable: Variable<'_>) -> Vec<(String, How)> {
+    let Some(text) = variable("NECKLACE_ALGORITHM") else { return Vec::new() };
+    log::debug!("NECKLACE_ALGORITHM is {}", quoted(&text));
+    let part = |part: &str| match part.split_once('=') {
+        // A name may have parameters: in `bruck:radix=4`, `bruck:radix` is not a collective.
+        Some((collective, name)) if !collective.contains(':') => (collective.to_owned(), name.into()),
+        _ => ("alltoall".to_owned(), part.into()),
+    };
+    text.split(',').map(part).collect()
+}
+
+/// The network and the options of a job.
+pub(super) struct JobRequest {
+    pub(super) topology: Arc<dyn Topology>,
+    options: Options,
+    algorithms: Vec<(String, How)>,
+    wrap: Option<Wrap>,
+}
+
+impl JobRequest {
+    /// Makes the communicator of a rank.
+    pub(super) fn communicator(&self, endpoint: Arc<dyn Endpoint>) -> Result<Communicator, CallError> {
+        let endpoint = match &self.wrap {
+            Some(wrap) => wrap(endpoint),
+            None => endpoint,
+        };
+        let mut comm = Communicator::start(endpoint, Arc::clone(&self.topology), self.options.clone())?;
+        for (collective, how) in &self.algorithms {
+            comm.choose_how(collective, how.clone())?;
+        }
+        Ok(comm)
+    }
+}

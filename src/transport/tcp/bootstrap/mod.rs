@@ -1,0 +1,60 @@
+//! The bootstrap of a job over TCP: its ranks find, authenticate and connect to each other.
+//!
+//! [`rendezvous`] is the sequence of steps, [`connections`] drives the sockets meanwhile, and every
+//! connection opens with a [`handshake`] between two [`hello`]s.
+
+mod connections;
+mod error;
+mod handshake;
+mod hello;
+mod key;
+mod message;
+mod proof;
+mod rendezvous;
+mod settings;
+mod system;
+
+use std::sync::Arc;
+
+pub use self::error::JoinError;
+use self::error::MAX_RANKS;
+pub use self::key::Key;
+pub use self::settings::{Join, Root};
+use super::mesh::Mesh;
+use crate::transport::Endpoint;
+use crate::transport::engine::Supervisor;
+
+impl Join {
+    /// Joins the job. Returns when every rank is connected to every other.
+    ///
+    /// # Errors
+    ///
+    /// See [`JoinError`].
+    pub fn endpoint(self) -> Result<Arc<dyn Endpoint>, JoinError> {
+        Ok(self.mesh()?.start()?)
+    }
+
+    /// Joins the job, for a launcher that catches the panics of this process. The launcher must
+    /// call [`panicked`](Supervisor::panicked) for each; ranks that wait for this one then fail
+    /// with the panic's message.
+    ///
+    /// # Errors
+    ///
+    /// See [`JoinError`].
+    pub fn supervised(self) -> Result<(Supervisor, Arc<dyn Endpoint>), JoinError> {
+        let member = self.mesh()?.start()?;
+        Ok((Supervisor::new(Arc::clone(&member)), member))
+    }
+
+    /// Connects to all other ranks.
+    pub(super) fn mesh(&self) -> Result<Mesh, JoinError> {
+        let (rank, size) = (self.rank, self.size);
+        if size > MAX_RANKS || rank >= size {
+            return Err(JoinError::Rank { rank, size });
+        }
+        if size == 1 {
+            return Ok(Mesh { rank, streams: vec![None], neighbours: 1 });
+        }
+        rendezvous::run(self)
+    }
+}

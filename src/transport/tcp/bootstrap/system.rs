@@ -1,0 +1,157 @@
+//! What the bootstrap needs of the operating system: sockets, addresses, limits, files.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::error::JoinError;
+use super::message::HostId;
+
+/// Descriptors that the bootstrap needs besides one for each other rank: to listen, to wait, and
+/// for some unauthenticated peers.
+const OTHER_DESCRIPTORS: usize = 16;
+/// Maximum number of connections that wait at a listener, besides one for each rank; the system has
+/// a limit of its own. In a flood, a longer queue does not accept more connections, and each waits
+/// longer in it.
+const BACKLOG: usize = 512;
+
+/// Returns an identifier of this host: equal on all ranks of a host, different on different hosts.
+/// If the system has none, it is made from the address on which this rank listens.
+pub(super) fn host_id(address: IpAddr) -> HostId {
+    let read =
+        |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    // The first identifies a boot of a kernel, so that containers of one host have the same.
+    let name = read("/proc/sys/kernel/random/boot_id")
+        .or_else(|| read("/etc/hostname"))
+        .or_else(|| variable("COMPUTERNAME"))
+        .or_else(|| variable("HOSTNAME"))
+        .unwrap_or_else(|| address.to_string());
+    let mut host = HostId::default();
+    host.copy_from_slice(&Sha256::digest(name)[..16]);
+    host
+}
+
+/// Returns the address of the interface that leads to other hosts, if there is one. Sends nothing.
+pub(super) fn outbound_address(v6: bool) -> Option<IpAddr> {
+    // Addresses for documentation (RFC 5737, RFC 3849): the route to them is the default one.
+    let other: IpAddr =
+        if v6 { Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into() } else { Ipv4Addr::new(198, 51, 100, 1).into() };
+    source_address(SocketAddr::new(other, 9)).filter(|ip| !ip.is_loopback())
+}
+
+/// Returns the address of the interface that leads to that address. Sends nothing.
+pub(super) fn source_address(other: SocketAddr) -> Option<IpAddr> {
+    let own: IpAddr = if other.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind(SocketAddr::new(own, 0)).ok()?;
+    socket.connect(other).ok()?;
+    let ip = socket.local_addr().ok()?.ip();
+    (!ip.is_unspecified()).then_some(ip)
+}
+
+/// Opens a regular file for reading. Checks its type first, since opening a pipe waits for its
+/// other end.
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() { File::open(path) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// Listens on an address for that many ranks. With `held`, a launcher of the same user has bound
+/// the port and keeps it for this process.
+pub(super) fn listen(address: SocketAddr, ranks: usize, held: bool) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    #[cfg(unix)]
+    {
+        // Connections of an earlier job may still be ending on the port.
+        socket.set_reuse_address(true)?;
+        if held {
+            socket.set_reuse_port(true)?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = held;
+    if address.is_ipv6() && address.ip().is_unspecified() {
+        socket.set_only_v6(false)?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(i32::try_from(ranks.saturating_add(BACKLOG)).unwrap_or(i32::MAX))?;
+    Ok(socket.into())
+}
+
+/// Returns how many descriptors a rank of a job of that size needs. Fails if the limit is lower.
+pub(super) fn required_descriptors(rank: usize, size: usize) -> Result<usize, JoinError> {
+    let open = fs::read_dir("/proc/self/fd").map_or(3, Iterator::count);
+    let need = open.saturating_add(size).saturating_add(OTHER_DESCRIPTORS);
+    match limit() {
+        Some(limit) if limit < need => Err(JoinError::Descriptors { rank, limit: Some(limit), need }),
+        _ => Ok(need),
+    }
+}
+
+/// Returns the limit on the descriptors of this process, if the system tells it.
+fn limit() -> Option<usize> {
+    soft_limit(&fs::read_to_string("/proc/self/limits").ok()?)
+}
+
+fn soft_limit(limits: &str) -> Option<usize> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Whether the process, or the system, has no descriptors left.
+pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    // EMFILE and ENFILE, which have these values on every Unix.
+    cfg!(unix) && matches!(error.raw_os_error(), Some(24 | 23))
+}
+
+/// Converts an error of the system, for a rank that needs that many descriptors.
+pub(super) fn system_error(rank: usize, need: usize, what: &str, error: &io::Error) -> JoinError {
+    if is_out_of_descriptors(error) {
+        return JoinError::Descriptors { rank, limit: limit(), need };
+    }
+    JoinError::Os { what: what.to_owned(), why: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limit_is_the_soft_one() {
+        let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                      Max core file size        0                    unlimited            bytes     \n\
+                      Max open files            1024                 524288               files     \n";
+        assert_eq!(soft_limit(limits), Some(1024));
+        assert_eq!(soft_limit(&limits.replace("1024", "unlimited")), None);
+        assert_eq!(soft_limit(""), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn job_above_the_descriptor_limit_is_refused() {
+        let error = required_descriptors(3, usize::MAX / 2).unwrap_err();
+        let JoinError::Descriptors { rank: 3, limit: Some(limit), need } = error else { panic!("{error}") };
+        assert!(need > limit && limit > 0);
+        let message = error.to_string();
+        assert!(message.contains(&limit.to_string()) && message.contains("ulimit -n"), "{message}");
+        assert!(required_descriptors(0, 2).unwrap() > 2);
+    }
+
+    #[test]
+    fn host_id_is_constant() {
+        let one = host_id([10, 0, 0, 1].into());
+        assert_eq!(one, host_id([10, 0, 0, 1].into()));
+        #[cfg(target_os = "linux")]
+        assert_eq!(one, host_id([10, 0, 0, 2].into()));
+    }
+
+    #[test]
+    fn second_listener_on_a_port_is_refused() {
+        let first = listen("127.0.0.1:0".parse().unwrap(), 2, false).unwrap();
+        let second = listen(first.local_addr().unwrap(), 2, false).unwrap_err();
+        assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
+    }
+}
