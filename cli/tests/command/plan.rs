@@ -180,7 +180,7 @@ fn auto_lists_the_candidates_it_compared() {
     let text = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall"]);
     let paragon = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall", "--machine", "paragon"]);
     assert!(paragon.contains("the cheapest by the prices of paragon"), "{paragon}");
-    let said = ["direct-rotated", "direct-xor", "does not fit: it needs a power of two", "the cheapest"];
+    let said = ["direct-rotated", "direct-xor", "does not fit: it needs a number of ranks that is a power of two", "the cheapest"];
     assert!(said.iter().all(|part| text.contains(part)), "{text}");
 }
 
@@ -207,7 +207,7 @@ fn list_names_every_algorithm_and_its_claims() {
         there.contains("does not fit      it needs a number of ranks that is a power of two, there are 144"),
         "{there}"
     );
-    for said in ["radix=2..2147483647: of the digits; radix=2 unless given", "ports=one|all: "] {
+    for said in ["radix=2..2147483647: radix of the digits; radix=2 unless given", "ports=one|all: "] {
         assert!(text.contains(said) && there.contains(said), "{text}");
     }
     assert!(there.contains("variant           bruck:radix=12: start-ups 22, "), "{there}");
