@@ -180,7 +180,12 @@ fn auto_lists_the_candidates_it_compared() {
     let text = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall"]);
     let paragon = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall", "--machine", "paragon"]);
     assert!(paragon.contains("the cheapest by the prices of paragon"), "{paragon}");
-    let said = ["direct-rotated", "direct-xor", "does not fit: it needs a number of ranks that is a power of two", "the cheapest"];
+    let said = [
+        "direct-rotated",
+        "direct-xor",
+        "does not fit: it needs a number of ranks that is a power of two",
+        "the cheapest",
+    ];
     assert!(said.iter().all(|part| text.contains(part)), "{text}");
 }
 

@@ -19,6 +19,14 @@ const OTHER_DESCRIPTORS: usize = 16;
 /// longer in it.
 const BACKLOG: usize = 512;
 
+/// Converts an IPv4-mapped IPv6 address, as a dual-stack socket reports it, to IPv4.
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V6(v6) if v6.ip().to_ipv4_mapped().is_some() => SocketAddr::new(v6.ip().to_canonical(), v6.port()),
+        other => other,
+    }
+}
+
 /// Returns an identifier of this host: equal on all ranks of a host, different on different hosts.
 /// If the system has none, it is made from the address on which this rank listens.
 pub(super) fn host_id(address: IpAddr) -> HostId {

@@ -8,11 +8,12 @@ use mio::net::TcpStream;
 use mio::{Interest, Token};
 
 use super::connection::{PeerConnection, Stage};
-use super::{ConnectionId, ConnectionSet, canonical};
+use super::{ConnectionId, ConnectionSet};
 use crate::transport::tcp::bootstrap::error::JoinError;
 use crate::transport::tcp::bootstrap::handshake::Responder;
 use crate::transport::tcp::bootstrap::key::random;
 use crate::transport::tcp::bootstrap::system;
+use crate::transport::tcp::bootstrap::system::canonical;
 
 /// Maximum number of unauthenticated peers, besides one for each rank: all ranks may connect at
 /// once.

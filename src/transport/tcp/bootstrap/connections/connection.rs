@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use mio::net::TcpStream;
 
-use super::{ConnectionEvent, ConnectionId, canonical};
+use super::event::{ConnectionEvent, ConnectionId};
 use crate::transport::tcp::bootstrap::handshake::{HandshakeError, HandshakeStep, Initiator, Responder};
 use crate::transport::tcp::bootstrap::hello::Purpose;
 use crate::transport::tcp::bootstrap::message::{BootstrapMessage, HEADER};
+use crate::transport::tcp::bootstrap::system::canonical;
 
 /// Maximum number of unwanted bytes that are read before the other connections are served again.
 const DISCARD_LIMIT: usize = 16 << 10;

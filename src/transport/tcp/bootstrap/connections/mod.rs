@@ -8,6 +8,7 @@
 
 mod admission;
 mod connection;
+mod event;
 mod unauthenticated;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -19,37 +20,19 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 
 use self::connection::{ConnectionState, PeerConnection, Stage};
+pub(super) use self::event::{ConnectionEvent, ConnectionId};
 use self::unauthenticated::UnauthenticatedPeers;
 use super::error::JoinError;
 use super::handshake::{HandshakeError, Identity, Initiator};
-use super::hello::{Hello, Purpose};
+use super::hello::Purpose;
 use super::key::random;
 use super::message::BootstrapMessage;
-use super::system;
+use super::system::{self, canonical};
 
 /// Maximum duration of a handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Tokens from here on are connections; those below are listeners.
 const FIRST_CONNECTION: usize = 16;
-
-/// Identifies a connection of a set.
-pub(super) type ConnectionId = usize;
-
-/// Something happened on a connection.
-#[derive(Debug)]
-pub(super) enum ConnectionEvent {
-    /// The peer has proved that it holds the key, and has sent its hello from this address.
-    Authenticated(ConnectionId, Hello, SocketAddr),
-    /// The peer has sent a message.
-    Received(ConnectionId, BootstrapMessage),
-    /// An attempt to connect has failed.
-    Failed(ConnectionId, HandshakeError),
-    /// An authenticated connection has ended, or the peer has read the last message of one that
-    /// this process ends.
-    Closed(ConnectionId),
-    /// The bytes that come over an authenticated connection are invalid.
-    Malformed(ConnectionId, &'static str),
-}
 
 /// All connections of a process.
 pub(super) struct ConnectionSet {
@@ -345,13 +328,5 @@ impl ConnectionSet {
             }
             Stage::Closing { .. } => {}
         }
-    }
-}
-
-/// Converts an IPv4-mapped IPv6 address, as a dual-stack socket reports it, to IPv4.
-pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
-    match address {
-        SocketAddr::V6(v6) if v6.ip().to_ipv4_mapped().is_some() => SocketAddr::new(v6.ip().to_canonical(), v6.port()),
-        other => other,
     }
 }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::Builder;
 
-use super::super::connections::canonical;
 use super::super::error::JoinError;
 use super::super::settings::{Join, Root};
 use super::super::system;
+use super::super::system::canonical;
 
 /// How long rank 0 retries to listen on a port that is in use: a socket that has just been closed
 /// may still hold it.

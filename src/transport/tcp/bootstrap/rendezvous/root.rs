@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::super::connections::{ConnectionEvent, ConnectionId, ConnectionSet, canonical};
+use super::super::connections::{ConnectionEvent, ConnectionId, ConnectionSet};
 use super::super::error::JoinError;
 use super::super::hello::{Hello, Purpose};
 use super::super::key::random;
 use super::super::message::{BootstrapMessage, RankLocation};
+use super::super::system::canonical;
 use super::super::{Join, system};
 use super::address::{self, RendezvousFile};
 use super::timing::{FILE_INTERVAL, FLUSH_INTERVAL, LINGER, LOG_INTERVAL, after, grace, identity, rounded};
