@@ -169,8 +169,7 @@ fn machine_file_is_read_and_plot_is_svg() {
 
 #[test]
 fn large_network_is_priced_by_formula() {
-    let arguments =
-        ["cost", "--topology=torus:16384x16384", "--topology=mesh:30000x2x30000", "--topology=hypercube:30"];
+    let arguments = ["cost", "--topology=torus:8192x8192", "--topology=mesh:10000x2x5000", "--topology=hypercube:26"];
     printed(&[&arguments[..], &["--collective=alltoall", "--bytes=1", "--machine=paragon"]].concat());
 }
 

@@ -247,7 +247,7 @@ fn refused_document_keeps_the_old_file() {
     let directory = directory("a_document_that_cannot_be_made");
     let path = directory.join("schedule.json");
     std::fs::write(&path, "what was there before").unwrap();
-    let arguments = ["plan", "--topology", "hypercube:24", "--collective", "alltoall", "--json"];
+    let arguments = ["plan", "--topology", "hypercube:18", "--collective", "alltoall", "--json"];
     let output = necklace(&[&arguments[..], &[path.to_str().unwrap()]].concat());
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "what was there before");
@@ -261,7 +261,7 @@ fn dash_writes_only_the_document_to_standard_output() {
     assert_eq!(json["format"], "necklace-schedule/1");
     assert_eq!(output.stderr, b"");
     // Without a schedule there is no document.
-    let output = necklace(&["plan", "--topology", "hypercube:24", "--collective", "alltoall", "--json", "-"]);
+    let output = necklace(&["plan", "--topology", "hypercube:18", "--collective", "alltoall", "--json", "-"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
 }
 

@@ -211,7 +211,7 @@ fn failed_commands_exit_with_1() {
     let cases = [
         [&plan[..], &["/no/such/directory/file"]].concat(),
         [&plan[..], &[env!("CARGO_TARGET_TMPDIR")]].concat(),
-        vec!["plan", "--topology", "hypercube:24", "--collective", "alltoall"],
+        vec!["plan", "--topology", "hypercube:18", "--collective", "alltoall"],
         vec!["verify", "/no/such/file"],
     ];
     for arguments in cases {
