@@ -118,8 +118,8 @@ pub(crate) fn run(scenario: &Scenario, test: &str) -> Job {
 /// machine. During the bootstrap, deadlines follow one another: to reach rank 0, to receive the
 /// addresses, to be connected, and to report the failure.
 fn limit(scenario: &Scenario) -> Duration {
-    let meeting = scenario.faults.iter().any(|fault| fault.stage == Stage::Meeting);
-    let one = if meeting { 4 * scenario.patience + Duration::from_secs(8) } else { Duration::ZERO };
+    let bootstrap = scenario.faults.iter().any(|fault| fault.stage == Stage::Bootstrap);
+    let one = if bootstrap { 4 * scenario.patience + Duration::from_secs(8) } else { Duration::ZERO };
     one + 3 * scenario.timeout + Duration::from_secs(10)
 }
 

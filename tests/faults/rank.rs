@@ -20,11 +20,11 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::scenario::{Call, Fault, Kind, Scenario, Stage, What, mixed};
 
-/// Which rank this process is to be: rank, seed of the scenario, file of the meeting point.
+/// Which rank this process is to be: rank, seed of the scenario, file of the rendezvous point.
 pub(crate) const VARIABLE: &str = "NECKLACE_FAULTS_RANK";
 
 /// The position of a rank before its calls.
-const MEETING: i64 = -2;
+const BOOTSTRAP: i64 = -2;
 const FIRST: i64 = -1;
 
 /// Says something to the parent, with the time.
@@ -71,12 +71,12 @@ enum Outcome {
 
 impl Rank {
     fn new(rank: usize, scenario: Scenario, root: PathBuf) -> Self {
-        let position = Arc::new(Mutex::new(MEETING));
+        let position = Arc::new(Mutex::new(BOOTSTRAP));
         let mine = scenario.faults.iter().filter(|fault| fault.rank == rank).copied();
         let (sudden, own): (Vec<_>, Vec<_>) = mine.partition(|fault| {
             // During the bootstrap a rank does not react to anything else, and its messages are not
             // data.
-            fault.stage == Stage::Meeting && fault.kind.is_of_connection()
+            fault.stage == Stage::Bootstrap && fault.kind.is_of_connection()
                 || fault.kind.is_sudden() && fault.stage != Stage::Between
         });
         let threads = sudden.into_iter().map(|fault| {
@@ -101,7 +101,7 @@ impl Rank {
     fn run(&self) {
         let Scenario { size, topology, timeout, patience, .. } = self.scenario;
         let (mut sizes, mut network) = (size, topology.to_owned());
-        if let Some(fault) = self.due(MEETING) {
+        if let Some(fault) = self.due(BOOTSTRAP) {
             thread::sleep(fault.delay);
             match fault.kind {
                 Kind::Disagree if fault.salt.is_multiple_of(2) => sizes += 1,
@@ -186,7 +186,7 @@ impl Rank {
             Kind::Compute => {
                 report(&format!("fault {position}"));
                 let deadline =
-                    if fault.stage == Stage::Meeting { self.scenario.patience } else { self.scenario.timeout };
+                    if fault.stage == Stage::Bootstrap { self.scenario.patience } else { self.scenario.timeout };
                 thread::sleep(deadline.mul_f64(1.3 + (fault.salt % 16) as f64 / 10.0));
             }
             Kind::Disagree => report(&format!("fault {position}")),
@@ -202,7 +202,7 @@ impl Rank {
 /// The place where it happens.
 fn position_of(fault: &Fault) -> i64 {
     match fault.stage {
-        Stage::Meeting => MEETING,
+        Stage::Bootstrap => BOOTSTRAP,
         Stage::First => FIRST,
         Stage::Middle | Stage::Between | Stage::Last => fault.at as i64,
     }
@@ -217,7 +217,7 @@ fn strike_suddenly(fault: Fault, position: &Mutex<i64>) {
     thread::sleep(fault.delay);
     let position = position.lock().unwrap();
     // Bytes too late for the bootstrap would arrive in the middle of a frame.
-    if fault.kind.is_sudden() || *position == MEETING {
+    if fault.kind.is_sudden() || *position == BOOTSTRAP {
         strike(fault, *position);
     }
 }

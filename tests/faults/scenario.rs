@@ -143,7 +143,7 @@ impl Kind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Stage {
-    Meeting,
+    Bootstrap,
     First,
     Middle,
     Between,
@@ -151,7 +151,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 5] = [Self::Meeting, Self::First, Self::Middle, Self::Between, Self::Last];
+    const ALL: [Self; 5] = [Self::Bootstrap, Self::First, Self::Middle, Self::Between, Self::Last];
 }
 
 /// How often all ranks wait for each other.
@@ -194,8 +194,8 @@ impl Scenario {
         } else {
             vec![Fault::new(kind, stage, (size, count), &mut numbers)]
         };
-        let meeting = faults.iter().any(|fault| fault.stage == Stage::Meeting);
-        let patience = Duration::from_secs(if meeting { 3 } else { 30 });
+        let bootstrap = faults.iter().any(|fault| fault.stage == Stage::Bootstrap);
+        let patience = Duration::from_secs(if bootstrap { 3 } else { 30 });
         Self { seed, size, topology, calls, timeout: Duration::from_secs(2), patience, faults }
     }
 
@@ -256,12 +256,12 @@ impl Call {
 impl Fault {
     fn new(kind: Kind, stage: Stage, (size, count): (usize, usize), numbers: &mut Numbers) -> Self {
         let at = match stage {
-            Stage::Meeting | Stage::First => 0,
+            Stage::Bootstrap | Stage::First => 0,
             Stage::Middle | Stage::Between => count / 8 + numbers.below(count / 2),
             Stage::Last => count - 1,
         };
         let most = match stage {
-            Stage::Meeting => Duration::from_millis(60),
+            Stage::Bootstrap => Duration::from_millis(60),
             Stage::First => Duration::from_millis(2),
             Stage::Middle | Stage::Last => Duration::from_millis(3),
             Stage::Between => Duration::ZERO,

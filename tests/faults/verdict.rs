@@ -46,8 +46,8 @@ fn is_well(story: &Story) -> bool {
 /// How long the other ranks took to fail.
 fn times(scenario: &Scenario, stories: &[Story]) -> Vec<f64> {
     let Some((struck, ..)) = stories.iter().filter_map(|story| story.fault).min() else { return Vec::new() };
-    let meeting = scenario.faults.iter().any(|fault| fault.stage == Stage::Meeting);
-    let deadline = if meeting { scenario.patience } else { scenario.timeout };
+    let bootstrap = scenario.faults.iter().any(|fault| fault.stage == Stage::Bootstrap);
+    let deadline = if bootstrap { scenario.patience } else { scenario.timeout };
     let failed = stories.iter().enumerate().filter(|(rank, _)| scenario.faults.iter().all(|fault| fault.rank != *rank));
     let time = |story: &Story| match &story.outcome {
         Some((time, Outcome::Failed { .. } | Outcome::Join(_))) => Some(time.saturating_sub(struck) as f64 / 1e6),
@@ -151,7 +151,7 @@ fn list(words: &str, name: &str) -> Option<Vec<usize>> {
     Some(list.split(", ").filter_map(|number| number.parse().ok()).collect())
 }
 
-/// Whether the words of what kept the ranks from meeting name a rank.
+/// Whether the words of what made the bootstrap fail names a rank.
 fn names(words: &str, fault: &Fault, other: Option<usize>) -> bool {
     let listed: Vec<usize> =
         ["missing: [", "late: ["].into_iter().filter_map(|name| list(words, name)).flatten().collect();

@@ -28,13 +28,13 @@ impl Backend for Tcp {
     }
 
     fn job(&self, topology: Arc<dyn Topology>) -> Job {
-        let meeting = Meeting::new(topology.nodes(), Ipv4Addr::LOCALHOST.into());
+        let bootstrap = Bootstrap::new(topology.nodes(), Ipv4Addr::LOCALHOST.into());
         // By rank, from its joining until it runs.
-        let supervisors: Arc<[_]> = (0..meeting.size).map(|_| Mutex::new(None)).collect();
+        let supervisors: Arc<[_]> = (0..bootstrap.size).map(|_| Mutex::new(None)).collect();
         let slots = Arc::clone(&supervisors);
         let job = Launch::threads().topology(topology).wrap(move |thread| {
             let rank = thread.rank().index();
-            let (supervisor, endpoint) = meeting.join(rank).supervised().unwrap();
+            let (supervisor, endpoint) = bootstrap.join(rank).supervised().unwrap();
             *slots[rank].lock().unwrap() = Some(supervisor);
             endpoint
         });
@@ -43,14 +43,14 @@ impl Backend for Tcp {
 }
 
 /// The rendezvous and the key of a job.
-struct Meeting {
+struct Bootstrap {
     size: usize,
     address: IpAddr,
     file: PathBuf,
     key: Key,
 }
 
-impl Meeting {
+impl Bootstrap {
     fn new(size: usize, address: IpAddr) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -66,8 +66,8 @@ impl Meeting {
 /// The endpoints of a job, by rank, where every rank listens on that address.
 #[must_use]
 pub fn endpoints_at(size: usize, address: IpAddr) -> Vec<Arc<dyn Endpoint>> {
-    let meeting = Meeting::new(size, address);
-    let join = |rank| meeting.join(rank).endpoint().unwrap();
+    let bootstrap = Bootstrap::new(size, address);
+    let join = |rank| bootstrap.join(rank).endpoint().unwrap();
     thread::scope(|scope| {
         let ranks: Vec<_> = (0..size).map(|rank| scope.spawn(move || join(rank))).collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
