@@ -66,7 +66,6 @@ use std::fmt;
 use crate::algorithm::{Algorithm, Claims, scheduled};
 use crate::block::Volume;
 use crate::bounds::Search;
-use crate::collective::Collective;
 use crate::machine::{Machine, Switching};
 use crate::schedule::Figures;
 use crate::vocabulary::{BuildError, Ports, Problem};
@@ -314,13 +313,7 @@ fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option
 
 /// Returns the most blocks that a rank holds, at the beginning or at the end.
 pub(crate) fn blocks_per_rank(problem: &Problem) -> Volume {
-    if let Collective::Custom(custom) = problem.collective() {
-        let most = custom.pre.iter().chain(&custom.post).map(Vec::len).max();
-        return Volume::from(most.unwrap_or(0) as u64);
-    }
-    let (before, after) = problem.collective().buffers();
-    let ranks = problem.ranks() as u64;
-    Volume::from(before.most(ranks).max(after.most(ranks)))
+    Volume::from(problem.collective().most(problem.ranks() as u64))
 }
 
 impl Price {

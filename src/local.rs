@@ -1,4 +1,5 @@
-//! Ranks as threads of this process: for tests, for one machine, for a first try.
+//! Ranks as threads of this process: for tests, for one machine, for a first try. Needs the
+//! feature `local`.
 //!
 //! Inside an ordinary `#[test]` function, or anywhere:
 //!

@@ -46,6 +46,20 @@ impl Row for Custom {
         (Blocks::None, Blocks::None)
     }
 
+    fn most(&self, _: u64) -> u64 {
+        self.pre.iter().chain(&self.post).map(Vec::len).max().unwrap_or(0) as u64
+    }
+
+    /// Counts the blocks of all ranks.
+    fn together(&self, _: u128, _: u128) -> (u128, u128) {
+        let blocks = |sides: &[Holding]| sides.iter().map(|side| side.len() as u128).sum();
+        (blocks(&self.pre), blocks(&self.post))
+    }
+
+    fn blocks_name_their_contents(&self) -> bool {
+        false
+    }
+
     fn traffic(&self) -> Traffic {
         Traffic::Unknown
     }

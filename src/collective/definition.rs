@@ -170,6 +170,21 @@ impl Collective {
         self.row().buffers()
     }
 
+    /// Returns the most blocks that any of `ranks` ranks holds, before or after.
+    pub(crate) fn most(&self, ranks: u64) -> u64 {
+        self.row().most(ranks)
+    }
+
+    /// Returns the most blocks that `some` of `all` ranks hold together, before and after.
+    pub(crate) fn together(&self, some: u128, all: u128) -> (u128, u128) {
+        self.row().together(some, all)
+    }
+
+    /// Returns whether a block's name tells which contributions the block holds.
+    pub(crate) fn blocks_name_their_contents(&self) -> bool {
+        self.row().blocks_name_their_contents()
+    }
+
     /// Returns the data that every schedule must move.
     pub(crate) fn traffic(&self) -> Traffic {
         self.row().traffic()

@@ -123,6 +123,23 @@ pub(crate) trait Row {
     /// Returns the number of blocks in a rank's input and output.
     fn buffers(&self) -> (Blocks, Blocks);
 
+    /// Returns the most blocks that any of `ranks` ranks holds, before or after.
+    fn most(&self, ranks: u64) -> u64 {
+        let (before, after) = self.buffers();
+        before.most(ranks).max(after.most(ranks))
+    }
+
+    /// Returns the most blocks that `some` of `all` ranks hold together, before and after.
+    fn together(&self, some: u128, all: u128) -> (u128, u128) {
+        let (before, after) = self.buffers();
+        (before.together(some, all), after.together(some, all))
+    }
+
+    /// Returns whether a block's name tells which contributions the block holds.
+    fn blocks_name_their_contents(&self) -> bool {
+        !self.combines()
+    }
+
     /// Returns the data that every schedule must move.
     fn traffic(&self) -> Traffic;
 

@@ -55,11 +55,11 @@ pub enum JobCause {
     /// An option or a chosen algorithm does not fit the job.
     #[error("an option or an algorithm does not fit the job")]
     Argument(#[source] ArgumentError),
-    /// The processes of the job cannot connect to each other.
+    /// The processes of the job cannot connect to each other. Needs the feature `tcp`.
     #[cfg(feature = "tcp")]
     #[error("the ranks cannot connect to each other")]
     Join(#[source] crate::transport::tcp::JoinError),
-    /// This process cannot join a job over MPI.
+    /// This process cannot join a job over MPI. Needs the feature `mpi`.
     #[cfg(feature = "mpi")]
     #[error("this process cannot join a job over MPI")]
     Mpi(#[source] crate::transport::mpi::MpiError),

@@ -43,7 +43,7 @@ impl Launch {
     }
 
     /// Makes a launch whose ranks are threads of this process. It reads no variable of the
-    /// environment.
+    /// environment. Needs the feature `local`.
     #[cfg(feature = "local")]
     #[must_use]
     pub fn threads() -> Self {

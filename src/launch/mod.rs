@@ -2,6 +2,8 @@
 //!
 //! [`launch`](crate::launch()) and [`connect`](crate::connect()) read the environment; [`Launch`]
 //! adds defaults of the program. The backends are rows of one table (`backend/registry.rs`).
+//!
+//! Needs one of the features `local`, `tcp` and `mpi`.
 
 mod backend;
 mod builder;

@@ -99,6 +99,8 @@ pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>
 /// others have read what was sent, as there. A drop cannot report that ranks have made different
 /// calls; [`close`](Communicator::close) does.
 ///
+/// Needs the feature `tcp` or `mpi` to join a job.
+///
 /// # Errors
 ///
 /// [`JobCause::Environment`](crate::error::JobCause::Environment) if no launcher has started this

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::holdings::{Cuts, Holdings, name, span};
 use super::{Contributors, Location, ViolationKind, Violations};
 use crate::block::Block;
-use crate::collective::{Collective, Holding};
+use crate::collective::Collective;
 use crate::hash::Map;
 use crate::ids::Rank;
 use crate::vocabulary::Problem;
@@ -84,12 +84,8 @@ fn before(collective: &Collective, size: usize, ordered: bool, rank: Rank, cuts:
 /// at the end.
 pub(super) fn amount(problem: &Problem) -> u128 {
     let ranks = problem.ranks() as u128;
-    let all = |sides: &[Holding]| sides.iter().map(|side| side.len() as u128).sum::<u128>();
-    if let Collective::Custom(custom) = problem.collective() {
-        return ranks + all(&custom.pre) + all(&custom.post);
-    }
-    let (before, after) = problem.collective().buffers();
-    ranks + before.together(ranks, ranks) + after.together(ranks, ranks)
+    let (before, after) = problem.collective().together(ranks, ranks);
+    ranks + before + after
 }
 
 /// Records how a custom collective cuts its blocks into chunks, and reports its violations.

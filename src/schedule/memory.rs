@@ -6,7 +6,7 @@
 
 use crate::algorithm::Algorithm;
 use crate::block::Volume;
-use crate::collective::{Collective, Holding};
+use crate::collective::Collective;
 use crate::ids::Rank;
 use crate::topology::{Axis, axes};
 use crate::vocabulary::{Amount, BuildError, Problem, Route};
@@ -222,16 +222,7 @@ fn sum(parts: &[(u128, u128)]) -> u128 {
 
 /// Returns the maximum number of blocks that `some` of `all` ranks hold together.
 fn held(collective: &Collective, some: u128, all: u128) -> u128 {
-    let (before, after) = match collective {
-        Collective::Custom(custom) => {
-            let blocks = |sides: &[Holding]| sides.iter().map(|side| side.len() as u128).sum::<u128>();
-            (blocks(&custom.pre), blocks(&custom.post))
-        }
-        collective => {
-            let (before, after) = collective.buffers();
-            (before.together(some, all), after.together(some, all))
-        }
-    };
+    let (before, after) = collective.together(some, all);
     // In a reduction, contributions and results may exist at the same time.
     if collective.is_reduction() { before + after } else { before.max(after) }
 }

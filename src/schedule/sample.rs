@@ -113,7 +113,7 @@ pub fn verify_sample(
 /// messages from ranks outside the sample cannot be checked.
 #[must_use]
 pub fn can_be_sampled(collective: &Collective) -> bool {
-    !collective.is_reduction() && !matches!(collective, Collective::Custom(_))
+    collective.blocks_name_their_contents()
 }
 
 /// Returns the part of a peer's round that concerns the sample. Copies it, since a retained part of

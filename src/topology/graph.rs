@@ -82,6 +82,21 @@ impl Graph {
         Self { path: Some(path.into()), ..self }
     }
 
+    /// Returns whether a text is that of a graph, whose links are elsewhere.
+    #[cfg(feature = "json")]
+    pub(crate) fn is_text(text: &str) -> bool {
+        text.strip_prefix("graph").is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+
+    /// Sets the file that a graph's text names, if it names one.
+    #[cfg(feature = "json")]
+    pub(crate) fn with_text(self, text: &str) -> Self {
+        match text.strip_prefix("graph:@") {
+            Some(path) => self.with_path(path),
+            None => self,
+        }
+    }
+
     /// Returns the sub-network of some nodes with the links between them, numbered in the order of
     /// their numbers in `topology`. This is correct as [`Topology::part`] of every topology.
     ///

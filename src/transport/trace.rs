@@ -1,20 +1,18 @@
 //! A wrapper that records every message and every native call of any backend, with its time.
 //!
 //! ```
-//! # #[cfg(feature = "local")] {
+//! # #[cfg(all(feature = "local", feature = "json"))] {
 //! use necklace::transport::{local, trace::Tracing};
 //!
 //! let tracing = Tracing::new();
 //! let endpoints: Vec<_> = local::job(4)?.into_iter().map(|endpoint| tracing.wrap(endpoint)).collect();
 //! // .. the job runs on these endpoints ..
 //! assert!(tracing.events().is_empty());
-//! assert!(tracing.chrome_trace().starts_with("{\"traceEvents\":["));
+//! assert!(tracing.chrome_trace().contains("traceEvents"));
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -111,10 +109,11 @@ impl Tracing {
     /// Returns the trace as JSON for Chrome's `about:tracing` and for Perfetto.
     ///
     /// Each process of the job is a process there, and each context a thread of it. A message lasts
-    /// as long as its round.
+    /// as long as its round. Needs the feature `json`.
+    #[cfg(feature = "json")]
     #[must_use]
     pub fn chrome_trace(&self) -> String {
-        chrome_trace(&self.events())
+        chrome::document(&self.events()).to_string()
     }
 }
 
@@ -239,69 +238,77 @@ impl NativeCollectives for TracedTransport {
     }
 }
 
-fn chrome_trace(events: &[TraceEvent]) -> String {
-    let contexts: Vec<ContextId> =
-        events.iter().map(|event| event.context).collect::<BTreeSet<_>>().into_iter().collect();
-    let thread = |context| contexts.partition_point(|other| *other < context);
-    let mut entries = Vec::new();
-    for process in events.iter().map(|event| event.process).collect::<BTreeSet<_>>() {
-        let name = string(&format!("process {process}"));
-        entries.push(format!(r#"{{"name":"process_name","ph":"M","pid":{process},"args":{{"name":{name}}}}}"#));
-    }
-    for (process, context) in events.iter().map(|event| (event.process, event.context)).collect::<BTreeSet<_>>() {
-        let (name, tid) = (string(&format!("context {context}")), thread(context));
-        entries
-            .push(format!(r#"{{"name":"thread_name","ph":"M","pid":{process},"tid":{tid},"args":{{"name":{name}}}}}"#));
-    }
-    entries.extend(events.iter().map(|event| slice(event, thread(event.context))));
-    format!("{{\"traceEvents\":[\n{}\n],\"displayTimeUnit\":\"ns\"}}\n", entries.join(",\n"))
-}
+/// The format of Chrome's traces.
+#[cfg(feature = "json")]
+mod chrome {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
 
-fn slice(event: &TraceEvent, tid: usize) -> String {
-    let TraceEvent { process, rank, call, round, peer, index, bytes, failed, .. } = event;
-    let name = match event.direction {
-        Direction::Out => format!("send {bytes} B to {peer}"),
-        Direction::In => format!("receive {bytes} B from {peer}"),
-        Direction::Native => format!("native, {bytes} B"),
-    };
-    format!(
-        r#"{{"name":{},"cat":{},"ph":"X","ts":{},"dur":{},"pid":{process},"tid":{tid},"args":{{"rank":{rank},"peer":{peer},"call":{call},"round":{round},"index":{index},"bytes":{bytes},"failed":{failed}}}}}"#,
-        string(&name),
-        string(&event.description),
-        microseconds(event.begin),
-        microseconds(event.end.saturating_sub(event.begin)),
-    )
-}
+    use serde_json::{Value, json};
 
-/// Formats a time as a JSON number in microseconds, with nanoseconds as decimals.
-fn microseconds(time: Duration) -> String {
-    format!("{}.{:03}", time.as_micros(), time.subsec_nanos() % 1000)
-}
+    use super::{Direction, TraceEvent};
+    use crate::transport::ContextId;
 
-/// Formats a text as a JSON string.
-fn string(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            // Writing to a string does not fail.
-            c if c < ' ' => drop(write!(quoted, "\\u{:04x}", c as u32)),
-            c => quoted.push(c),
+    pub(super) fn document(events: &[TraceEvent]) -> Value {
+        let contexts: BTreeSet<ContextId> = events.iter().map(|event| event.context).collect();
+        let contexts: Vec<ContextId> = contexts.into_iter().collect();
+        let thread = |context: ContextId| contexts.partition_point(|other| *other < context);
+        let processes: BTreeSet<_> = events.iter().map(|event| event.process).collect();
+        let threads: BTreeSet<_> = events.iter().map(|event| (event.process, event.context)).collect();
+        let mut entries = Vec::new();
+        for process in processes {
+            let name = format!("process {process}");
+            entries.push(json!({"name": "process_name", "ph": "M", "pid": process.index(), "args": {"name": name}}));
         }
+        for (process, context) in threads {
+            let (name, tid) = (format!("context {context}"), thread(context));
+            entries.push(
+                json!({"name": "thread_name", "ph": "M", "pid": process.index(), "tid": tid, "args": {"name": name}}),
+            );
+        }
+        entries.extend(events.iter().map(|event| slice(event, thread(event.context))));
+        json!({"traceEvents": entries, "displayTimeUnit": "ns"})
     }
-    quoted.push('"');
-    quoted
+
+    fn slice(event: &TraceEvent, tid: usize) -> Value {
+        let TraceEvent { process, rank, call, round, peer, index, bytes, failed, .. } = event;
+        let name = match event.direction {
+            Direction::Out => format!("send {bytes} B to {peer}"),
+            Direction::In => format!("receive {bytes} B from {peer}"),
+            Direction::Native => format!("native, {bytes} B"),
+        };
+        json!({
+            "name": name,
+            "cat": &*event.description,
+            "ph": "X",
+            "ts": microseconds(event.begin),
+            "dur": microseconds(event.end.saturating_sub(event.begin)),
+            "pid": process.index(),
+            "tid": tid,
+            "args": {
+                "rank": rank.index(),
+                "peer": peer.index(),
+                "call": call,
+                "round": round,
+                "index": index,
+                "bytes": bytes,
+                "failed": failed,
+            },
+        })
+    }
+
+    /// Returns a time in microseconds. Nanoseconds are exact for the first 104 days.
+    fn microseconds(time: Duration) -> f64 {
+        time.as_nanos() as f64 / 1e3
+    }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "json"))]
+#[allow(clippy::unwrap_used)]
 mod tests {
-    use super::*;
+    use serde_json::json;
 
-    #[test]
-    fn strings_are_escaped_for_json() {
-        assert_eq!(string("a \"b\" \\ é\n\u{1}"), r#""a \"b\" \\ é\u000a\u0001""#);
-    }
+    use super::*;
 
     #[test]
     fn chrome_trace_has_every_event() {
@@ -320,15 +327,19 @@ mod tests {
             end: Duration::from_nanos(1_240_001),
             failed: false,
         };
-        let expected = concat!(
-            "{\"traceEvents\":[\n",
-            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":3,\"args\":{\"name\":\"process 3\"}},\n",
-            "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":3,\"tid\":0,\"args\":{\"name\":\"context world\"}},\n",
-            "{\"name\":\"send 64 B to 0\",\"cat\":\"alltoall, \\\"quoted\\\"\",\"ph\":\"X\",\"ts\":1234.567,\"dur\":5.434,",
-            "\"pid\":3,\"tid\":0,\"args\":{\"rank\":1,\"peer\":0,\"call\":7,\"round\":2,\"index\":0,\"bytes\":64,",
-            "\"failed\":false}}\n],\"displayTimeUnit\":\"ns\"}\n",
+        let document = chrome::document(&[event]);
+        let [process, thread, slice] = &document["traceEvents"].as_array().unwrap()[..] else { panic!("{document}") };
+        assert_eq!(process, &json!({"name": "process_name", "ph": "M", "pid": 3, "args": {"name": "process 3"}}));
+        let names = json!({"name": "thread_name", "ph": "M", "pid": 3, "tid": 0, "args": {"name": "context world"}});
+        assert_eq!(thread, &names);
+        assert_eq!(
+            slice,
+            &json!({
+                "name": "send 64 B to 0", "cat": "alltoall, \"quoted\"", "ph": "X", "ts": 1234.567, "dur": 5.434,
+                "pid": 3, "tid": 0,
+                "args": {"rank": 1, "peer": 0, "call": 7, "round": 2, "index": 0, "bytes": 64, "failed": false},
+            })
         );
-        assert_eq!(chrome_trace(&[event]), expected);
-        assert_eq!(chrome_trace(&[]), "{\"traceEvents\":[\n\n],\"displayTimeUnit\":\"ns\"}\n");
+        assert_eq!(chrome::document(&[]), json!({"traceEvents": [], "displayTimeUnit": "ns"}));
     }
 }

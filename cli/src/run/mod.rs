@@ -122,7 +122,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     hostfile: Option<PathBuf>,
 
-    /// RemoteShell hosts by COMMAND instead of ssh; it receives the name of the host and the
+    /// Reach hosts by COMMAND instead of ssh; it receives the name of the host and the
     /// command to run there
     #[arg(long, value_name = "COMMAND")]
     agent: Option<String>,

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_of_the_largest_machines_are_counted_without_a_schedule() {
+    fn claims_of_the_largest_machines_need_no_schedule() {
         let network = crate::topology::parse("complete:2147483647").unwrap();
         let problem = Problem::new(network, crate::collective::Collective::Alltoall).unwrap();
         for radix in [2, 3, 2_147_483_647, usize::MAX] {

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_four_bits_have_three_full_necklaces_and_four_cyclic_words() {
+    fn words_of_four_bits_have_three_full_necklaces() {
         let words = Words::binary(4).unwrap();
         let full = words.necklaces().filter(|necklace| necklace.is_full());
         assert_eq!(full.map(|necklace| necklace.distinguished()).collect::<Vec<_>>(), [0b0001, 0b0011, 0b0111]);

@@ -141,9 +141,9 @@ fn member(member: &'static str, found: String, expected: String) -> JsonError {
 /// text may name.
 fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
     let text = &document.topology;
-    let Some(rest) = text.strip_prefix("graph").filter(|rest| rest.is_empty() || rest.starts_with(':')) else {
+    if !Graph::is_text(text) {
         return Ok(crate::topology::parse(text).map_err(BuildError::from)?);
-    };
+    }
     let Some(List(edges)) = &document.edges else {
         return Err(member("edges", "nothing".to_owned(), format!("the links of {}", quoted(text))));
     };
@@ -151,10 +151,7 @@ fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
         let links = format!("{} links of {} nodes: {fault}", edges.len(), document.nodes);
         member("edges", links, "the links of a connected network".to_owned())
     })?;
-    Ok(Arc::new(match rest.strip_prefix(":@") {
-        Some(path) => graph.with_path(path),
-        None => graph,
-    }))
+    Ok(Arc::new(graph.with_text(text)))
 }
 
 fn collective(

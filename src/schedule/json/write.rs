@@ -11,6 +11,7 @@ use super::error::JsonError;
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::ids::{Node, Rank};
+use crate::topology::Graph;
 use crate::vocabulary::{BuildError, Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
 
 /// Default routes longer than this are not written. A reader takes the default for them.
@@ -77,7 +78,7 @@ impl<W: Write> JsonWriter<W> {
         let (topology, collective) = (problem.topology(), problem.collective());
         let text = topology.text();
         let graph = crate::topology::parse(&text).is_err();
-        let text = if graph && !text.starts_with("graph") { format!("graph:{text}") } else { text };
+        let text = if graph && !Graph::is_text(&text) { format!("graph:{text}") } else { text };
         // A reader need not know a barrier, which is not a collective of the format. It is written
         // with its conditions.
         let conditions = !collective.is_known_by_name();

@@ -1,4 +1,5 @@
 //! Ranks that are threads of one process: one copy, from the sender's memory to the receiver's.
+//! Needs the feature `local`.
 //!
 //! ```
 //! use necklace::Rank;
@@ -36,7 +37,7 @@
 // wait-for chain (`wait_for`).
 //
 // All of this rests on `slot`, `mailbox`, `parker` and `status_word`. They use what `sync` names
-// and nothing else, and `tests/loom.rs` includes them as they are.
+// and nothing else, and `tests/loom/loom.rs` includes them as they are.
 #![allow(unsafe_code)]
 
 mod active_round;

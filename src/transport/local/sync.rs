@@ -1,6 +1,6 @@
 //! The synchronisation primitives of [`slot`](super::slot), [`mailbox`](super::mailbox),
 //! [`parker`](super::parker) and [`status_word`](super::status_word). Here they are those of the
-//! standard library. In `tests/loom.rs`, which includes the same files, they are loom's.
+//! standard library. In `tests/loom/loom.rs`, which includes the same files, they are loom's.
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};

@@ -1,4 +1,5 @@
-//! Ranks of MPI (Open MPI or MPICH), over any network that MPI supports.
+//! Ranks of MPI (Open MPI or MPICH), over any network that MPI supports. Needs the
+//! feature `mpi`.
 //!
 //! [`launch`](crate::launch()) joins the job that `mpirun`, `mpiexec` or `srun` has started;
 //! [`Join`] is for programs that use MPI themselves, or have a communicator of their own. Messages
@@ -84,6 +85,9 @@ use std::time::Duration;
 
 use mpi::ffi;
 use mpi::raw::AsRaw;
+
+/// The crate whose communicators [`Join::from_communicator`] takes.
+pub use ::mpi;
 
 pub use self::error::MpiError;
 use self::finalization::FinalizeBlocker;

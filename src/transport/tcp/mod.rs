@@ -1,4 +1,5 @@
 //! Ranks that are processes, on one host or on several, with a TCP connection between every two.
+//! Needs the feature `tcp`.
 //!
 //! [`launch`](crate::launch()) joins the job that the environment describes; [`Join`] is for
 //! programs that know their rank by other means. All ranks of a job run the same version of this

@@ -53,7 +53,7 @@ fn what_a_rank_does_is_what_rank_0_does_translated() {
 }
 
 #[test]
-fn every_channel_of_every_node_is_busy_in_every_step_and_all_arrives() {
+fn all_channels_are_busy_in_every_step_and_all_arrives() {
     for d in 1..=8_usize {
         let problem = on_cube(d);
         for scheme in 1..=4 {

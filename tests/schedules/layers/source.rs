@@ -56,7 +56,7 @@ pub(super) struct Sources {
 }
 
 /// Names that the core must not use.
-const WORLD: [&[&str]; 7] = [
+const WORLD: [&[&str]; 13] = [
     &["std", "net"],
     &["std", "fs"],
     &["std", "thread"],
@@ -64,6 +64,12 @@ const WORLD: [&[&str]; 7] = [
     &["std", "env"],
     &["std", "time", "Instant"],
     &["std", "time", "SystemTime"],
+    &["std", "os"],
+    &["rustix"],
+    &["tempfile"],
+    &["mio"],
+    &["socket2"],
+    &["getrandom"],
 ];
 
 impl Sources {
@@ -328,8 +334,9 @@ fn only_for_tests(item: &Item) -> bool {
     };
     attributes.iter().any(|attribute| {
         let list = attribute.meta.require_list();
-        attribute.path().is_ident("cfg")
-            && list.is_ok_and(|list| ["test", "doctest"].iter().any(|word| list.tokens.to_string().contains(word)))
+        let condition = list.map(|list| list.tokens.to_string().replace(' ', "")).unwrap_or_default();
+        let only = ["test", "doctest"].contains(&&*condition) || condition.starts_with("all(test,");
+        attribute.path().is_ident("cfg") && (only || condition.starts_with("all(doctest,"))
     })
 }
 
