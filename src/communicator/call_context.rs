@@ -9,8 +9,10 @@ use super::planned_call::{Executor, LibraryCall, PlannedCall};
 use crate::error::{CallError, Error};
 use crate::ids::Rank;
 use crate::plan::{Buffers, Execution, Plan, Reduction};
-use crate::transport::native::NativeIo;
-use crate::transport::{ContextId, Failure, History, RoundIo, Signature, Timeouts, Transport, call_native, renumbered};
+use crate::transport::native::{NativeData, NativeIo};
+use crate::transport::{
+    CallInfo, ContextId, Failure, History, RoundIo, Signature, Timeouts, Transport, call_native, renumbered,
+};
 
 /// A context of this process, in which it executes calls.
 #[derive(Debug)]
@@ -64,9 +66,9 @@ impl CallContext {
         if !plan.fits(&buffers) {
             return Err(short());
         }
-        let call = self.history.calls;
+        let call = CallInfo::new(self.history.calls, signature, self.timeouts);
         self.history.add(signature.fingerprint);
-        self.rounds(plan, buffers, call, signature, reduction)
+        self.rounds(plan, buffers, call, reduction)
     }
 
     /// Executes the rounds of a plan, as part of that call.
@@ -75,13 +77,12 @@ impl CallContext {
         &mut self,
         plan: &Plan,
         mut buffers: Buffers<'_>,
-        call: u64,
-        signature: &Signature,
+        call: CallInfo<'_>,
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
         let mut execution = Execution::new(plan);
         while let Some(round) = execution.advance(&mut buffers, reduction) {
-            let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call, signature, self.timeouts);
+            let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call);
             let Some(io) = io else { return Err(short()) };
             self.transport.round(io).map_err(|failure| self.failed(failure))?;
         }
@@ -137,7 +138,8 @@ impl CallContext {
         let LibraryCall { call, barrier, agreed } = native;
         let ((rank, size), timeouts) = ((self.transport.rank(), self.transport.size()), self.timeouts);
         // Checks the buffers before anything moves.
-        let io = NativeIo::new(call, (rank, size), (input, output), reduction, self.history.calls, signature, timeouts);
+        let data = NativeData { input, output, reduction };
+        let io = NativeIo::new(call, (rank, size), data, CallInfo::new(self.history.calls, signature, timeouts));
         let Some(io) = io else {
             return Err(Error::Internal(
                 "a buffer is shorter than the library's call needs, or not aligned as its elements are",
@@ -156,7 +158,8 @@ impl CallContext {
         }
         if agreed.is_none() {
             let buffers = Buffers { input: &[], output: &mut [], scratch: &mut [] };
-            self.rounds(barrier, buffers, self.history.calls, signature, None)?;
+            let call = CallInfo::new(self.history.calls, signature, self.timeouts);
+            self.rounds(barrier, buffers, call, None)?;
             *agreed = Some(self.agreed.add(signature.fingerprint));
         }
         Ok(())

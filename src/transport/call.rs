@@ -60,6 +60,30 @@ pub struct Signature {
     pub description: Arc<str>,
 }
 
+/// The call that a round, or a call of the backend's library, belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct CallInfo<'a> {
+    number: u64,
+    signature: &'a Signature,
+    timeouts: Timeouts,
+}
+
+impl<'a> CallInfo<'a> {
+    /// Describes call `number` of the context: what all members must agree on, and how long to
+    /// wait.
+    #[must_use]
+    #[inline]
+    pub fn new(number: u64, signature: &'a Signature, timeouts: impl Into<Timeouts>) -> Self {
+        Self { number, signature, timeouts: timeouts.into() }
+    }
+
+    /// Returns number, signature and timeouts.
+    #[inline]
+    pub(super) fn parts(self) -> (u64, &'a Signature, Timeouts) {
+        (self.number, self.signature, self.timeouts)
+    }
+}
+
 /// One round of a call: what to send and receive, on which buffers, and how long it may wait.
 #[derive(Debug)]
 pub struct RoundIo<'a> {
@@ -80,16 +104,9 @@ impl<'a> RoundIo<'a> {
     /// Returns `None` if there is no such round, or a buffer is shorter than the program needs.
     #[must_use]
     #[inline]
-    pub fn new(
-        program: &'a Program,
-        round: usize,
-        buffers: Buffers<'a>,
-        call: u64,
-        signature: &'a Signature,
-        timeouts: impl Into<Timeouts>,
-    ) -> Option<Self> {
+    pub fn new(program: &'a Program, round: usize, buffers: Buffers<'a>, call: CallInfo<'a>) -> Option<Self> {
         let fits = program.sizes().fit(&buffers) && round < program.rounds().len();
-        let timeouts = timeouts.into();
+        let (call, signature, timeouts) = call.parts();
         // Not `then_some`, which builds the value in another place first and then moves it.
         if fits { Some(Self { program, round, buffers, call, signature, timeouts }) } else { None }
     }
@@ -143,7 +160,7 @@ impl<'a> RoundIo<'a> {
     where
         'a: 'b,
     {
-        RoundIo::new(program, round, self.buffers, self.call, self.signature, self.timeouts)
+        RoundIo::new(program, round, self.buffers, CallInfo::new(self.call, self.signature, self.timeouts))
     }
 
     /// Returns the runs of a message: the byte ranges that it consists of, in order.

@@ -76,7 +76,7 @@ pub mod tcp;
 mod timeouts;
 pub mod trace;
 
-pub use call::{ContextId, RoundIo, Signature};
+pub use call::{CallInfo, ContextId, RoundIo, Signature};
 pub(crate) use definition::call_native;
 pub use definition::{Endpoint, Transport, position};
 pub use failure::{Cause, Failure, OpenError};

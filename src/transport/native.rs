@@ -30,7 +30,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Cause, Failure, Signature, Timeouts};
+use super::{CallInfo, Cause, Failure, Signature, Timeouts};
 use crate::collective::Collective;
 use crate::ids::Rank;
 pub use crate::op::{Operation, Predefined, Primitive};
@@ -229,6 +229,13 @@ impl fmt::Display for NativeCall {
     }
 }
 
+/// The buffers of a rank in a native call, and how contributions are combined.
+pub(crate) struct NativeData<'a> {
+    pub(crate) input: &'a [u8],
+    pub(crate) output: &'a mut [u8],
+    pub(crate) reduction: Option<&'a dyn Reduction>,
+}
+
 /// One rank's part of a native call: what to do, on which buffers, and how long it may wait.
 pub struct NativeIo<'a> {
     what: &'a NativeCall,
@@ -247,22 +254,20 @@ pub struct NativeIo<'a> {
 }
 
 impl<'a> NativeIo<'a> {
-    /// Creates a rank's part of a call, from (rank, number of ranks) and (input, output).
+    /// Creates a rank's part of a call, from (rank, number of ranks).
     ///
     /// Returns `None` if the call is invalid among this number of ranks, if a buffer is too short
     /// or not aligned, or if the call combines contributions and `reduction` is `None`.
     #[must_use]
     #[inline]
-    pub fn new(
+    pub(crate) fn new(
         what: &'a NativeCall,
         (rank, ranks): (Rank, usize),
-        (input, output): (&'a [u8], &'a mut [u8]),
-        reduction: Option<&'a dyn Reduction>,
-        call: u64,
-        signature: &'a Signature,
-        timeouts: impl Into<Timeouts>,
+        data: NativeData<'a>,
+        call: CallInfo<'a>,
     ) -> Option<Self> {
-        let timeouts = timeouts.into();
+        let (call, signature, timeouts) = call.parts();
+        let NativeData { input, output, reduction } = data;
         let (sent, received) = what.lengths(rank, ranks)?;
         let fits = input.len() as u64 >= sent && output.len() as u64 >= received;
         let fits = fits && reduction.is_some() >= what.reduces();
@@ -369,7 +374,10 @@ mod tests {
         let (from, mut to) = (vec![0_u128; input / 16 + 2], vec![0_u128; output / 16 + 2]);
         let from = &bytemuck::cast_slice(&from)[before..before + input];
         let buffers = (from, &mut bytemuck::cast_slice_mut(&mut to)[into..into + output]);
-        NativeIo::new(what, (Rank::new(1), 3), buffers, Some(&Nothing), 0, &signature, Duration::ZERO).is_some()
+        {
+            let data = NativeData { input: buffers.0, output: buffers.1, reduction: Some(&Nothing) };
+            NativeIo::new(what, (Rank::new(1), 3), data, CallInfo::new(0, &signature, Duration::ZERO)).is_some()
+        }
     }
 
     #[test]
@@ -430,10 +438,11 @@ mod tests {
     fn reduction_without_an_operation_is_refused() {
         let signature = Signature { fingerprint: 0, description: "".into() };
         let (what, barrier) = (regular(Collective::Scan, 1, 0), regular(Collective::Barrier, 1, 0));
-        assert!(NativeIo::new(&what, (Rank::new(1), 3), (&[], &mut []), None, 0, &signature, Duration::ZERO).is_none());
-        assert!(
-            NativeIo::new(&barrier, (Rank::new(1), 3), (&[], &mut []), None, 0, &signature, Duration::ZERO).is_some()
-        );
+        let is_made = |what| {
+            let data = NativeData { input: &[], output: &mut [], reduction: None };
+            NativeIo::new(what, (Rank::new(1), 3), data, CallInfo::new(0, &signature, Duration::ZERO)).is_some()
+        };
+        assert!(!is_made(&what) && is_made(&barrier));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use necklace::Rank;
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
-use necklace::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
+use necklace::transport::{CallInfo, ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 
 /// The messages sent and the messages received, each as (peer, bytes).
 pub(crate) type Round<'a> = (&'a [(u32, u64)], &'a [(u32, u64)]);
@@ -85,7 +85,8 @@ impl Work {
     pub(crate) fn round(&mut self, round: usize) -> Result<(), Failure> {
         let Self { program, input, output, signature, .. } = self;
         let buffers = Buffers { input, output, scratch: &mut [] };
-        self.transport.round(RoundIo::new(program, round, buffers, self.call, signature, self.timeout).unwrap())
+        self.transport
+            .round(RoundIo::new(program, round, buffers, CallInfo::new(self.call, signature, self.timeout)).unwrap())
     }
 
     pub(crate) fn call(&mut self) -> Result<(), Failure> {

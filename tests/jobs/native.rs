@@ -13,7 +13,7 @@ use necklace::op::{Number, Ordered};
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use necklace::topology::Topology;
 use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo, Operation, Predefined, Primitive};
-use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
+use necklace::transport::{CallInfo, ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
 
 use super::{Backend, Job};
 
@@ -229,7 +229,7 @@ impl NativeCollectives for Member {
         };
         let mut buffers = Buffers { input, output, scratch: &mut scratch };
         let program = program(me, &sends, &receives, &buffers);
-        let round = RoundIo::new(&program, 0, buffers.reborrow(), call, signature, timeouts).unwrap();
+        let round = RoundIo::new(&program, 0, buffers.reborrow(), CallInfo::new(call, signature, timeouts)).unwrap();
         self.inner.round(round)?;
         if let (Some(from), Some(into)) = (&sends[me], &receives[me]) {
             copy(from, into, &mut buffers);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use necklace::Rank;
 use necklace::plan::{Buffers, Message, Program, ProgramRound, Sizes};
-use necklace::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
+use necklace::transport::{CallInfo, ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::endpoint::Proxy;
@@ -35,7 +35,7 @@ fn meet(transport: &mut dyn Transport) -> Result<(), Failure> {
     let program = Program::new(vec![], vec![round], Sizes::default()).unwrap();
     let signature = Signature { fingerprint: 0, description: "to meet".into() };
     let buffers = Buffers { input: &[], output: &mut [], scratch: &mut [] };
-    transport.round(RoundIo::new(&program, 0, buffers, 0, &signature, Duration::from_secs(30)).unwrap())
+    transport.round(RoundIo::new(&program, 0, buffers, CallInfo::new(0, &signature, Duration::from_secs(30))).unwrap())
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use std::{env, fs, io, process, thread};
 
 use necklace::plan::Program;
-use necklace::transport::{Endpoint, RoundIo, Transport};
+use necklace::transport::{CallInfo, Endpoint, RoundIo, Transport};
 use necklace_tests::jobs::panic_message;
 
 use super::codec::{Bytes, Code};
@@ -192,7 +192,8 @@ impl Held {
             *program = new;
         }
         let (outcome, received) = memory.lend(program, index, &bytes, |buffers| {
-            let io = RoundIo::new(program, index, buffers, call, &signature, timeouts).ok_or("that is no round")?;
+            let io = RoundIo::new(program, index, buffers, CallInfo::new(call, &signature, timeouts))
+                .ok_or("that is no round")?;
             Ok::<_, String>(catch_unwind(AssertUnwindSafe(|| transport.round(io))))
         })?;
         match outcome? {

@@ -11,7 +11,7 @@ use super::Fixture;
 use super::scenario::{Random, RankBuffers};
 use crate::ids::Rank;
 use crate::plan::Program;
-use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
+use crate::transport::{CallInfo, ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
 
 /// What the test of one rank is given.
 #[derive(Clone, Debug)]
@@ -97,9 +97,7 @@ impl Runner {
                 output: &mut self.memory.output,
                 scratch: &mut self.memory.scratch,
             },
-            self.call,
-            &self.signature,
-            self.timeouts,
+            CallInfo::new(self.call, &self.signature, self.timeouts),
         );
         io.map_or(Ok(()), |io| self.transport.round(io))
     }

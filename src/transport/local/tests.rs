@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::group::{EagerMessage, PublishedDescriptor};
 use super::*;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
-use crate::transport::{RoundIo, Signature};
+use crate::transport::{CallInfo, RoundIo, Signature};
 
 fn members(size: usize) -> Vec<Rank> {
     (0..size).map(Rank::new).collect()
@@ -29,7 +29,7 @@ fn one_byte(send: bool, peer: usize) -> Program {
 fn run(transport: &mut LocalTransport, program: &Program) {
     let signature = Signature { fingerprint: 0, description: "a test".into() };
     let buffers = Buffers { input: &[1], output: &mut [0], scratch: &mut [] };
-    let io = RoundIo::new(program, 0, buffers, 0, &signature, Duration::from_secs(60)).unwrap();
+    let io = RoundIo::new(program, 0, buffers, CallInfo::new(0, &signature, Duration::from_secs(60))).unwrap();
     transport.round(io).unwrap();
 }
 

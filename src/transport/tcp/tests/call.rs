@@ -2,7 +2,7 @@
 
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
-use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
+use crate::transport::{CallInfo, ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
 
 /// A message: its peer, its length, and whether it consists of pieces of four bytes with gaps
 /// between them.
@@ -42,7 +42,7 @@ pub(super) fn drive(
 ) -> Result<(), Failure> {
     let signature = Signature { fingerprint: 1, description: "a call".into() };
     let buffers = Buffers { input, output, scratch: &mut [] };
-    transport.round(RoundIo::new(program, 0, buffers, number, &signature, timeouts).unwrap())
+    transport.round(RoundIo::new(program, 0, buffers, CallInfo::new(number, &signature, timeouts)).unwrap())
 }
 
 /// Makes a call with messages of any contents, given by peer and length.

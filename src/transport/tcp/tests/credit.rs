@@ -13,7 +13,7 @@ use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::engine::connection::Sending;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Credit;
-use crate::transport::{ContextId, Endpoint, RoundIo, Signature};
+use crate::transport::{CallInfo, ContextId, Endpoint, RoundIo, Signature};
 
 const LONG: u64 = 16 << 20;
 const SHORT: u64 = 60 << 10;
@@ -42,7 +42,8 @@ fn credit_returns_while_a_long_message_is_sent() {
         let signature = Signature { fingerprint: 1, description: "a call".into() };
         for round in 0..2 {
             let buffers = Buffers { input: &input, output: &mut output, scratch: &mut [] };
-            let io = RoundIo::new(&program, round, buffers, 0, &signature, Duration::from_secs(30)).unwrap();
+            let io =
+                RoundIo::new(&program, round, buffers, CallInfo::new(0, &signature, Duration::from_secs(30))).unwrap();
             world.round(io).unwrap();
         }
     });

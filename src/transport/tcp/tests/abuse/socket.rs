@@ -12,7 +12,7 @@ use super::traffic::{CALLS, FINGERPRINT, Frame, ROUNDS, content, flat, frame, fr
 use crate::ids::Rank;
 use crate::plan::{Buffers, Sizes};
 use crate::transport::engine::frame::{Header, Kind, MAX_TEXT, MessageId};
-use crate::transport::{ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
+use crate::transport::{CallInfo, ContextId, Endpoint, Failure, RoundIo, Signature, Transport};
 
 /// Makes calls until one fails. Returns how many rounds succeeded, and the failure.
 fn calls(world: &mut dyn Transport, timeout: Duration) -> (usize, Option<Failure>) {
@@ -24,7 +24,7 @@ fn calls(world: &mut dyn Transport, timeout: Duration) -> (usize, Option<Failure
     for call in 0..=CALLS {
         for round in 0..ROUNDS.len() {
             let buffers = Buffers { input: &input, output: &mut output, scratch: &mut [] };
-            let io = RoundIo::new(&program, round, buffers, call, &signature, timeout).unwrap();
+            let io = RoundIo::new(&program, round, buffers, CallInfo::new(call, &signature, timeout)).unwrap();
             if let Err(failure) = world.round(io) {
                 return (well, Some(failure));
             }
