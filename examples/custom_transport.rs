@@ -167,14 +167,8 @@ impl Transport for MailboxTransport {
         let (me, call, timeouts, signature) = (self.me, io.call, io.timeouts, io.signature);
         let fail = |context: &mut Context, (culprit, cause): Fault| {
             let observer = Rank::new(me);
-            let failure = Failure {
-                call,
-                description: signature.description.clone(),
-                round: round.number,
-                observer,
-                culprit,
-                cause,
-            };
+            let mut failure = Failure::new(call, signature.description.clone(), observer, cause);
+            (failure.round, failure.culprit) = (round.number, culprit);
             self.shared.changed.notify_all();
             context.failure.get_or_insert(failure).clone()
         };

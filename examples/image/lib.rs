@@ -19,7 +19,6 @@
 //! lines.
 
 use std::ops::Range;
-use std::panic::Location;
 use std::sync::Arc;
 
 use necklace::error::ArgumentError;
@@ -195,12 +194,7 @@ impl Transform {
         if matrix.len() != own_rows * columns {
             let expected = format!("{own_rows} rows of {columns}");
             let length = ArgumentError::Length { what: "matrix", expected, found: matrix.len() };
-            return Err(Error::Argument {
-                call: "Transform",
-                at: Location::caller(),
-                part: None,
-                source: Box::new(length),
-            });
+            return Err(Error::of_argument("Transform", length));
         }
 
         to_columns.each(|part, plan| {

@@ -36,6 +36,7 @@ pub use job::{JobCause, JobError};
 #[non_exhaustive]
 pub enum Error {
     /// The arguments of the call are invalid. Nothing has moved.
+    #[non_exhaustive]
     Argument {
         /// The method that was called.
         call: &'static str,
@@ -49,6 +50,7 @@ pub enum Error {
     },
     /// The call failed on every member. On a part made by `split`, the text also gives each rank's
     /// number in the job.
+    #[non_exhaustive]
     Failed {
         /// This rank, numbered within the communicator, as are the ranks in the failure.
         rank: Rank,
@@ -58,6 +60,7 @@ pub enum Error {
         members: Arc<[Rank]>,
     },
     /// The communicator failed in an earlier call.
+    #[non_exhaustive]
     Dead {
         /// This rank, numbered within the communicator, as are the ranks in the failure.
         rank: Rank,
@@ -76,7 +79,7 @@ pub enum Error {
 impl From<BitMapError> for Error {
     #[track_caller]
     fn from(error: BitMapError) -> Self {
-        Self::Argument { call: "BitMap", at: Location::caller(), part: None, source: Box::new(error.into()) }
+        Self::of_argument("BitMap", error)
     }
 }
 
@@ -94,6 +97,14 @@ impl From<crate::transport::Disagreement> for Error {
 }
 
 impl Error {
+    /// Returns the error of an invalid argument of a function of your own. The place is that of its
+    /// caller, if the function is `#[track_caller]`.
+    #[track_caller]
+    #[must_use]
+    pub fn of_argument(call: &'static str, source: impl Into<ArgumentError>) -> Self {
+        Self::Argument { call, at: Location::caller(), part: None, source: Box::new(source.into()) }
+    }
+
     /// Returns the caller's mistake, if that is the cause.
     #[must_use]
     pub fn argument(&self) -> Option<&ArgumentError> {

@@ -10,6 +10,7 @@ use crate::ids::Rank;
 /// First failure of a context, equal on every member.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("call {call} ({description}), round {round}: {cause}")]
+#[non_exhaustive]
 pub struct Failure {
     /// Number of the call within the context. A communicator counts its user's calls from 1; call 0
     /// makes the communicator of the job.
@@ -27,6 +28,12 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Returns the failure of a call that `observer` has found, in round 0, of an unknown culprit.
+    #[must_use]
+    pub fn new(call: u64, description: impl Into<Arc<str>>, observer: Rank, cause: Cause) -> Self {
+        Self { call, description: description.into(), round: 0, observer, culprit: None, cause }
+    }
+
     /// Displays the failure with both numbers of each rank, that in the context and that in the
     /// job, where they differ.
     pub(crate) fn named<'a>(&'a self, members: &'a [Rank]) -> impl fmt::Display + 'a {

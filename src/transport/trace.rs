@@ -37,6 +37,7 @@ struct Log {
 
 /// Direction of a message, seen from the rank that recorded it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Direction {
     /// Sent.
     Out,
@@ -51,6 +52,7 @@ pub enum Direction {
 ///
 /// A message of a round without failure has an event from each end.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TraceEvent {
     /// Rank of the process in the job.
     pub process: Rank,

@@ -181,9 +181,9 @@ impl Drop for BrokenTransport {
         match self.how {
             Mutant::NeverLeaves => std::mem::forget(inner),
             Mutant::FailsWhenItLeaves => {
-                let (observer, culprit) = (inner.rank(), None);
+                let observer = inner.rank();
                 let cause = Cause::Aborted { rank: observer, reason: "it leaves".into() };
-                inner.abort(Failure { call: 0, description: "".into(), round: 0, observer, culprit, cause });
+                inner.abort(Failure::new(0, "", observer, cause));
             }
             _ => {}
         }

@@ -187,7 +187,25 @@ structs! {
     Run { buffer, offset, len, stride, count }
     Sizes { input, output, scratch }
     Signature { fingerprint, description }
-    Failure { call, description, round, observer, culprit, cause }
+}
+
+impl Code for Failure {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.call.put(into);
+        self.description.put(into);
+        self.round.put(into);
+        self.observer.put(into);
+        self.culprit.put(into);
+        self.cause.put(into);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let (call, description, round) = (u64::take(from)?, Arc::<str>::take(from)?, u32::take(from)?);
+        let (observer, culprit) = (Rank::take(from)?, Option::<Rank>::take(from)?);
+        let mut failure = Self::new(call, description, observer, Cause::take(from)?);
+        (failure.round, failure.culprit) = (round, culprit);
+        Some(failure)
+    }
 }
 
 enums! {

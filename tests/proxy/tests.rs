@@ -22,7 +22,9 @@ fn returns<T: Code + PartialEq + std::fmt::Debug>(value: T) {
 
 fn failure(cause: Cause) -> Failure {
     let culprit = matches!(cause, Cause::Gone { .. }).then_some(Rank::new(1));
-    Failure { call: u64::MAX, description: "späh".into(), round: 7, observer: Rank::new(2), culprit, cause }
+    let mut failure = Failure::new(u64::MAX, "späh", Rank::new(2), cause);
+    (failure.round, failure.culprit) = (7, culprit);
+    failure
 }
 
 fn causes() -> [Cause; 5] {

@@ -1,7 +1,6 @@
 //! Benchmarks of communication: plain calls with all checks and cached plans; among threads, also
 //! the bare exchanges.
 
-use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -225,13 +224,7 @@ impl Call {
         let bytes = if self.0 == Collective::Barrier { 0 } else { bytes };
         let length = |blocks: usize| {
             let overflow = PlanError::Overflow { blocks, elements: bytes, element: 1 };
-            let refused = Error::Argument {
-                call: "bench",
-                at: Location::caller(),
-                part: None,
-                source: Box::new(overflow.into()),
-            };
-            bytes.checked_mul(blocks).ok_or(refused)
+            bytes.checked_mul(blocks).ok_or_else(|| Error::of_argument("bench", overflow))
         };
         let (before, after) = (self.0.before(size, rank).len(), self.0.after(size, rank).len());
         let (send, mut receive) = (Memory::new(length(before)?, 1), Memory::new(length(after)?, 2));
