@@ -201,7 +201,7 @@ impl Code for Failure {
 
     fn take(from: &mut &[u8]) -> Option<Self> {
         let (call, description, round) = (u64::take(from)?, Arc::<str>::take(from)?, u32::take(from)?);
-        let (observer, culprit) = (Rank::take(from)?, Option::<Rank>::take(from)?);
+        let (observer, culprit) = (Rank::take(from)?, <Option<Rank> as Code>::take(from)?);
         let mut failure = Self::new(call, description, observer, Cause::take(from)?);
         (failure.round, failure.culprit) = (round, culprit);
         Some(failure)
