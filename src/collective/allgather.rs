@@ -1,6 +1,6 @@
 //! Allgather: every rank sends one block to all ranks.
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds `[i, -1]`; after, `[j, -1]` for every j.
@@ -11,12 +11,12 @@ impl Row for Allgather {
         "allgather"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        vec![seat.own(Block::from(seat.rank))]
+    fn before(&self, role: Role) -> Holding {
+        vec![role.own(Block::from(role.rank))]
     }
 
-    fn after(&self, seat: Seat) -> Holding {
-        seat.all().map(|j| (Block::from(j), vec![j])).collect()
+    fn after(&self, role: Role) -> Holding {
+        role.all().map(|j| (Block::from(j), vec![j])).collect()
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

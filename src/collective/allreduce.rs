@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds its contribution to `[-1, -1]`; after, the contributions of all ranks,
@@ -14,12 +14,12 @@ impl Row for Allreduce {
         "allreduce"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        vec![seat.own(Block::RESULT)]
+    fn before(&self, role: Role) -> Holding {
+        vec![role.own(Block::RESULT)]
     }
 
-    fn result(&self, seat: Seat) -> Option<(Block, Range<usize>)> {
-        Some((Block::RESULT, 0..seat.size))
+    fn result(&self, role: Role) -> Option<(Block, Range<usize>)> {
+        Some((Block::RESULT, 0..role.size))
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

@@ -1,6 +1,6 @@
 //! Alltoall: every rank sends a block to every rank.
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds `[i, j]` for every j; after, `[j, i]` for every j.
@@ -11,12 +11,12 @@ impl Row for Alltoall {
         "alltoall"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        seat.all().map(|j| seat.own(Block::new(seat.rank, j))).collect()
+    fn before(&self, role: Role) -> Holding {
+        role.all().map(|j| role.own(Block::new(role.rank, j))).collect()
     }
 
-    fn after(&self, seat: Seat) -> Holding {
-        seat.all().map(|j| (Block::new(j, seat.rank), vec![j])).collect()
+    fn after(&self, role: Role) -> Holding {
+        role.all().map(|j| (Block::new(j, role.rank), vec![j])).collect()
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

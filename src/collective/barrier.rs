@@ -1,7 +1,7 @@
 //! Barrier: no rank returns before all ranks have called.
 
 use super::allgather::Allgather;
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 
 /// An allgather of empty blocks: a rank that holds all of them has heard from all ranks.
 pub(super) struct Barrier;
@@ -11,12 +11,12 @@ impl Row for Barrier {
         "barrier"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        Allgather.before(seat)
+    fn before(&self, role: Role) -> Holding {
+        Allgather.before(role)
     }
 
-    fn after(&self, seat: Seat) -> Holding {
-        Allgather.after(seat)
+    fn after(&self, role: Role) -> Holding {
+        Allgather.after(role)
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

@@ -1,6 +1,6 @@
 //! Broadcast: the root sends one block to all ranks.
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 
 /// Before, the root holds `[root, -1]`; after, every rank does.
@@ -11,12 +11,12 @@ impl Row for Broadcast {
         "broadcast"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        if seat.is_root() { vec![seat.own(Block::from(seat.root))] } else { vec![] }
+    fn before(&self, role: Role) -> Holding {
+        if role.is_root() { vec![role.own(Block::from(role.root))] } else { vec![] }
     }
 
-    fn after(&self, seat: Seat) -> Holding {
-        vec![(Block::from(seat.root), vec![seat.root])]
+    fn after(&self, role: Role) -> Holding {
+        vec![(Block::from(role.root), vec![role.root])]
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

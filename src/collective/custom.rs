@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 
 /// A collective defined by its precondition and its postcondition.
@@ -33,12 +33,12 @@ impl Row for Custom {
         "custom"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        self.pre.get(seat.rank.index()).cloned().unwrap_or_default()
+    fn before(&self, role: Role) -> Holding {
+        self.pre.get(role.rank.index()).cloned().unwrap_or_default()
     }
 
-    fn after(&self, seat: Seat) -> Holding {
-        self.post.get(seat.rank.index()).cloned().unwrap_or_default()
+    fn after(&self, role: Role) -> Holding {
+        self.post.get(role.rank.index()).cloned().unwrap_or_default()
     }
 
     /// A custom collective has no buffers of equal blocks.

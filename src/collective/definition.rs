@@ -13,7 +13,7 @@ use super::custom::Custom;
 use super::gather::Gather;
 use super::reduce::Reduce;
 use super::reduce_scatter::ReduceScatter;
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use super::scan::{Exscan, Scan};
 use super::scatter::Scatter;
 use crate::block::Block;
@@ -142,27 +142,27 @@ impl Collective {
         }
     }
 
-    /// Returns the rank's seat in the collective.
-    pub(crate) fn seat(&self, size: usize, rank: Rank) -> Seat {
-        Seat { rank, size, root: self.root().unwrap_or_default() }
+    /// Returns the rank's role in the collective.
+    pub(crate) fn role(&self, size: usize, rank: Rank) -> Role {
+        Role { rank, size, root: self.root().unwrap_or_default() }
     }
 
     /// Returns the blocks that `rank` of `size` ranks holds before. Each block has one contributor.
     #[must_use]
     pub fn before(&self, size: usize, rank: Rank) -> Holding {
-        self.row().before(self.seat(size, rank))
+        self.row().before(self.role(size, rank))
     }
 
     /// Returns the blocks that `rank` of `size` ranks must hold after.
     #[must_use]
     pub fn after(&self, size: usize, rank: Rank) -> Holding {
-        self.row().after(self.seat(size, rank))
+        self.row().after(self.role(size, rank))
     }
 
     /// Returns the result that a reduction leaves at `rank` of `size` ranks, and its contributors.
     /// `None` if it leaves none.
     pub(crate) fn result(&self, size: usize, rank: Rank) -> Option<(Block, Range<usize>)> {
-        self.row().result(self.seat(size, rank))
+        self.row().result(self.role(size, rank))
     }
 
     /// Returns the number of blocks in a rank's input and output. A custom collective has none.

@@ -1,6 +1,6 @@
 //! Gather: every rank sends a block to the root.
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds `[i, root]`; after, the root holds `[j, root]` for every j.
@@ -11,13 +11,13 @@ impl Row for Gather {
         "gather"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        vec![seat.own(Block::new(seat.rank, seat.root))]
+    fn before(&self, role: Role) -> Holding {
+        vec![role.own(Block::new(role.rank, role.root))]
     }
 
-    fn after(&self, seat: Seat) -> Holding {
-        let of = |j| (Block::new(j, seat.root), vec![j]);
-        if seat.is_root() { seat.all().map(of).collect() } else { vec![] }
+    fn after(&self, role: Role) -> Holding {
+        let of = |j| (Block::new(j, role.root), vec![j]);
+        if role.is_root() { role.all().map(of).collect() } else { vec![] }
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds its contribution to `[-1, root]`; after, the root holds the contributions
@@ -14,12 +14,12 @@ impl Row for Reduce {
         "reduce"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        vec![seat.own(Block::result(seat.root))]
+    fn before(&self, role: Role) -> Holding {
+        vec![role.own(Block::result(role.root))]
     }
 
-    fn result(&self, seat: Seat) -> Option<(Block, Range<usize>)> {
-        seat.is_root().then(|| (Block::result(seat.root), 0..seat.size))
+    fn result(&self, role: Role) -> Option<(Block, Range<usize>)> {
+        role.is_root().then(|| (Block::result(role.root), 0..role.size))
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds its contributions to `[-1, j]` for every j; after, `[-1, i]` with the
@@ -14,12 +14,12 @@ impl Row for ReduceScatter {
         "reduce_scatter"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        seat.all().map(|j| seat.own(Block::result(j))).collect()
+    fn before(&self, role: Role) -> Holding {
+        role.all().map(|j| role.own(Block::result(j))).collect()
     }
 
-    fn result(&self, seat: Seat) -> Option<(Block, Range<usize>)> {
-        Some((Block::result(seat.rank), 0..seat.size))
+    fn result(&self, role: Role) -> Option<(Block, Range<usize>)> {
+        Some((Block::result(role.rank), 0..role.size))
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

@@ -10,13 +10,13 @@ pub type Holding = Vec<(Block, Vec<Rank>)>;
 
 /// A rank, the number of ranks, and the root (rank 0 if the collective has none).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seat {
+pub(crate) struct Role {
     pub(crate) rank: Rank,
     pub(crate) size: usize,
     pub(crate) root: Rank,
 }
 
-impl Seat {
+impl Role {
     /// Returns all ranks, in order.
     pub(super) fn all(self) -> impl Iterator<Item = Rank> {
         (0..self.size).map(Rank::new)
@@ -50,13 +50,13 @@ pub(crate) enum Blocks {
 impl Blocks {
     /// Returns the number at a rank.
     #[inline]
-    pub(crate) fn at(self, seat: Seat) -> usize {
+    pub(crate) fn at(self, role: Role) -> usize {
         match self {
             Self::None => 0,
             Self::One => 1,
-            Self::Each => seat.size,
-            Self::OneAtRoot => usize::from(seat.rank == seat.root),
-            Self::EachAtRoot if seat.rank == seat.root => seat.size,
+            Self::Each => role.size,
+            Self::OneAtRoot => usize::from(role.rank == role.root),
+            Self::EachAtRoot if role.rank == role.root => role.size,
             Self::EachAtRoot => 0,
         }
     }
@@ -106,17 +106,17 @@ pub(crate) trait Row {
     fn name(&self) -> &'static str;
 
     /// Returns the blocks that a rank holds before. Each has one contributor.
-    fn before(&self, seat: Seat) -> Holding;
+    fn before(&self, role: Role) -> Holding;
 
     /// Returns the blocks that a rank must hold after.
-    fn after(&self, seat: Seat) -> Holding {
-        let result = self.result(seat).into_iter();
+    fn after(&self, role: Role) -> Holding {
+        let result = self.result(role).into_iter();
         result.map(|(block, contributors)| (block, contributors.map(Rank::new).collect())).collect()
     }
 
     /// Returns the result that a reduction leaves at a rank, and its contributors.
-    fn result(&self, seat: Seat) -> Option<(Block, Range<usize>)> {
-        let _ = seat;
+    fn result(&self, role: Role) -> Option<(Block, Range<usize>)> {
+        let _ = role;
         None
     }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 use crate::ids::Rank;
 
@@ -19,12 +19,12 @@ impl Row for Scan {
         "scan"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        vec![seat.own(Block::result(seat.rank))]
+    fn before(&self, role: Role) -> Holding {
+        vec![role.own(Block::result(role.rank))]
     }
 
-    fn result(&self, seat: Seat) -> Option<(Block, Range<usize>)> {
-        Some((Block::result(seat.rank), 0..seat.size.min(seat.rank.index() + 1)))
+    fn result(&self, role: Role) -> Option<(Block, Range<usize>)> {
+        Some((Block::result(role.rank), 0..role.size.min(role.rank.index() + 1)))
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {
@@ -49,13 +49,13 @@ impl Row for Exscan {
         "exscan"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        Scan.before(seat)
+    fn before(&self, role: Role) -> Holding {
+        Scan.before(role)
     }
 
-    fn result(&self, seat: Seat) -> Option<(Block, Range<usize>)> {
-        let before = seat.size.min(seat.rank.index());
-        (before > 0).then(|| (Block::result(seat.rank), 0..before))
+    fn result(&self, role: Role) -> Option<(Block, Range<usize>)> {
+        let before = role.size.min(role.rank.index());
+        (before > 0).then(|| (Block::result(role.rank), 0..before))
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

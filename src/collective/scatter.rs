@@ -1,6 +1,6 @@
 //! Scatter: the root sends a block to every rank.
 
-use super::row::{Blocks, Holding, Row, Seat, Traffic};
+use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
 
 /// Before, the root holds `[root, j]` for every j; after, rank i holds `[root, i]`.
@@ -11,13 +11,13 @@ impl Row for Scatter {
         "scatter"
     }
 
-    fn before(&self, seat: Seat) -> Holding {
-        let own = |j| seat.own(Block::new(seat.root, j));
-        if seat.is_root() { seat.all().map(own).collect() } else { vec![] }
+    fn before(&self, role: Role) -> Holding {
+        let own = |j| role.own(Block::new(role.root, j));
+        if role.is_root() { role.all().map(own).collect() } else { vec![] }
     }
 
-    fn after(&self, seat: Seat) -> Holding {
-        vec![(Block::new(seat.root, seat.rank), vec![seat.root])]
+    fn after(&self, role: Role) -> Holding {
+        vec![(Block::new(role.root, role.rank), vec![role.root])]
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {

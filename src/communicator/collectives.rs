@@ -375,8 +375,8 @@ impl Communicator {
     /// Returns the numbers of blocks in this rank's input and output.
     pub(super) fn blocks(&self, key: &PlanKey) -> (usize, usize) {
         let (before, after) = key.collective.buffers();
-        let seat = key.collective.seat(self.size(), Rank::new(self.rank()));
-        (if key.in_place { 0 } else { before.at(seat) }, after.at(seat))
+        let role = key.collective.role(self.size(), Rank::new(self.rank()));
+        (if key.in_place { 0 } else { before.at(role) }, after.at(role))
     }
 }
 

@@ -186,7 +186,7 @@ fn pages(problem: &Problem) -> u128 {
     let (before, _) = collective.buffers();
     let root = collective.root().unwrap_or_default();
     let other = Rank::new((root.index() + 1) % ranks);
-    let of = |rank| (before.at(collective.seat(ranks, rank)) as u128).div_ceil(PAGED);
+    let of = |rank| (before.at(collective.role(ranks, rank)) as u128).div_ceil(PAGED);
     of(root) + (ranks as u128 - 1) * of(other)
 }
 

@@ -111,9 +111,9 @@ impl Regular {
             return None;
         }
         let (before, after) = self.collective.buffers();
-        let seat = self.collective.seat(ranks, rank);
-        let input = if self.in_place { 0 } else { before.at(seat) as u64 };
-        Some((input.checked_mul(block)?, block.checked_mul(after.at(seat) as u64)?))
+        let role = self.collective.role(ranks, rank);
+        let input = if self.in_place { 0 } else { before.at(role) as u64 };
+        Some((input.checked_mul(block)?, block.checked_mul(after.at(role) as u64)?))
     }
 }
 
@@ -322,7 +322,7 @@ impl<'a> NativeIo<'a> {
             NativeCall::Alltoallv { send, .. } | NativeCall::Alltoallw { send, .. } => sum(send),
             NativeCall::Regular(regular) => {
                 let (before, _) = regular.collective.buffers();
-                let blocks = before.at(regular.collective.seat(self.ranks, self.rank)) as u64;
+                let blocks = before.at(regular.collective.role(self.ranks, self.rank)) as u64;
                 regular.block().unwrap_or(0).saturating_mul(blocks)
             }
         }

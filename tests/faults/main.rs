@@ -16,10 +16,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 mod job;
+mod outcome;
 mod rank;
 mod scenario;
 mod table;
-mod verdict;
 
 use std::env;
 use std::sync::Mutex;
@@ -27,9 +27,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::SystemTime;
 
+use outcome::judge;
 use scenario::Scenario;
 use table::Table;
-use verdict::judge;
 
 const CAMPAIGN: &str = "fault_gives_one_error_in_time_and_no_wrong_result";
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::outcome::Result;
 use super::scenario::{Kind, Scenario, Stage};
-use super::verdict::Result;
 
 #[derive(Debug, Default)]
 pub(crate) struct Table(BTreeMap<(Kind, Stage), Row>);

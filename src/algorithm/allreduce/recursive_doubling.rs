@@ -68,7 +68,7 @@ impl Algorithm for RecursiveDoubling {
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let fold = Fold::new(problem.ranks());
         let doubling = (0..fold.doublings).map(move |k| {
-            fold.standing(rank).map_or_else(RankRound::default, |me| {
+            fold.folded_rank(rank).map_or_else(RankRound::default, |me| {
                 let (peer, mine) = (me ^ (1 << k), me);
                 let end = |sender: usize, receiver: usize| {
                     let combine = if sender < receiver { Combine::Left } else { Combine::Right };
@@ -96,7 +96,7 @@ impl Fold {
     }
 
     /// Returns a rank's index among the representatives.
-    fn standing(self, rank: Rank) -> Option<usize> {
+    fn folded_rank(self, rank: Rank) -> Option<usize> {
         match rank.index() {
             r if r >= 2 * self.pairs => Some(r - self.pairs),
             r => (r % 2 == 1).then_some(r / 2),
@@ -104,8 +104,8 @@ impl Fold {
     }
 
     /// Returns the representative with an index.
-    fn rank(self, standing: usize) -> Rank {
-        Rank::new(if standing < self.pairs { 2 * standing + 1 } else { standing + self.pairs })
+    fn rank(self, folded_rank: usize) -> Rank {
+        Rank::new(if folded_rank < self.pairs { 2 * folded_rank + 1 } else { folded_rank + self.pairs })
     }
 
     fn giving(self, rank: Rank) -> Option<RankRound> {

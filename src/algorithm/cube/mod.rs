@@ -47,20 +47,20 @@
 //! are scheduled by pairs, d at a time. The c pairs that are left over join a necklace of weight
 //! d - c (see `lines.rs`).
 
+mod embedded;
 mod group;
 mod lines;
 mod necklace;
 mod schemes;
-mod seats;
 mod share;
 mod succession;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use embedded::{apart, are_cubes, is_cube};
 pub(crate) use group::Scheme;
 use group::{Crossing, Group};
-pub(crate) use seats::{apart, are_cubes, is_cube};
 pub(crate) use share::Within;
 pub use succession::Succession;
 use table::Table;

@@ -204,9 +204,9 @@ fn is_of(collective: &Collective, custom: &Custom, ranks: usize) -> bool {
     let (before, after) = collective.buffers();
     custom.pre.iter().zip(&custom.post).enumerate().all(|(rank, (pre, post))| {
         let rank = Rank::new(rank);
-        let seat = collective.seat(ranks, rank);
+        let role = collective.role(ranks, rank);
         // The lengths are compared first, so that nothing longer than the document is built.
-        (pre.len(), post.len()) == (before.at(seat), after.at(seat))
+        (pre.len(), post.len()) == (before.at(role), after.at(role))
             && *pre == collective.before(ranks, rank)
             && *post == collective.after(ranks, rank)
     })
