@@ -114,9 +114,9 @@ pub(crate) fn differ(rank: &Rank) -> i32 {
 fn rank_alone_in_a_call_ends_the_job() {
     for (how, words) in [
         ("1 leaves", "rank 1 calls broadcast"),
-        ("2 leaves", "in which nobody else is any more"),
+        ("2 leaves", "that no other rank is in any more"),
         ("1 stays", "rank 1 calls broadcast"),
-        ("20 stays", "in which nobody else is any more"),
+        ("20 stays", "that no other rank is in any more"),
     ] {
         let ended = Job::of(2, &format!("differ {how}")).run().badly();
         // If the library keeps rank 1 in its first call, the difference is found as well.
