@@ -132,7 +132,7 @@ pub enum MachineError {
         key: String,
         /// What was found.
         found: String,
-        /// What is expected.
+        /// The expected form.
         expected: &'static str,
     },
     /// The text is not a JSON object.

@@ -37,7 +37,7 @@ pub(super) struct Detour {
 struct Labels {
     /// The number of bits of a label.
     bits: usize,
-    /// What each bit of the address adds.
+    /// The contribution of each bit of the address.
     columns: Vec<u64>,
     /// The label of address 0.
     add: u64,

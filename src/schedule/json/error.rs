@@ -14,7 +14,7 @@ pub enum JsonError {
         line: usize,
         /// The column, from 1; 0 if unknown.
         column: usize,
-        /// What was found, and what is expected.
+        /// The text found there, and the expected form.
         reason: String,
     },
     /// A member is invalid, or contradicts others.
@@ -24,7 +24,7 @@ pub enum JsonError {
         member: &'static str,
         /// Its value.
         found: String,
-        /// What is expected.
+        /// The expected form.
         expected: String,
     },
     /// The document exceeds the limit.

@@ -23,7 +23,7 @@ pub(crate) struct RankStatus {
     pub(crate) left: bool,
     /// A failed context of this process.
     pub(crate) failed: Option<ContextId>,
-    /// What it called in the call in question: fingerprint and description.
+    /// Fingerprint and description of the call in question.
     pub(crate) signature: Option<(u64, Arc<str>)>,
 }
 

@@ -25,8 +25,8 @@ pub(crate) struct Credit {
 }
 
 impl Credit {
-    /// Returns the credit in a job of so many ranks. Each gets an equal share of the 64 MiB that a
-    /// context queues at most.
+    /// Returns the credit in a job of this many ranks. Each gets an equal share of the 64 MiB that
+    /// a context queues at most.
     pub(crate) fn among(ranks: usize) -> Self {
         let lane = ((64 << 20) / ranks.max(1) as u64).clamp(16 << 10, 256 << 10);
         Self { message: lane / 4, lane }
@@ -48,7 +48,7 @@ impl Credit {
 pub(crate) struct Lane {
     pub(crate) into: Incoming,
     pub(crate) out: Outgoing,
-    /// How the peer has left the context, if it has.
+    /// The peer's departure from the context, if it has left.
     pub(crate) left: Option<Left>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Left {
     pub(crate) call: Option<u64>,
     /// The reason, if it did not simply return; for example a panic.
     pub(crate) how: Option<Arc<str>>,
-    /// What it called in that call: fingerprint and description.
+    /// Fingerprint and description of that call.
     pub(crate) signature: Option<(u64, Arc<str>)>,
     /// The digest of all its calls, unless something has failed.
     pub(crate) history: Option<History>,
@@ -88,7 +88,7 @@ impl Left {
 pub(crate) struct Incoming {
     /// The messages of the round that are still to arrive.
     pub(crate) awaited: Range<u32>,
-    /// How much of the first of them has been received, and the position of the rest.
+    /// Progress within the first of them: the bytes received, and the position of the rest.
     pub(crate) received: u64,
     pub(crate) to: Cursor,
     pub(crate) unexpected: UnexpectedQueue,
@@ -106,7 +106,7 @@ pub(crate) struct Incoming {
 pub(crate) struct Outgoing {
     /// The messages of the round that are still to be sent.
     pub(crate) waiting: Range<u32>,
-    /// How much of the first of them has been written, and the position of the rest.
+    /// Progress within the first of them: the bytes written, and the position of the rest.
     pub(crate) written: u64,
     pub(crate) from: Cursor,
     /// Whether the last of them is with the connection, but not written yet; and the connection's

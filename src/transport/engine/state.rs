@@ -26,12 +26,12 @@ pub(crate) struct Engine {
     pub(crate) wire: Box<dyn Wire>,
     /// Whether the wire reports no events and has to be polled.
     pub(crate) polled: bool,
-    /// What a thread sleeps on otherwise. The sleeping thread takes it away.
+    /// The sleeper of a thread that waits. The sleeping thread takes it out.
     pub(crate) sleeper: Option<Box<dyn Sleeper>>,
     /// The events that it has reported.
     pub(crate) events: Vec<WireEvent>,
-    /// Where bytes are read whose place is not known yet, and where short frames are gathered for
-    /// one write.
+    /// Buffer for bytes whose destination is not known yet, and for short frames that are gathered
+    /// into one write.
     pub(crate) bounce_buffer: Box<[u8]>,
     pub(crate) stage: Vec<u8>,
     /// Selects which of the active contexts sends first.

@@ -64,7 +64,7 @@ impl Engine {
         reply
     }
 
-    /// Returns whether so many bytes are queued for a process that it gets no more replies.
+    /// Returns whether too many bytes are queued for a process to send it more replies.
     pub(crate) fn is_full(&self, to: usize) -> bool {
         self.connections[to].as_ref().is_none_or(|connection| connection.queue.len() > MAX_QUEUED)
     }

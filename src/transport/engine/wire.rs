@@ -96,9 +96,9 @@ pub(crate) trait OutOfBand {
 /// The result of one read or write.
 #[derive(Debug)]
 pub(crate) enum Went {
-    /// That number of bytes. There may be more, or room for more.
+    /// Moved this many bytes. There may be more, or room for more.
     On(usize),
-    /// That number of bytes. There is no more, or no room, for now.
+    /// Moved this many bytes. There is no more, or no room, for now.
     Stuck(usize),
     /// The connection has ended.
     Ended(Arc<str>),

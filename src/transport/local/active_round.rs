@@ -110,7 +110,7 @@ impl Membership {
 /// State of a wait within a round.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
-    /// How often it has polled since the last progress.
+    /// Number of polls since the last progress.
     pub(super) polls: u32,
     /// When the wait began, set once the rank is about to park.
     pub(super) since: Option<Instant>,
