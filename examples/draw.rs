@@ -11,12 +11,12 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use lexopt::{Arg, Parser};
 use necklace::Node;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
@@ -27,11 +27,17 @@ use necklace::topology::{Neighbours, Topology, parse};
 /// Maximum size of a picture, in bytes.
 const LARGEST: usize = 100_000;
 
+const USAGE: &str = "usage: draw [DIRECTORY]\nDraws into that directory, or into doc/ if none is given.";
+
 fn main() -> ExitCode {
-    let directory = match directory(std::env::args_os().skip(1)) {
-        Ok(directory) => directory,
+    let directory = match directory(Parser::from_env()) {
+        Ok(Some(directory)) => directory,
+        Ok(None) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
         Err(error) => {
-            eprintln!("draw: {error}\ndraw [PLACE]: draws into that directory, doc/ where none is given");
+            eprintln!("draw: {error}\n{USAGE}");
             return ExitCode::from(2);
         }
     };
@@ -44,14 +50,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// The arguments: the directory of the pictures.
-fn directory(mut words: impl Iterator<Item = OsString>) -> Result<PathBuf, String> {
-    let place = words.next().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../doc").into());
-    match words.next() {
-        None if place.to_string_lossy().starts_with('-') => Err(format!("unknown argument {place:?}")),
-        None => Ok(place.into()),
-        Some(more) => Err(format!("one directory is enough: {place:?}, and then {more:?}")),
+/// Parses the arguments: the directory of the pictures. Returns `None` for `--help`.
+fn directory(mut parser: Parser) -> Result<Option<PathBuf>, lexopt::Error> {
+    let mut directory = None;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Arg::Short('h') | Arg::Long("help") => return Ok(None),
+            Arg::Value(value) if directory.is_none() => directory = Some(value.into()),
+            other => return Err(other.unexpected()),
+        }
     }
+    Ok(Some(directory.unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../doc").into())))
 }
 
 /// File, network, collective, algorithm, frames.
@@ -165,11 +174,12 @@ mod tests {
 
     #[test]
     fn only_one_directory_is_accepted() {
-        let directory = |words: &[&str]| directory(words.iter().map(OsString::from));
-        assert_eq!(directory(&["there"]), Ok("there".into()));
-        assert!(directory(&[]).is_ok_and(|doc| doc.ends_with("doc")));
+        let directory = |words: &[&str]| directory(Parser::from_args(words)).map_err(|error| error.to_string());
+        assert_eq!(directory(&["there"]), Ok(Some("there".into())));
+        assert!(directory(&[]).is_ok_and(|doc| doc.unwrap().ends_with("doc")));
         assert!(directory(&["x", "y"]).is_err_and(|error| error.contains("\"y\"")));
-        assert!(directory(&["--help"]).is_err_and(|error| error.contains("--help")));
+        assert!(directory(&["--force"]).is_err_and(|error| error.contains("--force")));
+        assert_eq!(directory(&["--help"]), Ok(None));
     }
 
     #[test]

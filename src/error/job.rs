@@ -53,8 +53,14 @@ pub enum JobCause {
     #[error("the network does not fit the job")]
     Network(#[source] BuildError),
     /// An option or a chosen algorithm does not fit the job.
-    #[error("an option or an algorithm does not fit the job")]
-    Argument(#[source] ArgumentError),
+    #[error("{place}: {source}")]
+    #[non_exhaustive]
+    Argument {
+        /// Where it is set: the method and its place in the program, or the environment variable.
+        place: String,
+        /// The mistake.
+        source: ArgumentError,
+    },
     /// The processes of the job cannot connect to each other. Needs the feature `tcp`.
     #[cfg(feature = "tcp")]
     #[error("the ranks cannot connect to each other")]
@@ -81,11 +87,11 @@ impl JobError {
         Self(Box::new(Contents { rank: Some(rank), cause }))
     }
 
-    /// The error of a rank whose communicator cannot be made.
+    /// The error of a rank whose communicator cannot be made, from what is set at that place.
     #[cfg_attr(not(any(feature = "local", feature = "mpi", feature = "tcp")), allow(dead_code))]
-    pub(crate) fn communicator(rank: Rank, error: CallError) -> Self {
+    pub(crate) fn communicator(rank: Rank, place: &impl fmt::Display, error: CallError) -> Self {
         match error {
-            CallError::Argument(error) => JobCause::Argument(error).into(),
+            CallError::Argument(source) => JobCause::Argument { place: place.to_string(), source }.into(),
             CallError::Other(error) => {
                 let rank = first_to_fail(&error).unwrap_or(rank);
                 Self::of(rank, JobCause::Call(error))
@@ -158,6 +164,7 @@ impl fmt::Display for JobError {
             // A failure begins with the rank whose call it was.
             (JobCause::Call(error @ (Error::Failed { .. } | Error::Dead { .. })), _) => fmt::Display::fmt(error, f),
             (JobCause::Call(error), Some(rank)) => write!(f, "rank {rank}: {error}"),
+            (JobCause::Argument { .. }, _) => fmt::Display::fmt(cause, f),
             _ => match cause.source() {
                 Some(source) => fmt::Display::fmt(source, f),
                 None => fmt::Display::fmt(cause, f),

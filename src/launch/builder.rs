@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::backend::{Environment, Joined, Row, THREADS};
 use super::network::Network;
-use super::request::{Defaults, JobRequest};
+use super::request::{Choice, Defaults, JobRequest, Place};
 use super::run::run;
 use super::variable::{self, Variable, environment_error};
 use crate::communicator::{Communicator, How, Options};
@@ -99,14 +99,18 @@ impl Launch {
     /// does: by name, an algorithm of your own, or a schedule, which is verified once for all ranks
     /// of a process.
     #[must_use]
+    #[track_caller]
     pub fn choose(mut self, collective: &str, how: impl Into<How>) -> Self {
-        self.defaults.algorithms.push((collective.to_owned(), how.into()));
+        let place = Place::method("choose");
+        self.defaults.algorithms.push(Choice { collective: collective.to_owned(), how: how.into(), place });
         self
     }
 
     /// Sets the options of every communicator.
     #[must_use]
+    #[track_caller]
     pub fn options(mut self, options: Options) -> Self {
+        self.defaults.options_place = Place::method("options");
         self.defaults.options = options;
         self
     }
@@ -161,8 +165,7 @@ impl Launch {
         let (_, Joined { endpoints, .. }, request) = self.start(variable, true)?;
         let none = || environment_error("no launcher has started this process as a rank of a job");
         let endpoint = endpoints.into_iter().next().ok_or_else(none)?;
-        let rank = endpoint.rank();
-        request.communicator(endpoint).map_err(|error| JobError::communicator(rank, error))
+        request.communicator(endpoint)
     }
 
     /// Starts or joins the job that the defaults and the environment request.

@@ -1,6 +1,8 @@
 //! The job that a launch requests: the program's defaults, overridden by the environment.
 
+use std::fmt;
 use std::num::NonZeroUsize;
+use std::panic::Location;
 use std::sync::Arc;
 use std::thread;
 
@@ -8,7 +10,7 @@ use super::backend::Size;
 use super::network::Network;
 use super::variable::{Variable, environment_error, number, timeout};
 use crate::communicator::{Communicator, How, Options};
-use crate::error::{BuildError, CallError, JobCause, JobError};
+use crate::error::{BuildError, JobCause, JobError};
 use crate::ids::MAX_NODES;
 use crate::quote::quoted;
 use crate::topology::{Complete, Topology};
@@ -20,9 +22,48 @@ pub(super) struct Defaults {
     pub(super) ranks: Option<usize>,
     pub(super) topology: Option<Network>,
     pub(super) topology_for: Option<NetworkFor>,
-    pub(super) algorithms: Vec<(String, How)>,
+    pub(super) algorithms: Vec<Choice>,
     pub(super) options: Options,
+    pub(super) options_place: Place,
     pub(super) wrap: Option<Wrap>,
+}
+
+/// An algorithm chosen for a collective.
+#[derive(Clone, Debug)]
+pub(super) struct Choice {
+    pub(super) collective: String,
+    pub(super) how: How,
+    pub(super) place: Place,
+}
+
+/// Where a value is set, as errors say it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Place {
+    /// Nowhere: the value is the default.
+    #[default]
+    Default,
+    /// By an environment variable of that name.
+    Variable(&'static str),
+    /// By a method of `Launch`, called at that place in the program.
+    Method(&'static str, &'static Location<'static>),
+}
+
+impl Place {
+    /// Returns the place of the caller of a method.
+    #[track_caller]
+    pub(super) fn method(name: &'static str) -> Self {
+        Self::Method(name, Location::caller())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("the default options"),
+            Self::Variable(name) => f.write_str(name),
+            Self::Method(name, at) => write!(f, "Launch::{name} ({at})"),
+        }
+    }
 }
 
 /// Returns the network for a number of ranks.
@@ -71,18 +112,22 @@ impl Defaults {
             return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() }.into());
         }
         let algorithms = self.algorithms.into_iter().chain(algorithms(variable)).collect();
-        Ok(JobRequest { topology, options, algorithms, wrap: self.wrap })
+        Ok(JobRequest { topology, options, options_place: self.options_place, algorithms, wrap: self.wrap })
     }
 }
 
 /// Returns the algorithms that the environment names, by collective.
-fn algorithms(variable: Variable<'_>) -> Vec<(String, How)> {
-    let Some(text) = variable("NECKLACE_ALGORITHM") else { return Vec::new() };
-    log::debug!("NECKLACE_ALGORITHM is {}", quoted(&text));
-    let part = |part: &str| match part.split_once('=') {
-        // A name may have parameters: in `bruck:radix=4`, `bruck:radix` is not a collective.
-        Some((collective, name)) if !collective.contains(':') => (collective.to_owned(), name.into()),
-        _ => ("alltoall".to_owned(), part.into()),
+fn algorithms(variable: Variable<'_>) -> Vec<Choice> {
+    const NAME: &str = "NECKLACE_ALGORITHM";
+    let Some(text) = variable(NAME) else { return Vec::new() };
+    log::debug!("{NAME} is {}", quoted(&text));
+    let part = |part: &str| {
+        let (collective, how) = match part.split_once('=') {
+            // A name may have parameters: in `bruck:radix=4`, `bruck:radix` is not a collective.
+            Some((collective, name)) if !collective.contains(':') => (collective, name),
+            _ => ("alltoall", part),
+        };
+        Choice { collective: collective.to_owned(), how: how.into(), place: Place::Variable(NAME) }
     };
     text.split(',').map(part).collect()
 }
@@ -91,20 +136,24 @@ fn algorithms(variable: Variable<'_>) -> Vec<(String, How)> {
 pub(super) struct JobRequest {
     pub(super) topology: Arc<dyn Topology>,
     options: Options,
-    algorithms: Vec<(String, How)>,
+    options_place: Place,
+    algorithms: Vec<Choice>,
     wrap: Option<Wrap>,
 }
 
 impl JobRequest {
     /// Makes the communicator of a rank.
-    pub(super) fn communicator(&self, endpoint: Arc<dyn Endpoint>) -> Result<Communicator, CallError> {
+    pub(super) fn communicator(&self, endpoint: Arc<dyn Endpoint>) -> Result<Communicator, JobError> {
+        let rank = endpoint.rank();
         let endpoint = match &self.wrap {
             Some(wrap) => wrap(endpoint),
             None => endpoint,
         };
-        let mut comm = Communicator::start(endpoint, Arc::clone(&self.topology), self.options.clone())?;
-        for (collective, how) in &self.algorithms {
-            comm.choose_how(collective, how.clone())?;
+        let mut comm = Communicator::start(endpoint, Arc::clone(&self.topology), self.options.clone())
+            .map_err(|error| JobError::communicator(rank, &self.options_place, error))?;
+        for Choice { collective, how, place } in &self.algorithms {
+            comm.choose_how(collective, how.clone())
+                .map_err(|error| JobError::communicator(rank, place, error.into()))?;
         }
         Ok(comm)
     }

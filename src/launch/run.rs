@@ -7,7 +7,7 @@ use std::thread;
 
 use super::backend::{Joined, Supervise};
 use crate::communicator::Communicator;
-use crate::error::{CallError, Error, JobCause, JobError};
+use crate::error::{Error, JobCause, JobError};
 use crate::ids::Rank;
 use crate::transport::{Disagreement, Endpoint, renumbered};
 
@@ -16,7 +16,7 @@ use crate::transport::{Disagreement, Endpoint, renumbered};
 pub(super) fn run<R: Send>(
     Joined { endpoints, supervisor }: Joined,
     on_threads: bool,
-    communicator: impl Fn(Arc<dyn Endpoint>) -> Result<Communicator, CallError> + Sync,
+    communicator: impl Fn(Arc<dyn Endpoint>) -> Result<Communicator, JobError> + Sync,
     body: impl Fn(Communicator) -> R + Sync,
 ) -> Result<Vec<R>, JobError> {
     let first: Mutex<Option<JobError>> = Mutex::new(None);
@@ -28,7 +28,7 @@ pub(super) fn run<R: Send>(
         let rank = endpoint.rank();
         match catch_unwind(AssertUnwindSafe(|| communicator(endpoint).map(&body))) {
             Ok(Ok(result)) => return Some(result),
-            Ok(Err(error)) => fail(JobError::communicator(rank, error)),
+            Ok(Err(error)) => fail(error),
             Err(payload) => {
                 let message = panic_message(&*payload);
                 fail(panicked(rank, message, supervisor.as_deref()));

@@ -84,9 +84,12 @@ fn invalid_placement_is_refused() {
     assert!(beyond.to_string().contains("node 4") && beyond.to_string().contains("4 nodes"), "{beyond}");
     watched("too few", || {
         let few = Options::default().placement(Placement::identity(3));
-        let error = Launch::threads().topology(topology("ring:4")).options(few).run(|_| ()).unwrap_err();
-        let JobCause::Argument(ArgumentError::Build(error)) = error.cause() else { panic!("{error:?}") };
+        let job_error = Launch::threads().topology(topology("ring:4")).options(few).run(|_| ()).unwrap_err();
+        let JobCause::Argument { source: ArgumentError::Build(error), .. } = job_error.cause() else {
+            panic!("{job_error:?}")
+        };
         assert!(matches!(error, BuildError::Ranks { ranks: 3, nodes: 4, .. }), "{error:?}");
+        assert!(job_error.to_string().starts_with(concat!("Launch::options (", file!())), "{job_error}");
     });
 }
 
@@ -95,17 +98,25 @@ fn job_with_an_unusable_algorithm_does_not_start() {
     watched("unknown", || {
         let error = Launch::threads().topology(topology("ring:4")).choose("alltoall", "wheel").run(|_| ()).unwrap_err();
         assert!(
-            matches!(error.cause(), JobCause::Argument(ArgumentError::Build(BuildError::Unknown { .. }))),
+            matches!(
+                error.cause(),
+                JobCause::Argument { source: ArgumentError::Build(BuildError::Unknown { .. }), .. }
+            ),
             "{error:?}"
         );
         let error =
             Launch::threads().topology(topology("ring:4")).choose("alltoall", "mesh-exchange").run(|_| ()).unwrap_err();
         assert!(
-            matches!(error.cause(), JobCause::Argument(ArgumentError::Build(BuildError::Unfit { .. }))),
+            matches!(error.cause(), JobCause::Argument { source: ArgumentError::Build(BuildError::Unfit { .. }), .. }),
             "{error:?}"
         );
         let error = Launch::threads().topology(topology("ring:4")).choose("alltonone", "ring").run(|_| ()).unwrap_err();
-        assert!(matches!(error.cause(), JobCause::Argument(ArgumentError::Collective { .. })), "{error:?}");
+        assert!(
+            matches!(error.cause(), JobCause::Argument { source: ArgumentError::Collective { .. }, .. }),
+            "{error:?}"
+        );
+        let place = concat!("Launch::choose (", file!());
+        assert!(error.to_string().starts_with(place), "{error}");
     });
 }
 

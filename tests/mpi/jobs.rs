@@ -1,4 +1,4 @@
-//! Jobs whose ranks are processes. Their endpoints are in the workers of `tests/proxy`; threads of
+//! Jobs whose ranks are processes. Their endpoints are in the workers of `tests/mpi/proxy`; threads of
 //! this process drive them.
 
 use std::sync::{Arc, Mutex};

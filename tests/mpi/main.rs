@@ -1,10 +1,9 @@
-//! The suites of transports and communicators, over ranks that are processes; see `tests/proxy`.
+//! The suites of transports and communicators, over ranks that are processes; see `proxy`.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod jobs;
-#[path = "../proxy/mod.rs"]
 mod proxy;
 
 mod promises;

@@ -10,8 +10,6 @@
 //! All pairs run at once, so that nodes share the processors as in an exchange. A node has a port
 //! for each link, so a byte through a port costs nothing.
 
-use std::fmt::Write as _;
-
 use necklace::machine::Machine;
 
 use crate::rank::{Exchange, Order};
@@ -53,12 +51,16 @@ pub fn machine(job: &mut Job<'_>, calls: usize) -> Result<Machine, LabError> {
 #[must_use]
 pub fn document(machine: &Machine) -> String {
     let Machine { startup, message, byte, channel, hop, .. } = *machine;
-    let prices = [("startup", startup), ("message", message), ("byte", byte), ("channel", channel), ("hop", hop)];
-    let mut text = String::from("{");
-    for (key, price) in prices {
-        let _ = write!(text, "\"{key}\": \"{price} ps\", ");
-    }
-    text + "\"switching\": \"cut-through\"}\n"
+    let price = |picoseconds: u64| format!("{picoseconds} ps");
+    let machine = serde_json::json!({
+        "startup": price(startup),
+        "message": price(message),
+        "byte": price(byte),
+        "channel": price(channel),
+        "hop": price(hop),
+        "switching": "cut-through",
+    });
+    format!("{machine:#}\n")
 }
 
 /// Returns the time of each call, which is that of its slowest rank.

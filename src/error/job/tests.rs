@@ -28,7 +28,7 @@ fn cause_is_described_with_its_rank() {
     for (error, words) in [
         (JobError::of(two, JobCause::Panicked("no".to_owned())), "rank 2 panicked: no".to_owned()),
         (JobError::of(two, thread), "rank 2 could not be started: too many threads".to_owned()),
-        (JobError::communicator(two, other().into()), format!("rank 2: {}", other())),
+        (JobError::communicator(two, &"", other().into()), format!("rank 2: {}", other())),
         (JobError::from(other()), other().to_string()),
         (failed(Some(1), &[]).into(), "rank 0: call 3 (barrier), round 0: rank 1 panicked: no".to_owned()),
         (JobCause::Environment("X is 3".to_owned()).into(), "X is 3".to_owned()),
@@ -41,7 +41,7 @@ fn cause_is_described_with_its_rank() {
 
 #[test]
 fn culprit_is_the_first_failed_rank_of_the_job() {
-    let rank = |error: Error| JobError::communicator(Rank::new(0), error.into()).rank().map(Rank::index);
+    let rank = |error: Error| JobError::communicator(Rank::new(0), &"", error.into()).rank().map(Rank::index);
     assert_eq!(rank(failed(Some(1), &[])), Some(1));
     assert_eq!(rank(failed(Some(1), &[4, 6])), Some(6));
     assert_eq!(rank(failed(None, &[4, 6])), Some(4));

@@ -186,6 +186,7 @@ fn library_ranks_end_and_remove_the_key_when_all_else_is_killed() {
 fn ends_and_leaves_nothing(sandbox: &Sandbox, job: Running, killed: &str) -> (ExitStatus, String) {
     let since = Instant::now();
     let (status, _, error) = job.end();
+    eprintln!("{killed} killed; the job ended {:?} later: {status}, {error:?}", since.elapsed());
     if killed == "reaper" && since.elapsed() >= CLEANUP {
         no_process_is_left(sandbox);
         make_keys_old(sandbox);
