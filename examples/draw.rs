@@ -60,7 +60,7 @@ fn directory(mut parser: Parser) -> Result<Option<PathBuf>, lexopt::Error> {
             other => return Err(other.unexpected()),
         }
     }
-    Ok(Some(directory.unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../doc").into())))
+    Ok(Some(directory.unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../../doc").into())))
 }
 
 /// File, network, collective, algorithm, frames.
