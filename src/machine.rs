@@ -108,7 +108,7 @@ pub enum MachineError {
     #[error("no machine {}; there are: {names}", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
     Unknown(String),
     /// No price has this name.
-    #[error("a machine has no {}, it has: {keys}", quoted(key), keys = Machine::KEYS.join(", "))]
+    #[error("unknown key {} of a machine; expected one of {keys}", quoted(key), keys = Machine::KEYS.join(", "))]
     Key {
         /// What was found.
         key: String,
@@ -503,7 +503,7 @@ mod tests {
             ("unit:", "found \"\", expected key=price"),
             ("unit:hop=1us,", "found \"\", expected key=price"),
             ("unit:startup", "found \"startup\", expected key=price"),
-            ("unit:start=1us", "a machine has no \"start\", it has: startup, message"),
+            ("unit:start=1us", "unknown key \"start\" of a machine; expected one of startup, message"),
             ("unit:hop=1us,hop=1us", "duplicate key hop"),
             ("unit:hop=1", "hop: found \"1\", expected a price such as"),
             ("unit:hop=us", "found \"us\""),

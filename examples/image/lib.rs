@@ -193,7 +193,7 @@ impl Transform {
         let factor = if inverse { 1.0 / (rows as f64 * columns as f64) } else { 1.0 };
         if matrix.len() != own_rows * columns {
             let expected = format!("{own_rows} rows of {columns}");
-            let length = ArgumentError::Length { what: "matrix", expected, found: matrix.len() };
+            let length = ArgumentError::length("matrix", expected, matrix.len());
             return Err(Error::of_argument("Transform", length));
         }
 

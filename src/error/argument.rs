@@ -23,6 +23,7 @@ pub enum ArgumentError {
     Plan(#[from] PlanError),
     /// A buffer or a list does not have the length that the call needs.
     #[error("the {what} has {found} elements; expected {expected}")]
+    #[non_exhaustive]
     Length {
         /// The buffer or list, such as `send buffer`.
         what: &'static str,
@@ -33,6 +34,7 @@ pub enum ArgumentError {
     },
     /// The root is not a rank of the communicator.
     #[error("root {root} is out of range; with {ranks} ranks, expected 0 to {}", ranks - 1)]
+    #[non_exhaustive]
     Root {
         /// The root.
         root: usize,
@@ -41,6 +43,7 @@ pub enum ArgumentError {
     },
     /// Unknown collective.
     #[error("unknown collective {}; expected one of: {}", quoted(name), known.join(", "))]
+    #[non_exhaustive]
     Collective {
         /// The name that was given.
         name: String,
@@ -56,6 +59,7 @@ pub enum ArgumentError {
          size {} and alignment {} or more",
         found.0, found.1, expected.0, expected.1
     )]
+    #[non_exhaustive]
     Operation {
         /// The operation.
         op: String,
@@ -70,6 +74,7 @@ pub enum ArgumentError {
     },
     /// A persistent plan is executed on a communicator that did not make it.
     #[error("a plan made by {made} cannot execute on {used}; use the communicator that made it")]
+    #[non_exhaustive]
     Persistent {
         /// The communicator that made it.
         made: String,
@@ -78,6 +83,7 @@ pub enum ArgumentError {
     },
     /// A block is invalid: it lies outside its buffer, or names an element twice.
     #[error("{side} block {block}: {why}")]
+    #[non_exhaustive]
     Block {
         /// `send` or `receive`.
         side: &'static str,
@@ -91,6 +97,7 @@ pub enum ArgumentError {
         (i, j) if i == j => format!("{side} block {i} has element {element} twice"),
         (i, j) => format!("{side} blocks {i} and {j} overlap at element {element}"),
     })]
+    #[non_exhaustive]
     Overlap {
         /// `send` or `receive`.
         side: &'static str,
@@ -104,6 +111,7 @@ pub enum ArgumentError {
         "{side} blocks interlock in {pieces} pieces at different distances; at most {most} can be checked for overlaps, so \
          use fewer or longer pieces"
     )]
+    #[non_exhaustive]
     Interlocked {
         /// `send` or `receive`.
         side: &'static str,
@@ -114,6 +122,7 @@ pub enum ArgumentError {
     },
     /// A rank's block for itself has two lengths.
     #[error("rank {rank} sends itself {sent} elements but expects {expected}; both counts must be equal")]
+    #[non_exhaustive]
     SelfBlock {
         /// The rank.
         rank: usize,
@@ -127,6 +136,7 @@ pub enum ArgumentError {
         "the send buffer has {found} elements; expected a multiple of {part}, a rank's part of an array of 2^{bits} elements \
          on {ranks} ranks"
     )]
+    #[non_exhaustive]
     Part {
         /// The length of the buffer in elements.
         found: usize,
@@ -142,6 +152,7 @@ pub enum ArgumentError {
         "permute {map}: the {elements} elements of a rank form {pieces} pieces of memory, but a plan lists at most {most}; use \
          fewer and larger elements, or more ranks"
     )]
+    #[non_exhaustive]
     Pieces {
         /// The map.
         map: String,
@@ -154,6 +165,7 @@ pub enum ArgumentError {
     },
     /// The scratch buffer of a plan cannot be allocated.
     #[error("{call}: cannot allocate {bytes} bytes of scratch memory; use smaller blocks or another algorithm")]
+    #[non_exhaustive]
     Memory {
         /// Description of the call.
         call: Arc<str>,
@@ -162,6 +174,7 @@ pub enum ArgumentError {
     },
     /// The chosen schedule, or the schedule of the chosen algorithm, violates a rule.
     #[error("{algorithm} is not a valid schedule of {collective} on {}: {violations}", shown(topology))]
+    #[non_exhaustive]
     InvalidSchedule {
         /// The algorithm.
         algorithm: String,
@@ -173,4 +186,13 @@ pub enum ArgumentError {
         #[source]
         violations: Arc<Violations>,
     },
+}
+
+impl ArgumentError {
+    /// Makes the error for a buffer or a list of a wrong length, for a library whose calls have
+    /// arguments of their own. See [`Error::of_argument`](super::Error::of_argument).
+    #[must_use]
+    pub fn length(what: &'static str, expected: impl Into<String>, found: usize) -> Self {
+        Self::Length { what, expected: expected.into(), found }
+    }
 }

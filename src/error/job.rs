@@ -42,7 +42,8 @@ pub enum JobCause {
     #[error("{0}")]
     Environment(String),
     /// A job cannot have this number of ranks.
-    #[error("a job of {ranks} ranks: it may have 1 to {most}")]
+    #[error("a job cannot have {ranks} ranks; expected 1 to {most}")]
+    #[non_exhaustive]
     Ranks {
         /// The number of ranks that was asked for.
         ranks: usize,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::backend::{Environment, Joined, Row, THREADS};
 use super::network::Network;
-use super::request::{Choice, Defaults, JobRequest, Place};
+use super::request::{ChosenAlgorithm, Defaults, JobRequest, Origin};
 use super::run::run;
 use super::variable::{self, Variable, environment_error};
 use crate::communicator::{Communicator, How, Options};
@@ -101,8 +101,8 @@ impl Launch {
     #[must_use]
     #[track_caller]
     pub fn choose(mut self, collective: &str, how: impl Into<How>) -> Self {
-        let place = Place::method("choose");
-        self.defaults.algorithms.push(Choice { collective: collective.to_owned(), how: how.into(), place });
+        let origin = Origin::method("choose");
+        self.defaults.algorithms.push(ChosenAlgorithm { collective: collective.to_owned(), how: how.into(), origin });
         self
     }
 
@@ -110,7 +110,7 @@ impl Launch {
     #[must_use]
     #[track_caller]
     pub fn options(mut self, options: Options) -> Self {
-        self.defaults.options_place = Place::method("options");
+        self.defaults.options_origin = Origin::method("options");
         self.defaults.options = options;
         self
     }
@@ -159,7 +159,7 @@ impl Launch {
     pub(super) fn connect_by(self, variable: Variable<'_>) -> Result<Communicator, JobError> {
         if self.threads {
             return Err(environment_error(
-                "this launch has been told to run ranks as threads, which `run` does: `connect` is for a process that is a rank",
+                "the ranks of this launch are threads, which `run` starts; `connect` is for a process that is a rank",
             ));
         }
         let (_, Joined { endpoints, .. }, request) = self.start(variable, true)?;

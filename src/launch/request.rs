@@ -22,23 +22,23 @@ pub(super) struct Defaults {
     pub(super) ranks: Option<usize>,
     pub(super) topology: Option<Network>,
     pub(super) topology_for: Option<NetworkFor>,
-    pub(super) algorithms: Vec<Choice>,
+    pub(super) algorithms: Vec<ChosenAlgorithm>,
     pub(super) options: Options,
-    pub(super) options_place: Place,
+    pub(super) options_origin: Origin,
     pub(super) wrap: Option<Wrap>,
 }
 
 /// An algorithm chosen for a collective.
 #[derive(Clone, Debug)]
-pub(super) struct Choice {
+pub(super) struct ChosenAlgorithm {
     pub(super) collective: String,
     pub(super) how: How,
-    pub(super) place: Place,
+    pub(super) origin: Origin,
 }
 
 /// Where a value is set, as errors say it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Place {
+pub(super) enum Origin {
     /// Nowhere: the value is the default.
     #[default]
     Default,
@@ -48,15 +48,15 @@ pub(super) enum Place {
     Method(&'static str, &'static Location<'static>),
 }
 
-impl Place {
-    /// Returns the place of the caller of a method.
+impl Origin {
+    /// Returns the origin of the caller of a method.
     #[track_caller]
     pub(super) fn method(name: &'static str) -> Self {
         Self::Method(name, Location::caller())
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("the default options"),
@@ -112,12 +112,12 @@ impl Defaults {
             return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() }.into());
         }
         let algorithms = self.algorithms.into_iter().chain(algorithms(variable)).collect();
-        Ok(JobRequest { topology, options, options_place: self.options_place, algorithms, wrap: self.wrap })
+        Ok(JobRequest { topology, options, options_origin: self.options_origin, algorithms, wrap: self.wrap })
     }
 }
 
 /// Returns the algorithms that the environment names, by collective.
-fn algorithms(variable: Variable<'_>) -> Vec<Choice> {
+fn algorithms(variable: Variable<'_>) -> Vec<ChosenAlgorithm> {
     const NAME: &str = "NECKLACE_ALGORITHM";
     let Some(text) = variable(NAME) else { return Vec::new() };
     log::debug!("{NAME} is {}", quoted(&text));
@@ -127,7 +127,7 @@ fn algorithms(variable: Variable<'_>) -> Vec<Choice> {
             Some((collective, name)) if !collective.contains(':') => (collective, name),
             _ => ("alltoall", part),
         };
-        Choice { collective: collective.to_owned(), how: how.into(), place: Place::Variable(NAME) }
+        ChosenAlgorithm { collective: collective.to_owned(), how: how.into(), origin: Origin::Variable(NAME) }
     };
     text.split(',').map(part).collect()
 }
@@ -136,8 +136,8 @@ fn algorithms(variable: Variable<'_>) -> Vec<Choice> {
 pub(super) struct JobRequest {
     pub(super) topology: Arc<dyn Topology>,
     options: Options,
-    options_place: Place,
-    algorithms: Vec<Choice>,
+    options_origin: Origin,
+    algorithms: Vec<ChosenAlgorithm>,
     wrap: Option<Wrap>,
 }
 
@@ -150,10 +150,10 @@ impl JobRequest {
             None => endpoint,
         };
         let mut comm = Communicator::start(endpoint, Arc::clone(&self.topology), self.options.clone())
-            .map_err(|error| JobError::communicator(rank, &self.options_place, error))?;
-        for Choice { collective, how, place } in &self.algorithms {
+            .map_err(|error| JobError::communicator(rank, &self.options_origin, error))?;
+        for ChosenAlgorithm { collective, how, origin } in &self.algorithms {
             comm.choose_how(collective, how.clone())
-                .map_err(|error| JobError::communicator(rank, place, error.into()))?;
+                .map_err(|error| JobError::communicator(rank, origin, error.into()))?;
         }
         Ok(comm)
     }

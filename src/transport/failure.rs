@@ -139,7 +139,7 @@ impl Cause {
                 write!(f, "{} calls {call_a}, {} calls {call_b}", name(rank_a), name(rank_b))
             }
             Self::Length { from, to, expected, found } => {
-                write!(f, "{} awaits {expected} bytes from {}, which sends {found}", name(to), name(from))
+                write!(f, "{} expects {expected} bytes from {}, which sends {found}", name(to), name(from))
             }
             Self::Aborted { rank, reason } => write!(f, "{} gave up: {reason}", name(rank)),
         }
@@ -170,7 +170,7 @@ pub enum OpenError {
     #[error("member {0} is named twice")]
     Twice(Rank),
     /// This process is not a member.
-    #[error("process {0} opens a context that it is no member of")]
+    #[error("process {0} opens a context of which it is not a member")]
     Outside(Rank),
     /// The context is open here, or another process has opened it with other members.
     #[error("context {0} is open already, or open with other members")]

@@ -164,7 +164,8 @@ fn names(words: &str, fault: &Fault, other: Option<usize>) -> bool {
     };
     // Where rank 0 is away the others may not know more than that it does not answer; and its size
     // is nobody else's.
-    let away = fault.rank == 0 && ["File", "Silent", "Garbage", "Sizes"].iter().any(|error| words.starts_with(error));
+    let away = fault.rank == 0
+        && ["File", "Silent", "ProtocolViolation", "SizeMismatch"].iter().any(|error| words.starts_with(error));
     // A rank 0 that was stopped does not know it, and takes ranks that have given up for missing.
     let slept = fault.rank == 0 && matches!(fault.kind, Kind::Stop | Kind::Doze);
     // What happens to a connection may be seen by either end, and there is no telling who a

@@ -428,7 +428,7 @@ pub(super) fn argument_error_concerns_one_rank_only() {
                 says(comm.alltoall(&[1; 2], &mut receive[..2]), is_length, &["alltoall (", "2"]);
                 says(
                     comm.broadcast(&mut receive, 9),
-                    |e| matches!(e.argument(), Some(ArgumentError::Root { root: 9, ranks: 3 })),
+                    |e| matches!(e.argument(), Some(ArgumentError::Root { root: 9, ranks: 3, .. })),
                     &["broadcast (", "9"],
                 );
             }

@@ -33,7 +33,9 @@ pub(super) fn plan_refuses_buffers_of_other_lengths() {
             ];
             for (outcome, buffer, wanted, length) in refused {
                 let error = outcome.unwrap_err();
-                let Some(ArgumentError::Length { what, expected, found }) = error.argument() else { panic!("{error}") };
+                let Some(ArgumentError::Length { what, expected, found, .. }) = error.argument() else {
+                    panic!("{error}")
+                };
                 assert_eq!((*what, expected.as_str(), *found), (buffer, wanted, length));
             }
             assert_eq!(receive, [POISON; 16]);

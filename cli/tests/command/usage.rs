@@ -48,7 +48,7 @@ fn misuse_exits_with_2_and_names_the_remedy() {
             &["alltoall", "--machine", "cray"],
             "no machine \"cray\"; there are: threads, tcp, mpi, paragon",
         ),
-        (&commands, "ring:4", &["alltoall", "--machine", "unit:hops=1us"], "a machine has no \"hops\""),
+        (&commands, "ring:4", &["alltoall", "--machine", "unit:hops=1us"], "unknown key \"hops\" of a machine"),
         (
             &commands[..1],
             "ring:4",

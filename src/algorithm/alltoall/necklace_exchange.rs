@@ -110,7 +110,7 @@ impl Algorithm for NecklaceExchange {
             let apart = apart(&**problem.topology(), problem.placement(), &(0..ranks.ilog2() as usize).collect::<Vec<_>>());
             apart.map(|(one, other)| {
                 format!(
-                    "it needs ranks whose numbers differ in one bit on neighbouring nodes, ranks {one} and {other} are on nodes that are none"
+                    "it needs ranks whose numbers differ in one bit on neighbouring nodes, but ranks {one} and {other} are not on neighbours"
                 )
             })
         })

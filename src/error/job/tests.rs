@@ -32,7 +32,7 @@ fn cause_is_described_with_its_rank() {
         (JobError::from(other()), other().to_string()),
         (failed(Some(1), &[]).into(), "rank 0: call 3 (barrier), round 0: rank 1 panicked: no".to_owned()),
         (JobCause::Environment("X is 3".to_owned()).into(), "X is 3".to_owned()),
-        (JobCause::Ranks { ranks: 0, most: 9 }.into(), "a job of 0 ranks: it may have 1 to 9".to_owned()),
+        (JobCause::Ranks { ranks: 0, most: 9 }.into(), "a job cannot have 0 ranks; expected 1 to 9".to_owned()),
     ] {
         assert_eq!(error.to_string(), words);
         assert_eq!(format!("{error:?}"), words);

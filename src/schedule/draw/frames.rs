@@ -370,7 +370,7 @@ fn busiest(frames: &mut Vec<Frame>) -> Option<(Rank, String)> {
         frame.shared.retain(|channel, _| used.contains(channel));
     }
     frames.retain(|frame| !frame.arrows.is_empty());
-    let which = "too many to be told apart, only those of";
+    let which = "too many to show; these are of";
     Some((rank, format!("{own} of {all} transfers, {which} rank {rank} (--focus chooses another)")))
 }
 

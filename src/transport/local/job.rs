@@ -16,7 +16,7 @@ const FAILURES: usize = 16;
 
 /// Error of starting a job of threads with a number of ranks that is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a job of {size} threads: it may have 1 to {MAX_RANKS}")]
+#[error("a job cannot have {size} threads; expected 1 to {MAX_RANKS}")]
 #[non_exhaustive]
 pub struct SizeError {
     /// The requested number of ranks.

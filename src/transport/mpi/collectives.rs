@@ -76,7 +76,16 @@ struct BlockLayout {
 type Run = fn(*const c_void, *mut c_void, c_int, ffi::MPI_Datatype, ffi::MPI_Op, ffi::MPI_Comm) -> Result<(), MpiError>;
 
 /// Maximum number of elements in one call of MPI.
-pub(super) const MAX_COUNT: u64 = 1 << 30;
+const MAX_COUNT: u64 = 1 << 30;
+
+/// Returns whether MPI has the call: everything but a reduce-scatter of more than [`MAX_COUNT`]
+/// elements.
+pub(super) fn offers(what: &NativeCall) -> bool {
+    match what {
+        NativeCall::Regular(regular) => regular.collective != Collective::ReduceScatter || regular.count <= MAX_COUNT,
+        _ => true,
+    }
+}
 
 impl Collectives {
     pub(super) fn new(

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use mpi::ffi;
 
-use super::collectives::Collectives;
-use super::collectives::MAX_COUNT;
+use super::collectives::{Collectives, offers};
 use super::comm::Comm;
-use crate::collective::Collective;
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::transport::engine::member::Member;
@@ -91,14 +89,8 @@ impl Transport for MpiTransport {
 }
 
 impl NativeCollectives for MpiTransport {
-    /// Offers everything but a reduce-scatter with more elements than MPI takes in one call.
     fn offers(&mut self, what: &NativeCall) -> bool {
-        match what {
-            NativeCall::Regular(regular) => {
-                regular.collective != Collective::ReduceScatter || regular.count <= MAX_COUNT
-            }
-            _ => true,
-        }
+        offers(what)
     }
 
     fn call(&mut self, mut io: NativeIo<'_>) -> Result<(), Failure> {
@@ -110,7 +102,7 @@ impl NativeCollectives for MpiTransport {
             }
         } else {
             // The buffers have the lengths for another number of ranks.
-            let description = format!("a call among {} ranks, of which there are {}", io.ranks(), self.size());
+            let description = format!("a call of {} ranks in a context of {}", io.ranks(), self.size());
             (io.gave_up(self.rank(), description.into()), None)
         };
         self.inner.abort(failure.clone());

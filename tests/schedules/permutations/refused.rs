@@ -42,7 +42,10 @@ fn arrays_that_do_not_fit_the_ranks_are_refused() {
             "{way}"
         );
         assert!(matches!(few.argument(), Some(ArgumentError::Build(BuildError::Array { bits: 1, ranks: 4 }))), "{few}");
-        assert!(matches!(odd.argument(), Some(ArgumentError::Part { found: 6, part: 4, bits: 4, ranks: 4 })), "{odd}");
+        assert!(
+            matches!(odd.argument(), Some(ArgumentError::Part { found: 6, part: 4, bits: 4, ranks: 4, .. })),
+            "{odd}"
+        );
         assert!(
             matches!(short.argument(), Some(ArgumentError::Length { what: "receive buffer", found: 4, .. })),
             "{short}"

@@ -73,7 +73,7 @@ fn partial_picture_says_which_rounds_it_shows() {
 
 #[test]
 fn dense_arrows_are_reduced_to_one_rank() {
-    let note = "Shown are 126 of 4032 transfers, too many to be told apart, only those of rank 0";
+    let note = "Shown are 126 of 4032 transfers, too many to show; these are of rank 0";
     let automatic = picture("torus:8x8", Collective::Alltoall, "direct", &View::default());
     assert!(automatic.contains(note), "{}", &automatic[..900]);
     let frames = read(&automatic);

@@ -43,7 +43,7 @@ pub(super) fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, JoinErro
     let failed = |why: String| JoinError::Resolve { host: host.to_owned(), why };
     let addresses: Vec<_> = (host, port).to_socket_addrs().map_err(|error| failed(error.to_string()))?.collect();
     if addresses.is_empty() {
-        return Err(failed("there is none".to_owned()));
+        return Err(failed("it has no address".to_owned()));
     }
     Ok(addresses)
 }
