@@ -17,7 +17,7 @@
 
 use crate::communicator::Communicator;
 use crate::error::JobError;
-use crate::launch::Launch;
+use crate::launch::{Launch, Origin};
 
 /// Runs the closure on `ranks` threads, each with its communicator, and returns their results by
 /// rank.
@@ -45,6 +45,7 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Re
 ///
 /// Those of [`run`], and [`JobCause::Network`](crate::error::JobCause::Network) if the text does
 /// not describe a topology.
+#[track_caller]
 pub fn run_on<R: Send>(topology: &str, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
-    Launch::threads().topology(topology).run(body)
+    Launch::threads().topology_from(topology.into(), Origin::method("local::run_on")).run(body)
 }

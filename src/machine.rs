@@ -534,7 +534,7 @@ mod tests {
             ("{\n\"hop\" 1}", "line 2, column 7: expected `:`"),
             ("{\"hop\": \"1us\", \"hop\": \"1us\"}", "duplicate key hop"),
             ("{\"hop\": 5}", "hop: found 5, expected a price"),
-            ("{\"hops\": \"5us\"}", "no \"hops\""),
+            ("{\"hops\": \"5us\"}", "unknown key \"hops\""),
             ("{\"hop\": [1]}", "hop: found [1]"),
         ];
         for (text, reason) in cases {

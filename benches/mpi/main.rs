@@ -27,7 +27,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use necklace::Communicator;
 use necklace::op::Max;
 use necklace::topology::Complete;
-use necklace::transport::mpi::Join;
+use necklace::transport::mpi::MpiJoin;
 
 use crate::bare::Bare;
 
@@ -199,7 +199,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let collective = arguments.collective;
     let communicator = |algorithm: &str| -> Result<Communicator, Box<dyn Error>> {
         let topology = Arc::new(Complete::new(ranks).ok_or("too many ranks")?);
-        let mut comm = Communicator::new(Join::from_communicator(&world)?.endpoint()?, topology)?;
+        let mut comm = Communicator::new(MpiJoin::from_communicator(&world)?.endpoint()?, topology)?;
         comm.choose(collective.name(), algorithm)?;
         Ok(comm)
     };

@@ -50,9 +50,16 @@ pub enum JobCause {
         /// The largest number of ranks.
         most: usize,
     },
-    /// The network is invalid, or has not as many nodes as the job has ranks.
-    #[error("the network does not fit the job")]
-    Network(#[source] BuildError),
+    /// The network is invalid, or does not have as many nodes as the job has ranks.
+    #[error("{}{source}", Before(place))]
+    #[non_exhaustive]
+    Network {
+        /// Where it is set, as in [`Argument`](Self::Argument). `None` for an error that `?` has
+        /// converted.
+        place: Option<String>,
+        /// The mistake.
+        source: BuildError,
+    },
     /// An option or a chosen algorithm does not fit the job.
     #[error("{place}: {source}")]
     #[non_exhaustive]
@@ -116,6 +123,15 @@ impl JobError {
     }
 }
 
+/// The place of a mistake, in front of it.
+struct Before<'a>(&'a Option<String>);
+
+impl fmt::Display for Before<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |place| write!(f, "{place}: "))
+    }
+}
+
 /// The rank in the job to which a failure of a call leads.
 fn first_to_fail(error: &Error) -> Option<Rank> {
     let (Error::Failed { failure, members, .. } | Error::Dead { failure, members, .. }) = error else { return None };
@@ -138,7 +154,7 @@ impl From<Error> for JobError {
 
 impl From<BuildError> for JobError {
     fn from(error: BuildError) -> Self {
-        JobCause::Network(error).into()
+        JobCause::Network { place: None, source: error }.into()
     }
 }
 
@@ -165,7 +181,7 @@ impl fmt::Display for JobError {
             // A failure begins with the rank whose call it was.
             (JobCause::Call(error @ (Error::Failed { .. } | Error::Dead { .. })), _) => fmt::Display::fmt(error, f),
             (JobCause::Call(error), Some(rank)) => write!(f, "rank {rank}: {error}"),
-            (JobCause::Argument { .. }, _) => fmt::Display::fmt(cause, f),
+            (JobCause::Argument { .. } | JobCause::Network { .. }, _) => fmt::Display::fmt(cause, f),
             _ => match cause.source() {
                 Some(source) => fmt::Display::fmt(source, f),
                 None => fmt::Display::fmt(cause, f),

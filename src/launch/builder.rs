@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::backend::{Environment, Joined, Row, THREADS};
 use super::network::Network;
-use super::request::{ChosenAlgorithm, Defaults, JobRequest, Origin};
+use super::request::{ChosenAlgorithm, Defaults, JobRequest, NetworkFor, Origin};
 use super::run::run;
 use super::variable::{self, Variable, environment_error};
 use crate::communicator::{Communicator, How, Options};
@@ -74,8 +74,13 @@ impl Launch {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn topology(mut self, network: impl Into<Network>) -> Self {
-        self.defaults.topology = Some(network.into());
+    #[track_caller]
+    pub fn topology(self, network: impl Into<Network>) -> Self {
+        self.topology_from(network.into(), Origin::method("Launch::topology"))
+    }
+
+    pub(crate) fn topology_from(mut self, network: Network, origin: Origin) -> Self {
+        self.defaults.topology = Some((network, origin));
         self
     }
 
@@ -90,8 +95,10 @@ impl Launch {
     /// # Ok::<(), necklace::JobError>(())
     /// ```
     #[must_use]
+    #[track_caller]
     pub fn topology_for<N: Into<Network>>(mut self, network: impl Fn(usize) -> N + Send + Sync + 'static) -> Self {
-        self.defaults.topology_for = Some(Arc::new(move |ranks| network(ranks).into()));
+        let network: NetworkFor = Arc::new(move |ranks| network(ranks).into());
+        self.defaults.topology_for = Some((network, Origin::method("Launch::topology_for")));
         self
     }
 
@@ -101,7 +108,7 @@ impl Launch {
     #[must_use]
     #[track_caller]
     pub fn choose(mut self, collective: &str, how: impl Into<How>) -> Self {
-        let origin = Origin::method("choose");
+        let origin = Origin::method("Launch::choose");
         self.defaults.algorithms.push(ChosenAlgorithm { collective: collective.to_owned(), how: how.into(), origin });
         self
     }
@@ -110,7 +117,7 @@ impl Launch {
     #[must_use]
     #[track_caller]
     pub fn options(mut self, options: Options) -> Self {
-        self.defaults.options_origin = Origin::method("options");
+        self.defaults.options_origin = Origin::method("Launch::options");
         self.defaults.options = options;
         self
     }

@@ -19,4 +19,6 @@ mod variable;
 
 pub use builder::Launch;
 pub use network::Network;
+#[cfg(feature = "local")]
+pub(crate) use request::Origin;
 pub use start::{connect, launch};

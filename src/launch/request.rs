@@ -20,8 +20,8 @@ use crate::transport::Endpoint;
 #[derive(Clone, Default)]
 pub(super) struct Defaults {
     pub(super) ranks: Option<usize>,
-    pub(super) topology: Option<Network>,
-    pub(super) topology_for: Option<NetworkFor>,
+    pub(super) topology: Option<(Network, Origin)>,
+    pub(super) topology_for: Option<(NetworkFor, Origin)>,
     pub(super) algorithms: Vec<ChosenAlgorithm>,
     pub(super) options: Options,
     pub(super) options_origin: Origin,
@@ -38,20 +38,20 @@ pub(super) struct ChosenAlgorithm {
 
 /// Where a value is set, as errors say it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// Nowhere: the value is the default.
     #[default]
     Default,
     /// By an environment variable of that name.
     Variable(&'static str),
-    /// By a method of `Launch`, called at that place in the program.
+    /// By a method or a function, called at that place in the program.
     Method(&'static str, &'static Location<'static>),
 }
 
 impl Origin {
     /// Returns the origin of the caller of a method.
     #[track_caller]
-    pub(super) fn method(name: &'static str) -> Self {
+    pub(crate) fn method(name: &'static str) -> Self {
         Self::Method(name, Location::caller())
     }
 }
@@ -61,7 +61,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Default => f.write_str("the default options"),
             Self::Variable(name) => f.write_str(name),
-            Self::Method(name, at) => write!(f, "Launch::{name} ({at})"),
+            Self::Method(name, at) => write!(f, "{name} ({at})"),
         }
     }
 }
@@ -96,24 +96,37 @@ impl Defaults {
             (Some(size), _) => Some(size.ranks),
             (None, said) => said.or(self.ranks),
         };
-        let topology = match variable("NECKLACE_TOPOLOGY").map(Network::from).or(self.topology) {
-            Some(network) => network.load().map_err(BuildError::from)?,
+        let said = variable(TOPOLOGY).map(|text| (Network::from(text), Origin::Variable(TOPOLOGY)));
+        let (topology, origin) = match said.or(self.topology) {
+            Some((network, origin)) => (load(network, origin)?, origin),
             None => {
                 let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
                 let ranks = ranks.unwrap_or_else(cores);
                 match (self.topology_for, Complete::new(ranks)) {
                     (_, None) => return Err(JobCause::Ranks { ranks, most: MAX_NODES }.into()),
-                    (Some(network), Some(_)) => network(ranks).load().map_err(BuildError::from)?,
-                    (None, Some(complete)) => Arc::new(complete),
+                    (Some((network, origin)), Some(_)) => (load(network(ranks), origin)?, origin),
+                    (None, Some(complete)) => (Arc::new(complete) as Arc<dyn Topology>, Origin::Default),
                 }
             }
         };
         if let Some(ranks) = ranks.filter(|&ranks| ranks != topology.nodes()) {
-            return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() }.into());
+            let error = BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() };
+            return Err(unusable(error, origin));
         }
         let algorithms = self.algorithms.into_iter().chain(algorithms(variable)).collect();
         Ok(JobRequest { topology, options, options_origin: self.options_origin, algorithms, wrap: self.wrap })
     }
+}
+
+const TOPOLOGY: &str = "NECKLACE_TOPOLOGY";
+
+fn load(network: Network, origin: Origin) -> Result<Arc<dyn Topology>, JobError> {
+    network.load().map_err(|error| unusable(error.into(), origin))
+}
+
+/// Returns the error for a network that cannot be that of the job.
+fn unusable(source: BuildError, origin: Origin) -> JobError {
+    JobCause::Network { place: Some(origin.to_string()), source }.into()
 }
 
 /// Returns the algorithms that the environment names, by collective.

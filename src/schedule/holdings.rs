@@ -35,14 +35,14 @@ pub(super) struct Holdings(Map<Held>);
 enum Held {
     Whole(Contributors),
     /// Boxed, because nearly all blocks are whole and should stay small.
-    Parts(Box<Parts>),
+    Pieces(Box<Pieces>),
 }
 
 /// Disjoint runs of chunks, by their first chunk.
-type Parts = BTreeMap<u32, Part>;
+type Pieces = BTreeMap<u32, Piece>;
 
 #[derive(Clone, Debug)]
-struct Part {
+struct Piece {
     end: u32,
     who: Contributors,
 }
@@ -54,7 +54,7 @@ impl Holdings {
         match self.0.get(&name) {
             None => see(span, None),
             Some(Held::Whole(who)) => see(span, Some(who)),
-            Some(Held::Parts(parts)) => {
+            Some(Held::Pieces(parts)) => {
                 let mut at = span.start;
                 let before = parts.range(..at).next_back().filter(|(_, part)| part.end > at);
                 for (&first, part) in before.into_iter().chain(parts.range(span.clone())) {
@@ -94,7 +94,7 @@ impl Holdings {
         if (start..end) == (0..of) {
             self.0.insert(name, Held::Whole(who));
         } else {
-            parts.insert(start, Part { end, who });
+            parts.insert(start, Piece { end, who });
         }
     }
 
@@ -115,27 +115,27 @@ impl Holdings {
     }
 
     /// Returns the block as parts: one if it was whole, none if it was not held.
-    fn parts(&mut self, name: u64, of: u32) -> &mut Parts {
-        let held = self.0.entry(name).or_insert_with(|| Held::Parts(Box::default()));
+    fn parts(&mut self, name: u64, of: u32) -> &mut Pieces {
+        let held = self.0.entry(name).or_insert_with(|| Held::Pieces(Box::default()));
         if let Held::Whole(who) = held {
-            let all = Part { end: of, who: who.clone() };
-            *held = Held::Parts(Box::new(BTreeMap::from([(0, all)])));
+            let all = Piece { end: of, who: who.clone() };
+            *held = Held::Pieces(Box::new(BTreeMap::from([(0, all)])));
         }
         match held {
-            Held::Parts(parts) => parts,
+            Held::Pieces(parts) => parts,
             Held::Whole(_) => unreachable!("made parts just now"),
         }
     }
 }
 
 /// Removes `span` from the parts.
-fn clear(parts: &mut Parts, span: &Range<u32>) {
+fn clear(parts: &mut Pieces, span: &Range<u32>) {
     // The rest of a part that ends after the span.
     let mut rest = None;
     if let Some((_, before)) = parts.range_mut(..span.start).next_back()
         && before.end > span.start
     {
-        rest = Some(Part { end: before.end, who: before.who.clone() });
+        rest = Some(Piece { end: before.end, who: before.who.clone() });
         before.end = span.start;
     }
     while let Some((&first, _)) = parts.range(span.clone()).next() {

@@ -1,17 +1,17 @@
 //! Edge lists: graphs as text, one edge per line.
 
-use super::text::{Cursor, Fault, Named, Row};
+use super::text::{Cursor, Named, Row, SyntaxFault};
 use super::{Graph, ParseError};
 use crate::ids::MAX_NODES;
 
 pub(super) const ROW: Row = Row { name: "graph", syntax: &["graph:@FILE"], example: "graph:@edges.txt", read };
 
-fn read(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
+fn read(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
     if !cursor.skip("@") {
-        return Err(Fault::Here("\"@\" and the name of a file".to_owned()));
+        return Err(SyntaxFault::Here("\"@\" and the name of a file".to_owned()));
     }
     match cursor.rest() {
-        "" => Err(Fault::Here("the name of a file".to_owned())),
+        "" => Err(SyntaxFault::Here("the name of a file".to_owned())),
         path => Ok(Named::File(path.to_owned())),
     }
 }
@@ -29,8 +29,8 @@ pub(crate) fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError>
     for (i, line) in contents.lines().enumerate() {
         let mut cursor = Cursor::new(line.split('#').next().unwrap_or(line));
         let edge = edge(&mut cursor).map_err(|fault| match fault {
-            Fault::Other(error) => error,
-            Fault::Here(expected) => ParseError::Line {
+            SyntaxFault::Other(error) => error,
+            SyntaxFault::Here(expected) => ParseError::Line {
                 path: path.to_owned(),
                 line: i + 1,
                 column: cursor.column(),
@@ -45,7 +45,7 @@ pub(crate) fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError>
 }
 
 /// Parses the edge of a line whose comment was removed. `None` for a blank line.
-fn edge(cursor: &mut Cursor<'_>) -> Result<Option<(usize, usize)>, Fault> {
+fn edge(cursor: &mut Cursor<'_>) -> Result<Option<(usize, usize)>, SyntaxFault> {
     const NODE: &str = "a node number";
     cursor.skip_blanks();
     if cursor.rest().is_empty() {
@@ -57,13 +57,13 @@ fn edge(cursor: &mut Cursor<'_>) -> Result<Option<(usize, usize)>, Fault> {
     cursor.skip(",");
     cursor.skip_blanks();
     if cursor.rest() == before {
-        return Err(Fault::Here("a space or a comma, and another node number".to_owned()));
+        return Err(SyntaxFault::Here("a space or a comma, and another node number".to_owned()));
     }
     let second = *cursor;
     let v = cursor.number(NODE, 0, MAX_NODES - 1)?;
     if u == v {
         *cursor = second;
-        return Err(Fault::Here(format!("another node than {u}")));
+        return Err(SyntaxFault::Here(format!("another node than {u}")));
     }
     cursor.skip_blanks();
     cursor.end("the end of the line")?;

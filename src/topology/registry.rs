@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::definition::Topology;
 use super::error::ParseError;
-use super::text::{Cursor, Fault, Named, Row};
+use super::text::{Cursor, Named, Row, SyntaxFault};
 use super::{complete, edge_list, generalized, grid, hypercube};
 
 /// One row per kind.
@@ -84,8 +84,8 @@ pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
 pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
     let mut cursor = Cursor::new(text);
     topology(&mut cursor).map_err(|fault| match fault {
-        Fault::Here(expected) => cursor.fault(text, expected),
-        Fault::Other(error) => error,
+        SyntaxFault::Here(expected) => cursor.fault(text, expected),
+        SyntaxFault::Other(error) => error,
     })
 }
 
@@ -102,17 +102,17 @@ fn name(text: &str) -> &str {
     &text[..text.len() - rest.len()]
 }
 
-fn topology(cursor: &mut Cursor<'_>) -> Result<Named, Fault> {
+fn topology(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
     let text = cursor.rest();
     let name = name(text);
     if RESERVED.contains(&name) {
         let (text, name) = (text.to_owned(), name.to_owned());
-        return Err(Fault::Other(ParseError::Unsupported { text, name, expected: syntax() }));
+        return Err(SyntaxFault::Other(ParseError::Unsupported { text, name, expected: syntax() }));
     }
-    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(Fault::Here(syntax())) };
+    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(SyntaxFault::Here(syntax())) };
     cursor.skip(name);
     if !cursor.skip(":") {
-        return Err(Fault::Here("\":\"".to_owned()));
+        return Err(SyntaxFault::Here("\":\"".to_owned()));
     }
     (row.read)(cursor)
 }

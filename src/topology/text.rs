@@ -16,7 +16,7 @@ pub(super) struct Row {
     #[cfg_attr(not(test), allow(dead_code, reason = "read by the tests of every row"))]
     pub(super) example: &'static str,
     /// Parses the text after the colon, to the end.
-    pub(super) read: fn(&mut Cursor<'_>) -> Result<Named, Fault>,
+    pub(super) read: fn(&mut Cursor<'_>) -> Result<Named, SyntaxFault>,
 }
 
 /// The network or the file that a text names.
@@ -30,16 +30,16 @@ pub(crate) enum Named {
 impl Named {
     /// Wraps a network whose numbers were checked by the parser. If they were not, this is an
     /// error rather than a panic.
-    pub(super) fn network(topology: Option<impl Topology + 'static>) -> Result<Self, Fault> {
+    pub(super) fn network(topology: Option<impl Topology + 'static>) -> Result<Self, SyntaxFault> {
         match topology {
             Some(topology) => Ok(Self::Network(Arc::new(topology))),
-            None => Err(Fault::Here("smaller numbers".to_owned())),
+            None => Err(SyntaxFault::Here("smaller numbers".to_owned())),
         }
     }
 }
 
 /// Why a parser stops: the text at the cursor is not the expected one, or another error.
-pub(super) enum Fault {
+pub(super) enum SyntaxFault {
     Here(String),
     Other(ParseError),
 }
@@ -74,22 +74,22 @@ impl<'a> Cursor<'a> {
     }
 
     /// Parses a number from `least` to `most`. `what` names it in the error.
-    pub(super) fn number(&mut self, what: &str, least: usize, most: usize) -> Result<usize, Fault> {
+    pub(super) fn number(&mut self, what: &str, least: usize, most: usize) -> Result<usize, SyntaxFault> {
         let digits = self.digits();
         if digits.len() > 1 && digits.starts_with('0') {
-            return Err(Fault::Here(format!("{what} from {least} to {most} without leading zeros")));
+            return Err(SyntaxFault::Here(format!("{what} from {least} to {most} without leading zeros")));
         }
         match digits.parse() {
             Ok(number) if (least..=most).contains(&number) => {
                 self.at += digits.len();
                 Ok(number)
             }
-            _ => Err(Fault::Here(format!("{what} from {least} to {most}"))),
+            _ => Err(SyntaxFault::Here(format!("{what} from {least} to {most}"))),
         }
     }
 
     /// Parses the rest of `AxBxC..` after the first extent. At most `most` extents in all.
-    pub(super) fn further(&mut self, first: usize, most: usize) -> Result<Vec<usize>, Fault> {
+    pub(super) fn further(&mut self, first: usize, most: usize) -> Result<Vec<usize>, SyntaxFault> {
         let (mut extents, mut nodes) = (vec![first], first);
         while extents.len() < most && self.skip("x") {
             // The bound keeps the product from overflowing.
@@ -100,8 +100,8 @@ impl<'a> Cursor<'a> {
         Ok(extents)
     }
 
-    pub(super) fn end(&self, expected: &str) -> Result<(), Fault> {
-        if self.rest().is_empty() { Ok(()) } else { Err(Fault::Here(expected.to_owned())) }
+    pub(super) fn end(&self, expected: &str) -> Result<(), SyntaxFault> {
+        if self.rest().is_empty() { Ok(()) } else { Err(SyntaxFault::Here(expected.to_owned())) }
     }
 
     /// Returns the ASCII digits that come next.

@@ -28,7 +28,10 @@ fn job_with_too_few_or_too_many_ranks_is_refused() {
     let error = Launch::from_env().ranks(0).run(|_| ()).unwrap_err();
     assert!(error.to_string().contains('0'), "{error}");
     let error = Launch::from_env().ranks(3).topology("ring:4").run(|_| ()).unwrap_err();
-    assert!(matches!(error.cause(), JobCause::Network(BuildError::Ranks { ranks: 3, nodes: 4, .. })), "{error:?}");
+    assert!(
+        matches!(error.cause(), JobCause::Network { source: BuildError::Ranks { ranks: 3, nodes: 4, .. }, .. }),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -68,9 +71,14 @@ fn malformed_topology_is_quoted_in_the_error() {
         for error in
             [local::run_on(text, |_| ()).unwrap_err(), Launch::from_env().topology(text).run(|_| ()).unwrap_err()]
         {
-            assert!(matches!(error.cause(), JobCause::Network(BuildError::Topology(_))), "{text:?}: {error:?}");
+            assert!(
+                matches!(error.cause(), JobCause::Network { source: BuildError::Topology(_), .. }),
+                "{text:?}: {error:?}"
+            );
             let (words, shown) = (error.to_string(), format!("{text:?}"));
             assert!(words.contains(&shown) || words.contains("/no/such/file"), "{text:?}: {words}");
+            let places = ["local::run_on", "Launch::topology"].map(|call| format!("{call} ({}:", file!()));
+            assert!(places.iter().any(|place| words.starts_with(place.as_str())), "{text:?}: {words}");
         }
     }
 }

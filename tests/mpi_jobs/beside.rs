@@ -11,7 +11,7 @@ use mpi::traits::{AsRaw, Communicator as _, CommunicatorCollectives, Destination
 use mpi::{Threading, collective::SystemOperation};
 use necklace::error::JobCause;
 use necklace::topology::parse;
-use necklace::transport::mpi::{Join, MpiError};
+use necklace::transport::mpi::{MpiError, MpiJoin};
 use necklace::{Communicator, JobError, connect, launch};
 
 use crate::job::Job;
@@ -137,14 +137,14 @@ pub(crate) fn beside(rank: &Rank) -> i32 {
 pub(crate) fn parts(rank: &Rank) -> i32 {
     let universe = initialize();
     let world = universe.world();
-    let ring = |join: Join, nodes: usize| {
+    let ring = |join: MpiJoin, nodes: usize| {
         let endpoint = join.timeout(Duration::from_secs(30)).endpoint()?;
         Ok::<_, JobError>(Communicator::new(endpoint, parse(&format!("ring:{nodes}")).unwrap())?)
     };
     let part = world.split_by_color(Color::with_value(world.rank() % 2)).unwrap();
     let copy = world.duplicate();
-    let mut half = ring(Join::from_communicator(&part).unwrap(), rank.size / 2).unwrap();
-    let mut whole = ring(Join::from_communicator(&copy).unwrap(), rank.size).unwrap();
+    let mut half = ring(MpiJoin::from_communicator(&part).unwrap(), rank.size / 2).unwrap();
+    let mut whole = ring(MpiJoin::from_communicator(&copy).unwrap(), rank.size).unwrap();
     assert_eq!((half.rank(), half.size()), (rank.rank / 2, rank.size / 2));
     assert_eq!((whole.rank(), whole.size()), (rank.rank, rank.size));
     // The program's communicators contain no messages of this crate.
@@ -153,7 +153,7 @@ pub(crate) fn parts(rank: &Rank) -> i32 {
         scope.spawn(|| ours(rank, &mut half));
         ours(rank, &mut whole);
     });
-    say(rank, &ring(Join::from_communicator(&world).unwrap(), rank.size + 1).unwrap_err());
+    say(rank, &ring(MpiJoin::from_communicator(&world).unwrap(), rank.size + 1).unwrap_err());
     // SAFETY: the arguments are what MPI asks for; both halves call it.
     let inter = unsafe {
         let local = world.split_by_color(Color::with_value(world.rank() % 2)).unwrap();
@@ -162,7 +162,7 @@ pub(crate) fn parts(rank: &Rank) -> i32 {
         ffi::MPI_Intercomm_create(local.as_raw(), 0, world.as_raw(), leader, 7, &mut inter);
         InterCommunicator::from_raw(inter)
     };
-    say(rank, &ring(Join::from_communicator(&inter).unwrap(), rank.size).unwrap_err());
+    say(rank, &ring(MpiJoin::from_communicator(&inter).unwrap(), rank.size).unwrap_err());
     ours(rank, &mut whole);
     drop(inter);
     drop((half, whole));
@@ -224,7 +224,7 @@ pub(crate) fn second(rank: &Rank) -> i32 {
     if rank.rank == 1 {
         rank.hear_all("error ");
     } else {
-        let error = Join::world_within(Duration::from_secs(2)).unwrap().endpoint().unwrap_err();
+        let error = MpiJoin::world_within(Duration::from_secs(2)).unwrap().endpoint().unwrap_err();
         say(rank, &error);
     }
     comm.choose("alltoall", "native").unwrap();

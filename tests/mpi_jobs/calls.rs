@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytemuck::bytes_of;
 use necklace::topology::parse;
-use necklace::transport::mpi::Join;
+use necklace::transport::mpi::MpiJoin;
 use necklace::{Communicator, Persistent, Strided};
 
 use crate::job::Job;
@@ -410,7 +410,7 @@ fn work(rank: &Rank, name: &str, all: Communicator, (seed, count): (u64, u64)) {
 
 /// Joins as one of all ranks.
 pub(crate) fn join(rank: &Rank) -> Communicator {
-    let endpoint = Join::world().unwrap().timeout(Duration::from_secs(30)).endpoint().unwrap();
+    let endpoint = MpiJoin::world().unwrap().timeout(Duration::from_secs(30)).endpoint().unwrap();
     Communicator::new(endpoint, parse(&format!("complete:{}", rank.size)).unwrap()).unwrap()
 }
 

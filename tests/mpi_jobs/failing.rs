@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use necklace::op::by;
 use necklace::topology::Complete;
-use necklace::transport::mpi::Join;
+use necklace::transport::mpi::MpiJoin;
 use necklace::{Communicator, Options};
 
 use crate::job::{Ended, Job};
@@ -24,7 +24,7 @@ pub(crate) fn communicator(
     way: &str,
     timeout: Duration,
 ) -> (necklace::transport::mpi::Supervisor, Communicator) {
-    let join = Join::world().unwrap().timeout(Duration::from_secs(30)).staged(way == "staged");
+    let join = MpiJoin::world().unwrap().timeout(Duration::from_secs(30)).staged(way == "staged");
     let (supervisor, endpoint) = join.supervised().unwrap();
     let network = Arc::new(Complete::new(rank.size).unwrap());
     let options = Options::default().timeout(timeout).arrival_timeout(timeout);

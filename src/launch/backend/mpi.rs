@@ -54,7 +54,7 @@ mod entry {
 
     use super::{Claim, Environment, JobError, Row, claim, environment_error};
     use crate::launch::backend::row::{JobEntry, Joined, Size, Supervise};
-    use crate::transport::mpi::Join;
+    use crate::transport::mpi::MpiJoin;
 
     /// Initializes MPI, which knows the size only then.
     pub(super) fn enter(
@@ -63,7 +63,7 @@ mod entry {
         _: Option<Claim>,
         timeout: Duration,
     ) -> Result<Box<dyn JobEntry>, JobError> {
-        let join = Join::world_within(timeout)?;
+        let join = MpiJoin::world_within(timeout)?;
         let size = join.size()?;
         if let Some(claim) = claim::several(environment.variable).filter(|_| size == 1) {
             return Err(environment_error(format!(
@@ -76,7 +76,7 @@ mod entry {
     }
 
     struct WorldEntry {
-        join: Join<'static>,
+        join: MpiJoin<'static>,
         size: usize,
     }
 

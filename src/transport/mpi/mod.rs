@@ -2,16 +2,16 @@
 //! feature `mpi`.
 //!
 //! [`launch`](crate::launch()) joins the job that `mpirun`, `mpiexec` or `srun` has started;
-//! [`Join`] is for programs that use MPI themselves, or have a communicator of their own. Messages
+//! [`MpiJoin`] is for programs that use MPI themselves, or have a communicator of their own. Messages
 //! go over a duplicate of that communicator, separate from those of the program.
 //!
 //! ```no_run
 //! use necklace::Communicator;
 //! use necklace::topology::parse;
-//! use necklace::transport::mpi::Join;
+//! use necklace::transport::mpi::MpiJoin;
 //!
 //! // All ranks of `MPI_COMM_WORLD`, here eight.
-//! let endpoint = Join::world()?.endpoint()?;
+//! let endpoint = MpiJoin::world()?.endpoint()?;
 //! let mut comm = Communicator::new(endpoint, parse("torus:2x4").unwrap())?;
 //! let mut from = [0; 8];
 //! comm.allgather(&[comm.rank()], &mut from)?;
@@ -21,7 +21,7 @@
 //! # Beside a program's own use
 //!
 //! The code that initializes MPI also finalizes it. This crate initializes MPI with
-//! `MPI_THREAD_MULTIPLE` at the first [`Join`], and finalizes it when the process exits. A program
+//! `MPI_THREAD_MULTIPLE` at the first [`MpiJoin`], and finalizes it when the process exits. A program
 //! that initializes MPI itself must request that level, and drop endpoints and communicators of
 //! this crate before it finalizes. Those that remain shut down within `MPI_Finalize`, and fail from
 //! then on.
@@ -44,7 +44,7 @@
 //!   its timeout, calls something else, or has left, the job ends in the same way. If all are in
 //!   the call, it has no time limit.
 //!
-//! With [`Join::staged`], no memory is lent and no calls of the library are made. Then every
+//! With [`MpiJoin::staged`], no memory is lent and no calls of the library are made. Then every
 //! failure of a call is an error, as on any other backend.
 //!
 //! A process that exits waits until all other processes of its communicators have ended, as
@@ -86,7 +86,7 @@ use std::time::Duration;
 use mpi::ffi;
 use mpi::raw::AsRaw;
 
-/// The crate whose communicators [`Join::from_communicator`] takes.
+/// The crate whose communicators [`MpiJoin::from_communicator`] takes.
 pub use ::mpi;
 
 pub use self::error::MpiError;
@@ -104,7 +104,7 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A process that joins a job as a rank of an MPI communicator.
 #[derive(Clone, Debug)]
-pub struct Join<'a> {
+pub struct MpiJoin<'a> {
     parent: ffi::MPI_Comm,
     timeout: Duration,
     staged: bool,
@@ -113,11 +113,11 @@ pub struct Join<'a> {
 }
 
 // SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
-unsafe impl Send for Join<'_> {}
+unsafe impl Send for MpiJoin<'_> {}
 // SAFETY: as for `Send`.
-unsafe impl Sync for Join<'_> {}
+unsafe impl Sync for MpiJoin<'_> {}
 
-impl Join<'static> {
+impl MpiJoin<'static> {
     /// Joins as a rank of all processes that MPI has started together. Initializes MPI if it is not
     /// initialized, and then finalizes it when the process exits.
     ///
@@ -142,7 +142,7 @@ impl Join<'static> {
     }
 }
 
-impl<'a> Join<'a> {
+impl<'a> MpiJoin<'a> {
     /// Joins as a rank of a communicator that this program has made with the crate `mpi`. The only
     /// operation on it is its duplication.
     ///

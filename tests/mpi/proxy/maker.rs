@@ -10,7 +10,7 @@ use mpi::Tag;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Group};
 use necklace::transport::Endpoint;
-use necklace::transport::mpi::Join;
+use necklace::transport::mpi::MpiJoin;
 pub(super) use necklace::transport::mpi::Supervisor;
 
 use necklace_tests::mpirun::{MPIRUN, mpirun};
@@ -36,7 +36,7 @@ impl Maker {
     /// Once in a worker, by its first thread.
     pub(super) fn start() -> Self {
         // It initializes MPI.
-        let size = Join::world().unwrap().size().unwrap();
+        let size = MpiJoin::world().unwrap().size().unwrap();
         let started = env::var(COUNT).unwrap();
         assert_eq!(size.to_string(), started, "is {MPIRUN} of the MPI that this program is linked with?");
         Self { number: SimpleCommunicator::world().rank() as usize }
@@ -61,7 +61,8 @@ impl Maker {
         let members = world.group().include(&(0..size as i32).collect::<Vec<_>>());
         // Every MPI has tags up to this.
         let part = world.split_by_subgroup_with_tag(&members, (job % 32768) as Tag).ok_or("it is no member")?;
-        let join = Join::from_communicator(&part).map_err(|error| error.to_string())?.timeout(Duration::from_secs(60));
+        let join =
+            MpiJoin::from_communicator(&part).map_err(|error| error.to_string())?.timeout(Duration::from_secs(60));
         let made = if supervised {
             join.supervised().map(|(supervisor, endpoint)| (Some(supervisor), endpoint))
         } else {

@@ -65,6 +65,20 @@ fn core_has_no_sockets_files_threads_clocks_or_unsafe() {
 }
 
 #[test]
+fn imports_name_what_they_import() {
+    let found = library().hidden();
+    assert!(found.is_empty(), "{} hide where a name leads:\n{}", found.len(), found.join("\n"));
+    for (text, what) in [
+        ("use crate::b::*;", "a glob import"),
+        ("fn f() { use crate::b::{self, c::*}; }", "a glob import"),
+        ("#[path = \"b.rs\"] mod b { }", "path"),
+        ("#[macro_export] macro_rules! m { () => { } }", "macro_export"),
+    ] {
+        assert_eq!(small(&[("a.rs", text)]).0.hidden(), [format!("src/a.rs:1 has {what}")], "{text}");
+    }
+}
+
+#[test]
 fn every_room_has_a_place_in_the_order() {
     let (sources, order) = (library(), order());
     for file in &sources.files {
@@ -94,7 +108,6 @@ fn qualified_path_counts_as_an_import() {
         "fn f() { println!(\"{}\", crate::b::Thing); }",
         "mod inner { fn f() { crate::b::Thing; } }",
         "pub use crate::b::Thing as Other;",
-        "use crate::b::*; fn f() { Thing; }",
     ] {
         let (sources, order) = small(&[("a.rs", text), ("b.rs", "pub struct Thing;")]);
         assert_eq!(backwards(&sources, &order).len(), 1, "{text}");
@@ -142,6 +155,9 @@ fn impure_code_is_reported_only_in_the_core() {
         "use std::time; fn f() { time::SystemTime::now(); }",
         "fn f() { unsafe { g() } }",
         "unsafe impl Send for X {}",
+        "unsafe trait X {}",
+        "unsafe extern \"C\" { fn f(); }",
+        "fn f() { std::io::stdin(); }",
         "fn f() { std::env::var(\"X\"); }",
     ] {
         let (sources, order) = small(&[("a.rs", text), ("c.rs", text)]);

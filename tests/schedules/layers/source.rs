@@ -35,8 +35,6 @@ struct Module {
     /// The parent module; for the root, itself.
     parent: usize,
     names: HashMap<String, Vec<Target>>,
-    /// The paths of its glob imports.
-    globs: Vec<Vec<String>>,
     paths: Vec<Found>,
 }
 
@@ -53,10 +51,12 @@ pub(super) struct Sources {
     modules: Vec<Module>,
     /// File and line.
     unsafe_code: Vec<(usize, usize)>,
+    /// What hides where a name leads: file, line, and what it is.
+    hidden: Vec<(usize, usize, &'static str)>,
 }
 
 /// Names that the core must not use.
-const WORLD: [&[&str]; 13] = [
+const WORLD: [&[&str]; 16] = [
     &["std", "net"],
     &["std", "fs"],
     &["std", "thread"],
@@ -65,6 +65,9 @@ const WORLD: [&[&str]; 13] = [
     &["std", "time", "Instant"],
     &["std", "time", "SystemTime"],
     &["std", "os"],
+    &["std", "io", "stdin"],
+    &["libc"],
+    &["mpi"],
     &["rustix"],
     &["tempfile"],
     &["mio"],
@@ -95,7 +98,7 @@ impl Sources {
     /// out.
     pub(super) fn of(files: Vec<(String, String)>) -> Self {
         let texts: HashMap<String, String> = files.into_iter().collect();
-        let mut sources = Self { files: vec![], modules: vec![], unsafe_code: vec![] };
+        let mut sources = Self { files: vec![], modules: vec![], unsafe_code: vec![], hidden: vec![] };
         sources.enter("lib.rs", "", 0, &texts);
         sources
     }
@@ -118,6 +121,13 @@ impl Sources {
         let id = self.modules.len();
         self.modules.push(Module { file, parent, ..Module::default() });
         for item in items.iter().filter(|item| !only_for_tests(item)) {
+            for attribute in attributes(item) {
+                for name in ["path", "macro_export", "macro_use"] {
+                    if attribute.path().is_ident(name) {
+                        self.hidden.push((file, attribute.span().start().line, name));
+                    }
+                }
+            }
             if let Item::Mod(inner) = item {
                 let (name, within) = (inner.ident.to_string(), format!("{folder}{}/", inner.ident));
                 let child = match &inner.content {
@@ -130,7 +140,7 @@ impl Sources {
                 self.modules[id].names.entry(name).or_default().push(Target::Module(child));
                 continue;
             }
-            let mut walk = Walk { module: &mut self.modules[id], unsafe_lines: vec![] };
+            let mut walk = Walk { module: &mut self.modules[id], unsafe_lines: vec![], glob_lines: vec![] };
             if let Item::Use(item) = item {
                 let shown = !matches!(item.vis, Visibility::Inherited);
                 walk.take(&item.tree, &mut vec![], shown);
@@ -140,8 +150,9 @@ impl Sources {
                 }
                 walk.visit_item(item);
             }
-            let lines = walk.unsafe_lines;
-            self.unsafe_code.extend(lines.into_iter().map(|line| (file, line)));
+            let Walk { unsafe_lines, glob_lines, .. } = walk;
+            self.unsafe_code.extend(unsafe_lines.into_iter().map(|line| (file, line)));
+            self.hidden.extend(glob_lines.into_iter().map(|line| (file, line, "a glob import")));
         }
         id
     }
@@ -151,13 +162,12 @@ impl Sources {
     fn resolve(&self, module: usize, path: &[String], depth: usize) -> Option<Vec<usize>> {
         assert!(depth < 32, "imports lead in a circle: {path:?}");
         let (first, rest) = path.split_first()?;
-        let found = match first.as_str() {
-            "crate" => return self.descend(0, rest, depth),
-            "self" => return self.descend(module, rest, depth),
-            "super" => return self.descend(self.modules[module].parent, rest, depth),
+        match first.as_str() {
+            "crate" => self.descend(0, rest, depth),
+            "self" => self.descend(module, rest, depth),
+            "super" => self.descend(self.modules[module].parent, rest, depth),
             _ => self.names(module, first, rest, depth),
-        };
-        found.or_else(|| self.globs(module, path, depth))
+        }
     }
 
     fn descend(&self, module: usize, path: &[String], depth: usize) -> Option<Vec<usize>> {
@@ -165,7 +175,7 @@ impl Sources {
         match first.as_str() {
             "super" => self.descend(self.modules[module].parent, rest, depth),
             "self" => self.descend(module, rest, depth),
-            _ => self.names(module, first, rest, depth).or_else(|| self.globs(module, path, depth)),
+            _ => self.names(module, first, rest, depth),
         }
     }
 
@@ -194,13 +204,6 @@ impl Sources {
     fn has_module(&self, module: usize, name: &str) -> bool {
         let targets = self.modules[module].names.get(name).into_iter().flatten();
         targets.into_iter().any(|target| matches!(target, Target::Module(_)))
-    }
-
-    fn globs(&self, module: usize, path: &[String], depth: usize) -> Option<Vec<usize>> {
-        self.modules[module].globs.iter().find_map(|glob| {
-            let whole: Vec<_> = glob.iter().chain(path).cloned().collect();
-            self.resolve(module, &whole, depth + 1)
-        })
     }
 
     /// Every file that names what another defines, where it first does.
@@ -267,6 +270,12 @@ impl Sources {
         circles
     }
 
+    /// Returns the places of what hides where a name leads: glob imports, `#[path]` and exported
+    /// macros.
+    pub(super) fn hidden(&self) -> Vec<String> {
+        self.hidden.iter().map(|(file, line, what)| format!("src/{}:{line} has {what}", self.files[*file])).collect()
+    }
+
     /// Returns the places where these files use the system or unsafe code.
     pub(super) fn impurities(&self, pure: impl Fn(&str) -> bool) -> Vec<String> {
         let mut found = vec![];
@@ -317,10 +326,11 @@ fn defined(item: &Item) -> Option<String> {
     Some(name.to_string())
 }
 
-fn only_for_tests(item: &Item) -> bool {
-    let attributes = match item {
+fn attributes(item: &Item) -> &[syn::Attribute] {
+    match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,
+        Item::ExternCrate(item) => &item.attrs,
         Item::Fn(item) => &item.attrs,
         Item::Impl(item) => &item.attrs,
         Item::Macro(item) => &item.attrs,
@@ -330,9 +340,12 @@ fn only_for_tests(item: &Item) -> bool {
         Item::Trait(item) => &item.attrs,
         Item::Type(item) => &item.attrs,
         Item::Use(item) => &item.attrs,
-        _ => return false,
-    };
-    attributes.iter().any(|attribute| {
+        _ => &[],
+    }
+}
+
+fn only_for_tests(item: &Item) -> bool {
+    attributes(item).iter().any(|attribute| {
         let list = attribute.meta.require_list();
         let condition = list.map(|list| list.tokens.to_string().replace(' ', "")).unwrap_or_default();
         let only = ["test", "doctest"].contains(&&*condition) || condition.starts_with("all(test,");
@@ -344,6 +357,7 @@ fn only_for_tests(item: &Item) -> bool {
 struct Walk<'a> {
     module: &'a mut Module,
     unsafe_lines: Vec<usize>,
+    glob_lines: Vec<usize>,
 }
 
 impl Walk<'_> {
@@ -364,7 +378,7 @@ impl Walk<'_> {
                 return;
             }
             UseTree::Glob(_) => {
-                self.module.globs.push(path.clone());
+                self.glob_lines.push(line);
                 return;
             }
             UseTree::Name(tree) => (tree.ident.to_string(), tree.ident.to_string()),
@@ -453,6 +467,16 @@ impl Visit<'_> for Walk<'_> {
     fn visit_signature(&mut self, signature: &syn::Signature) {
         self.unsafe_lines.extend(signature.unsafety.iter().map(|word| word.span().start().line));
         visit::visit_signature(self, signature);
+    }
+
+    fn visit_item_trait(&mut self, item: &syn::ItemTrait) {
+        self.unsafe_lines.extend(item.unsafety.iter().map(|word| word.span().start().line));
+        visit::visit_item_trait(self, item);
+    }
+
+    /// Foreign functions are unsafe to call, also those of a block that does not say so.
+    fn visit_item_foreign_mod(&mut self, block: &syn::ItemForeignMod) {
+        self.unsafe_lines.push(block.span().start().line);
     }
 
     fn visit_item_impl(&mut self, item: &syn::ItemImpl) {

@@ -57,7 +57,7 @@ pub(super) enum Memory {
 
 /// Consecutive axes with which a batch is exchanged.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct AxisRange {
     pub(super) memory: Memory,
     pub(super) first: usize,
     pub(super) last: usize,
@@ -80,7 +80,7 @@ pub(super) struct Pair {
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
     pub(super) pairs: Vec<Pair>,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<AxisRange>,
 }
 
 /// The crossings of an axis in some steps: d or more pairs of a batch, in as many steps as pairs.
@@ -129,7 +129,7 @@ impl Shape {
                 pairs.push(Pair { i, ..last });
             }
         }
-        Ok(Batch { pairs, parts: vec![Part { memory: Memory::I, first: 0, last: self.axes - 1, start }] })
+        Ok(Batch { pairs, parts: vec![AxisRange { memory: Memory::I, first: 0, last: self.axes - 1, start }] })
     }
 }
 
@@ -189,8 +189,8 @@ pub(super) fn concurrent(shape: Shape) -> Result<Vec<Batch>, Needs> {
         let (i, high) = cell(number);
         let four = |v: usize| [(i, v), (i ^ opposite, v ^ opposite)];
         let pair = |(i, v): (usize, usize)| Pair { i, v: high << d | v, from: a };
-        let first = Part { memory: Memory::V, first: a, last: axes - 1, start: 0 };
-        let then = Part { memory: Memory::Second, first: 0, last: a, start: second };
+        let first = AxisRange { memory: Memory::V, first: a, last: axes - 1, start: 0 };
+        let then = AxisRange { memory: Memory::Second, first: 0, last: a, start: second };
         batches.push(Batch { pairs: fours(pairs).flat_map(four).map(pair).collect(), parts: vec![first, then] });
         second += pairs;
     }
@@ -201,7 +201,7 @@ pub(super) fn concurrent(shape: Shape) -> Result<Vec<Batch>, Needs> {
 pub(super) fn timetable(batches: &[Batch], axes: usize, d: usize) -> Vec<Vec<Slot>> {
     let mut table = vec![vec![]; axes];
     for (number, batch) in batches.iter().enumerate() {
-        for (part, &Part { first, last, start, .. }) in batch.parts.iter().enumerate() {
+        for (part, &AxisRange { first, last, start, .. }) in batch.parts.iter().enumerate() {
             for (delay, of_axis) in table[first..=last].iter_mut().enumerate() {
                 let rows = batch.pairs.len() / d;
                 of_axis.extend((0..rows).map(|row| Slot {

@@ -52,10 +52,11 @@ pub(super) fn early(d: usize, c: usize) -> Option<Vec<(usize, usize)>> {
 pub(super) fn schedule(d: usize, early: &[usize]) -> Option<Vec<Vec<usize>>> {
     let c = early.len().checked_sub(d)?;
     let late: Vec<usize> = early.iter().map(|address| address ^ ((1 << d) - 1)).collect();
-    let (first, last) = (Part::of(d, c, early)?, Part::of(d, c, &late)?);
+    let (first, last) = (CrossingChoice::of(d, c, early)?, CrossingChoice::of(d, c, &late)?);
     let nothing = || std::iter::repeat_n(0, early.len());
-    let rest =
-        |part: &Part, all: &[usize]| all.iter().zip(&part.chosen).map(|(all, chosen)| all ^ chosen).collect::<Vec<_>>();
+    let rest = |part: &CrossingChoice, all: &[usize]| {
+        all.iter().zip(&part.chosen).map(|(all, chosen)| all ^ chosen).collect::<Vec<_>>()
+    };
     let between = [rest(&first, early), rest(&last, &late)].concat();
     let first = first.chosen.into_iter().chain(nothing()).collect();
     let last = nothing().chain(last.chosen).collect();
@@ -64,7 +65,7 @@ pub(super) fn schedule(d: usize, early: &[usize]) -> Option<Vec<Vec<usize>>> {
 }
 
 /// A choice of crossings.
-struct Part<'a> {
+struct CrossingChoice<'a> {
     /// The crossings per dimension, and the most per element.
     c: u32,
     words: &'a [usize],
@@ -72,7 +73,7 @@ struct Part<'a> {
     of_dimension: Vec<u32>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> CrossingChoice<'a> {
     /// Chooses c crossings of each dimension, at most c per element, so that at most d - c are left
     /// of each element.
     fn of(d: usize, c: usize, words: &'a [usize]) -> Option<Self> {
