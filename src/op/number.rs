@@ -11,7 +11,8 @@ use num_traits::{One, WrappingAdd, WrappingMul, Zero};
 /// `bf16`; with the feature `num-complex` for `Complex<f32>` and `Complex<f64>`.
 ///
 /// An empty `impl` is enough for a type whose `+` and `*` are associative and never panic, and
-/// whose `+` commutes.
+/// whose `+` commutes. For a type of another crate, which cannot have one, use
+/// [`by`](super::by): `by("sum", |left, right| left + right).commutative()`.
 pub trait Number: Pod + Zero + One {
     /// Whether the product commutes. That of matrices does not. `false` by default.
     const PRODUCT_COMMUTES: bool = false;
