@@ -54,8 +54,8 @@ pub enum JobCause {
     #[error("{}{source}", Before(place))]
     #[non_exhaustive]
     Network {
-        /// Where it is set, as in [`Argument`](Self::Argument). `None` for an error that `?` has
-        /// converted.
+        /// The setting, as in [`Argument`](Self::Argument). `None` if `?` converted a
+        /// [`BuildError`].
         place: Option<String>,
         /// The mistake.
         source: BuildError,
@@ -64,7 +64,8 @@ pub enum JobCause {
     #[error("{place}: {source}")]
     #[non_exhaustive]
     Argument {
-        /// Where it is set: the method and its place in the program, or the environment variable.
+        /// The setting: the method and the place of its call in the program, or the environment
+        /// variable.
         place: String,
         /// The mistake.
         source: ArgumentError,

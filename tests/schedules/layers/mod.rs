@@ -67,7 +67,7 @@ fn core_has_no_sockets_files_threads_clocks_or_unsafe() {
 #[test]
 fn imports_name_what_they_import() {
     let found = library().hidden();
-    assert!(found.is_empty(), "{} hide where a name leads:\n{}", found.len(), found.join("\n"));
+    assert!(found.is_empty(), "{} hide imports:\n{}", found.len(), found.join("\n"));
     for (text, what) in [
         ("use crate::b::*;", "a glob import"),
         ("fn f() { use crate::b::{self, c::*}; }", "a glob import"),

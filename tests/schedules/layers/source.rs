@@ -51,7 +51,7 @@ pub(super) struct Sources {
     modules: Vec<Module>,
     /// File and line.
     unsafe_code: Vec<(usize, usize)>,
-    /// What hides where a name leads: file, line, and what it is.
+    /// Constructs that hide imports: file, line, name.
     hidden: Vec<(usize, usize, &'static str)>,
 }
 
@@ -270,8 +270,8 @@ impl Sources {
         circles
     }
 
-    /// Returns the places of what hides where a name leads: glob imports, `#[path]` and exported
-    /// macros.
+    /// Returns the constructs that hide imports from this test: glob imports, `#[path]` and
+    /// exported macros.
     pub(super) fn hidden(&self) -> Vec<String> {
         self.hidden.iter().map(|(file, line, what)| format!("src/{}:{line} has {what}", self.files[*file])).collect()
     }
