@@ -192,7 +192,7 @@ impl Transport for MailboxTransport {
             }
             let peers = || round.sends.iter().chain(&round.receives).map(|message| message.peer.index());
             if let Some(peer) = peers().find(|&peer| peer == me || peer >= self.size) {
-                let cause = Cause::Aborted { rank: self.rank(), reason: format!("a message with rank {peer}").into() };
+                let cause = Cause::aborted(self.rank(), format!("a message with rank {peer}"));
                 return Err(fail(context, (Some(self.rank()), cause)));
             }
             let member = &mut context.members[me];
@@ -250,7 +250,7 @@ impl Transport for MailboxTransport {
             let deadline = if is_circle { Deadline::Silence } else { Deadline::Arrival };
             let timeout = timeouts.of(deadline);
             if waited >= timeout {
-                let cause = Cause::Deadline { deadline, waited: timeout, chain: words.into() };
+                let cause = Cause::deadline(deadline, timeout, words);
                 return Err(fail(context, (Some(Rank::new(last)), cause)));
             }
             let rest = timeout - waited;
@@ -308,10 +308,7 @@ impl Context {
                 && other.fingerprint != mine.fingerprint
             {
                 let (call_a, call_b) = (mine.description.clone(), other.description.clone());
-                return Some((
-                    None,
-                    Cause::Disagree { rank_a: Rank::new(me), call_a, rank_b: Rank::new(rank), call_b },
-                ));
+                return Some((None, Cause::disagree((Rank::new(me), call_a), (Rank::new(rank), call_b))));
             }
         }
         let has_left = |rank: usize| match self.members[rank].presence {
@@ -320,7 +317,7 @@ impl Context {
             Presence::Left => true,
         };
         let left = Rank::new(needed.iter().copied().find(|&rank| has_left(rank))?);
-        Some((Some(left), Cause::Gone { rank: left, how: "has left".into() }))
+        Some((Some(left), Cause::gone(left, "has left")))
     }
 
     /// Follows the wait-for chain from a member. Returns its last member, the total progress, and a
@@ -348,11 +345,11 @@ fn mismatch(
     let same = (batches.call, batches.round, batches.signature.fingerprint) == (call, round, signature.fingerprint);
     if !same || batches.payloads.len() != lengths.len() {
         let (call_a, call_b) = (signature.description.clone(), batches.signature.description.clone());
-        return Some(Cause::Disagree { rank_a: Rank::new(me), call_a, rank_b: Rank::new(from), call_b });
+        return Some(Cause::disagree((Rank::new(me), call_a), (Rank::new(from), call_b)));
     }
     let found = batches.payloads.iter().map(|text| text.len() as u64);
     let (&expected, found) = lengths.iter().zip(found).find(|(expected, found)| *expected != found)?;
-    Some(Cause::Length { from: Rank::new(from), to: Rank::new(me), expected, found })
+    Some(Cause::length(Rank::new(from), Rank::new(me), expected, found))
 }
 
 /// Returns the bytes of a message. (A program keeps its runs within its buffers, and `RoundIo` has

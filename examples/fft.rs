@@ -156,7 +156,7 @@ impl Report {
         println!("\nThe solar cycle: peak at index {peak} of {LENGTH} months, a period of {years:.1} years");
         println!("Largest difference from rustfft on one rank: {difference:.1e} (largest value {largest:.1e})");
         if peak != 31 {
-            return Err(format!("the peak is at {peak}, it must be at 31").into());
+            return Err(format!("the peak is at {peak}, expected 31").into());
         }
         // `f64::max` would ignore NaN.
         if difference > 1e-12 * largest || !spectrum.iter().all(|value| value.is_finite()) {

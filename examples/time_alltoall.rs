@@ -55,7 +55,7 @@ impl Program for Arguments {
 
     fn check(&self, _: &Ranks) -> Result<(), String> {
         if self.calls == 0 {
-            return Err("--calls 0: it must be at least 1".to_owned());
+            return Err("--calls: found 0, expected at least 1".to_owned());
         }
         Ok(())
     }

@@ -105,28 +105,32 @@ impl Switching {
 #[non_exhaustive]
 pub enum MachineError {
     /// No machine has this name.
-    #[error("no machine {}; there are: {names}", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
+    #[error("unknown machine {}; expected one of {names}", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
     Unknown(String),
     /// No price has this name.
     #[error("unknown key {} of a machine; expected one of {keys}", quoted(key), keys = Machine::KEYS.join(", "))]
+    #[non_exhaustive]
     Key {
         /// What was found.
         key: String,
     },
     /// A part between two commas is not a key with a price.
     #[error("found {}, expected key=price", quoted(found))]
+    #[non_exhaustive]
     Pair {
         /// What was found.
         found: String,
     },
     /// A key is given twice.
     #[error("duplicate key {key}")]
+    #[non_exhaustive]
     Twice {
         /// The key.
         key: String,
     },
     /// A value is not valid for its key.
     #[error("{key}: found {found}, expected {expected}")]
+    #[non_exhaustive]
     Value {
         /// The key.
         key: String,
@@ -137,6 +141,7 @@ pub enum MachineError {
     },
     /// The text is not a JSON object.
     #[error("line {line}, column {column}: {reason}")]
+    #[non_exhaustive]
     Syntax {
         /// The line, from 1.
         line: usize,
@@ -498,8 +503,8 @@ mod tests {
     #[test]
     fn invalid_text_is_refused_with_key_and_value() {
         let cases = [
-            ("cray", "no machine \"cray\"; there are: threads, tcp, mpi, paragon"),
-            ("", "no machine \"\""),
+            ("cray", "unknown machine \"cray\"; expected one of threads, tcp, mpi, paragon"),
+            ("", "unknown machine \"\""),
             ("unit:", "found \"\", expected key=price"),
             ("unit:hop=1us,", "found \"\", expected key=price"),
             ("unit:startup", "found \"startup\", expected key=price"),

@@ -59,7 +59,7 @@ impl Program for Arguments {
 
     fn check(&self, _: &Ranks) -> Result<(), String> {
         if self.cutoff.is_nan() || self.cutoff <= 0.0 {
-            return Err(format!("--cutoff {}: it must be more than 0", self.cutoff));
+            return Err(format!("--cutoff: found {}, expected a number greater than 0", self.cutoff));
         }
         Ok(())
     }

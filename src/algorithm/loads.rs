@@ -195,28 +195,29 @@ impl Crossing {
     }
 }
 
-impl Claims {
-    /// Adds the claims that follow from the loads of all rounds.
-    pub(in crate::algorithm) fn routed(self, rounds: Option<impl IntoIterator<Item = impl Into<Crossing>>>) -> Self {
-        let Some(rounds) = rounds else { return self };
-        let (mut hops, mut channel, mut forwarded, mut ends) = (0, Volume::ZERO, Volume::ZERO, Volume::ZERO);
-        let mut free = true;
-        for round in rounds {
-            let round: Crossing = round.into();
-            hops += round.hops;
-            channel += round.channel;
-            forwarded += round.forwarded.0;
-            ends += round.forwarded.1;
-            free &= round.free;
-        }
-        Self {
-            hops: Some(hops),
-            channel_transmission: Some(channel),
-            forwarded_transmission: Some(forwarded),
-            end_transmission: Some(ends),
-            contention_free: free,
-            ..self
-        }
+/// Adds to claims what follows from the loads of all rounds.
+pub(in crate::algorithm) fn with_loads(
+    claims: Claims,
+    rounds: Option<impl IntoIterator<Item = impl Into<Crossing>>>,
+) -> Claims {
+    let Some(rounds) = rounds else { return claims };
+    let (mut hops, mut channel, mut forwarded, mut ends) = (0, Volume::ZERO, Volume::ZERO, Volume::ZERO);
+    let mut free = true;
+    for round in rounds {
+        let round: Crossing = round.into();
+        hops += round.hops;
+        channel += round.channel;
+        forwarded += round.forwarded.0;
+        ends += round.forwarded.1;
+        free &= round.free;
+    }
+    Claims {
+        hops: Some(hops),
+        channel_transmission: Some(channel),
+        forwarded_transmission: Some(forwarded),
+        end_transmission: Some(ends),
+        contention_free: free,
+        ..claims
     }
 }
 

@@ -202,7 +202,8 @@ impl Collective {
     }
 
     /// Returns whether blocks have bytes. Those of a barrier have none.
-    pub(crate) fn has_bytes(&self) -> bool {
+    #[must_use]
+    pub fn has_bytes(&self) -> bool {
         self.row().has_bytes()
     }
 

@@ -42,7 +42,7 @@ pub enum ArgumentError {
         ranks: usize,
     },
     /// Unknown collective.
-    #[error("unknown collective {}; expected one of: {}", quoted(name), known.join(", "))]
+    #[error("unknown collective {}; expected one of {}", quoted(name), known.join(", "))]
     #[non_exhaustive]
     Collective {
         /// The name that was given.

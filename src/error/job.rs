@@ -38,7 +38,18 @@ struct Contents {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobCause {
-    /// The environment is invalid or contradicts itself.
+    /// An environment variable is invalid.
+    #[error("{name}: found {found}, expected {expected}")]
+    #[non_exhaustive]
+    Variable {
+        /// The variable.
+        name: String,
+        /// Its value, in quotes.
+        found: String,
+        /// What is accepted.
+        expected: String,
+    },
+    /// Environment variables contradict each other, or do not say what this process is to do.
     #[error("{0}")]
     Environment(String),
     /// A job cannot have this number of ranks.

@@ -1,8 +1,7 @@
 //! The families of launchers, and the rank and the number of ranks that each gives to this process.
 
-use super::variable::{Variable, environment_error};
+use super::variable::{Variable, environment_error, invalid};
 use crate::error::JobError;
-use crate::quote::quoted;
 
 /// A family of launchers that set the same variables.
 #[derive(Debug)]
@@ -199,9 +198,7 @@ fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Cl
         None => Ok(None),
         Some(text) => match text.parse::<usize>() {
             Ok(number) if number >= least && text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(number)),
-            _ => {
-                Err(environment_error(format!("{name} is {}, it must be a number of at least {least}", quoted(&text))))
-            }
+            _ => Err(invalid(name, &text, format!("a number of at least {least}"))),
         },
     };
     let claim = Claim { family, rank: number(family.rank, 0)?, size: number(family.size, 1)? };

@@ -6,9 +6,8 @@
 
 use super::backend::{Environment, ROWS, Row, Selection};
 use super::claim::Claim;
-use super::variable::{Variable, environment_error};
+use super::variable::{Variable, environment_error, invalid};
 use crate::error::JobError;
-use crate::quote::quoted;
 
 impl<'a> Environment<'a> {
     /// Makes the environment of a program that is built with some backends. The program either
@@ -36,8 +35,8 @@ impl<'a> Environment<'a> {
 /// Returns the backend that `NECKLACE_BACKEND` names.
 fn named(name: &str, connects: bool, built: &dyn Fn(&Row) -> bool) -> Result<&'static Row, JobError> {
     let Some(row) = ROWS.into_iter().find(|row| row.name == name) else {
-        let names = ROWS.map(|row| format!("{:?}", row.name)).join(" or ");
-        return Err(environment_error(format!("NECKLACE_BACKEND is {}, it must be {names}", quoted(name))));
+        let names = ROWS.map(|row| row.name).join(", ");
+        return Err(invalid("NECKLACE_BACKEND", name, format!("one of {names}")));
     };
     if connects && row.threads {
         return Err(environment_error(format!(

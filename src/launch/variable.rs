@@ -25,7 +25,7 @@ pub(super) fn number(variable: Variable<'_>, name: &str) -> Result<Option<usize>
     let Some(text) = variable(name) else { return Ok(None) };
     match text.parse() {
         Ok(number) if number > 0 => Ok(Some(number)),
-        _ => Err(environment_error(format!("{name} is {}, it must be a number of at least 1", quoted(&text)))),
+        _ => Err(invalid(name, &text, "a number of at least 1")),
     }
 }
 
@@ -35,14 +35,17 @@ pub(super) fn timeout(variable: Variable<'_>, name: &str) -> Result<Option<Optio
     match text.parse::<u64>() {
         Ok(seconds) if seconds > 0 => Ok(Some(Some(Duration::from_secs(seconds)))),
         _ if text == "off" => Ok(Some(None)),
-        _ => Err(environment_error(format!(
-            "{name} is {}, it must be a number of seconds of at least 1, or off",
-            quoted(&text)
-        ))),
+        _ => Err(invalid(name, &text, "a number of seconds of at least 1, or off")),
     }
 }
 
-/// Returns the error for an invalid environment.
+/// Returns the error for a variable whose value is not the expected one.
+pub(super) fn invalid(name: &str, value: &str, expected: impl Into<String>) -> JobError {
+    let (name, found) = (name.to_owned(), quoted(value).to_string());
+    JobCause::Variable { name, found, expected: expected.into() }.into()
+}
+
+/// Returns the error for variables that contradict each other, or do not suffice.
 pub(super) fn environment_error(description: impl Into<String>) -> JobError {
     JobCause::Environment(description.into()).into()
 }
@@ -51,6 +54,9 @@ pub(super) fn environment_error(description: impl Into<String>) -> JobError {
 pub(super) fn with_advice(error: JobError, advice: &str) -> JobError {
     match error.cause() {
         JobCause::Environment(description) => environment_error(description.clone() + advice),
+        JobCause::Variable { name, found, expected } => {
+            JobCause::Variable { name: name.clone(), found: found.clone(), expected: expected.clone() + advice }.into()
+        }
         _ => error,
     }
 }

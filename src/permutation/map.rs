@@ -37,6 +37,7 @@ pub enum BitMapError {
     Bits(usize),
     /// A bit is out of range.
     #[error("bit {bit} of addresses of {bits} bits is out of range; the first bit is 0")]
+    #[non_exhaustive]
     Range {
         /// The bit.
         bit: usize,
@@ -48,6 +49,7 @@ pub enum BitMapError {
     Twice(usize),
     /// The map is not one-to-one.
     #[error("the map is not one-to-one: addresses that differ by {differ:#b} have the same image")]
+    #[non_exhaustive]
     Singular {
         /// The difference of two addresses with the same image.
         differ: u64,
@@ -57,6 +59,7 @@ pub enum BitMapError {
     Lengths(usize, usize),
     /// Maps of addresses of different lengths cannot be composed.
     #[error("a map of addresses of {first} bits cannot be followed by one of {second} bits")]
+    #[non_exhaustive]
     Follow {
         /// The address bits of the first map.
         first: usize,

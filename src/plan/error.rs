@@ -9,6 +9,7 @@ use crate::block::Block;
 pub enum PlanError {
     /// A buffer would exceed 2^63 bytes.
     #[error("{blocks} blocks of {elements} elements of {element} bytes are more than 2^63 bytes")]
+    #[non_exhaustive]
     Overflow {
         /// The number of blocks.
         blocks: usize,
@@ -22,6 +23,7 @@ pub enum PlanError {
     Bytes,
     /// A local step reads and writes different numbers of chunks.
     #[error("a local step reads {from} and writes {into}, which have different numbers of chunks")]
+    #[non_exhaustive]
     Step {
         /// The block that is read.
         from: Block,
@@ -33,6 +35,7 @@ pub enum PlanError {
     Rounds,
     /// The schedule uses a block that the rank does not hold.
     #[error("round {round} needs block {block}, which is not held")]
+    #[non_exhaustive]
     Missing {
         /// The block.
         block: Block,
@@ -41,6 +44,7 @@ pub enum PlanError {
     },
     /// The schedule cuts a block into different numbers of chunks.
     #[error("block {block} is cut into {one} and into {other} chunks")]
+    #[non_exhaustive]
     Cut {
         /// The block.
         block: Block,
@@ -53,6 +57,7 @@ pub enum PlanError {
     #[error(
         "block {block} cannot lie at {run:?}: input and output have {input} and {output} bytes, received blocks must lie in the output"
     )]
+    #[non_exhaustive]
     Place {
         /// The block.
         block: Block,
@@ -69,6 +74,7 @@ pub enum PlanError {
          adjacent elements last, and the longest of the others before it",
         most
     )]
+    #[non_exhaustive]
     Runs {
         /// The block at which the limit is exceeded.
         block: Block,
@@ -81,6 +87,7 @@ pub enum PlanError {
     },
     /// The layout puts two received blocks in one place.
     #[error("two received blocks share byte {offset} of the output")]
+    #[non_exhaustive]
     Shared {
         /// The first shared byte.
         offset: u64,
@@ -88,6 +95,7 @@ pub enum PlanError {
     /// The place of a block has the wrong length, or a local step combines blocks of different
     /// lengths.
     #[error("block {block} has {expected} bytes, but its place or source has {found}")]
+    #[non_exhaustive]
     Length {
         /// The block.
         block: Block,

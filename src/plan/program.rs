@@ -96,6 +96,7 @@ pub struct Program {
 pub enum ProgramError {
     /// A run is empty, exceeds its buffer, or its pieces overlap.
     #[error("round {round}: {run:?} does not fit its buffer of {size} bytes, or is empty")]
+    #[non_exhaustive]
     Bounds {
         /// The number of the round.
         round: u32,
@@ -106,6 +107,7 @@ pub enum ProgramError {
     },
     /// The numbers of the rounds do not increase.
     #[error("round {round} comes after round {before}")]
+    #[non_exhaustive]
     Order {
         /// The number of the round.
         round: u32,
@@ -114,6 +116,7 @@ pub enum ProgramError {
     },
     /// A message is out of order, or its runs do not match its length.
     #[error("round {round}: the message {index} with rank {peer} is out of order, or not of {bytes} bytes")]
+    #[non_exhaustive]
     Message {
         /// The number of the round.
         round: u32,
@@ -126,6 +129,7 @@ pub enum ProgramError {
     },
     /// A byte is received twice in a round, or received and also sent.
     #[error("round {round}: byte {offset} of {buffer:?} is received {}", if *sent { "and also sent" } else { "twice" })]
+    #[non_exhaustive]
     Overlap {
         /// The number of the round.
         round: u32,
@@ -138,6 +142,7 @@ pub enum ProgramError {
     },
     /// A message is received into the input.
     #[error("round {round}: {run:?} of the input would be written")]
+    #[non_exhaustive]
     WritesInput {
         /// The number of the round.
         round: u32,

@@ -139,6 +139,7 @@ pub enum SampleError {
     #[error(
         "{collective} cannot be verified by a sample: the name of a block does not tell whose contributions it holds"
     )]
+    #[non_exhaustive]
     Contributors {
         /// The collective.
         collective: String,

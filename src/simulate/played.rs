@@ -80,6 +80,7 @@ pub enum SimulateError {
     Build(#[from] BuildError),
     /// A rank waits for messages that no rank sends.
     #[error("rank {rank}, round {round}: {missing} of {awaited} messages never arrive")]
+    #[non_exhaustive]
     Stuck {
         /// The rank that waits.
         rank: Rank,
@@ -92,6 +93,7 @@ pub enum SimulateError {
     },
     /// A transfer's route is invalid.
     #[error("rank {rank}, round {round}: invalid route to rank {peer}")]
+    #[non_exhaustive]
     Route {
         /// The sender.
         rank: Rank,
@@ -102,12 +104,14 @@ pub enum SimulateError {
     },
     /// The simulated time exceeds 2^64 picoseconds, some 213 days.
     #[error("blocks of {block_bytes} bytes take more than 213 days, the longest that can be simulated")]
+    #[non_exhaustive]
     TooLong {
         /// Bytes of a block.
         block_bytes: u64,
     },
     /// The network or the number of ranks is too large.
     #[error("{found} {what} on {topology}, at most {limit} can be simulated")]
+    #[non_exhaustive]
     TooLarge {
         /// What exceeds the limit.
         what: &'static str,

@@ -14,12 +14,14 @@ pub enum GraphError {
     Empty,
     /// The graph has more than [`MAX_NODES`] nodes.
     #[error("there are {nodes} nodes, expected at most {MAX_NODES}")]
+    #[non_exhaustive]
     TooMany {
         /// The number of nodes.
         nodes: usize,
     },
     /// An edge has an end that is not a node.
     #[error("edge {}-{}: expected nodes from 0 to {}", edge.0, edge.1, nodes - 1)]
+    #[non_exhaustive]
     OutOfRange {
         /// The edge.
         edge: (usize, usize),
@@ -28,12 +30,14 @@ pub enum GraphError {
     },
     /// An edge leads from a node to itself.
     #[error("edge {node}-{node}: expected two different nodes")]
+    #[non_exhaustive]
     Loop {
         /// The node.
         node: usize,
     },
     /// The graph is not connected.
     #[error("node {node} cannot be reached from node 0, expected a connected graph")]
+    #[non_exhaustive]
     Disconnected {
         /// The first node that cannot be reached from node 0.
         node: usize,
@@ -46,6 +50,7 @@ pub enum GraphError {
 pub enum ParseError {
     /// The text is invalid.
     #[error("topology {}, column {column}: found {found}, expected {expected}", quoted(text))]
+    #[non_exhaustive]
     Text {
         /// The whole text.
         text: String,
@@ -58,6 +63,7 @@ pub enum ParseError {
     },
     /// The text names a topology that is not supported yet.
     #[error("topology {}: {name} is not supported yet, expected {expected}", quoted(text))]
+    #[non_exhaustive]
     Unsupported {
         /// The whole text.
         text: String,
@@ -68,6 +74,7 @@ pub enum ParseError {
     },
     /// A file cannot be read.
     #[error("graph file {} cannot be read: {reason}", quoted(path))]
+    #[non_exhaustive]
     File {
         /// The file.
         path: String,
@@ -78,6 +85,7 @@ pub enum ParseError {
     },
     /// A line of a file is not an edge.
     #[error("graph file {}, line {line}, column {column}: found {found}, expected {expected}", quoted(path))]
+    #[non_exhaustive]
     Line {
         /// The file.
         path: String,
@@ -92,6 +100,7 @@ pub enum ParseError {
     },
     /// The edges in a file do not form a connected network.
     #[error("graph file {}: {fault}", quoted(path))]
+    #[non_exhaustive]
     Graph {
         /// The file.
         path: String,

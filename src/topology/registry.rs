@@ -91,9 +91,10 @@ pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
 
 /// Returns whether a text starts like a text of this module.
 pub(super) fn is_ours(text: &str) -> bool {
-    let name = name(text);
-    let row = ROWS.iter().find(|row| row.name == name);
-    row.is_some_and(|_| text[name.len()..].starts_with(if name == edge_list::ROW.name { ":@" } else { ":" }))
+    let mut syntaxes = ROWS.iter().flat_map(|row| row.syntax);
+    syntaxes.any(|syntax| {
+        syntax.split(|c: char| c.is_ascii_uppercase()).next().is_some_and(|start| text.starts_with(start))
+    })
 }
 
 /// Returns the name at the start of a text.

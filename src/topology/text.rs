@@ -10,7 +10,7 @@ use crate::ids::MAX_NODES;
 pub(super) struct Row {
     /// The name before the colon.
     pub(super) name: &'static str,
-    /// The syntax of the texts, for messages.
+    /// The syntax of the texts, for messages: what must be replaced begins with a capital letter.
     pub(super) syntax: &'static [&'static str],
     /// The text of a small network.
     #[cfg_attr(not(test), allow(dead_code, reason = "read by the tests of every row"))]

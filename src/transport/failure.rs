@@ -70,6 +70,7 @@ pub(crate) fn rank_name(rank: Rank, members: &[Rank]) -> String {
 #[non_exhaustive]
 pub enum Cause {
     /// A deadline has passed.
+    #[non_exhaustive]
     Deadline {
         /// Which of the two deadlines.
         deadline: Deadline,
@@ -79,6 +80,7 @@ pub enum Cause {
         chain: Arc<str>,
     },
     /// A rank has left or is lost.
+    #[non_exhaustive]
     Gone {
         /// The rank.
         rank: Rank,
@@ -86,6 +88,7 @@ pub enum Cause {
         how: Arc<str>,
     },
     /// Two ranks make different calls.
+    #[non_exhaustive]
     Disagree {
         /// One of the two.
         rank_a: Rank,
@@ -97,6 +100,7 @@ pub enum Cause {
         call_b: Arc<str>,
     },
     /// A message has another length than its receiver expects.
+    #[non_exhaustive]
     Length {
         /// The sender.
         from: Rank,
@@ -108,6 +112,7 @@ pub enum Cause {
         found: u64,
     },
     /// A rank gave up for a reason of its own, or was given an invalid round.
+    #[non_exhaustive]
     Aborted {
         /// The rank.
         rank: Rank,
@@ -117,6 +122,36 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// A deadline has passed.
+    #[must_use]
+    pub fn deadline(deadline: Deadline, waited: Duration, chain: impl Into<Arc<str>>) -> Self {
+        Self::Deadline { deadline, waited, chain: chain.into() }
+    }
+
+    /// A rank has left or is lost.
+    #[must_use]
+    pub fn gone(rank: Rank, how: impl Into<Arc<str>>) -> Self {
+        Self::Gone { rank, how: how.into() }
+    }
+
+    /// Two ranks make different calls, which they describe so.
+    #[must_use]
+    pub fn disagree(one: (Rank, impl Into<Arc<str>>), other: (Rank, impl Into<Arc<str>>)) -> Self {
+        Self::Disagree { rank_a: one.0, call_a: one.1.into(), rank_b: other.0, call_b: other.1.into() }
+    }
+
+    /// A message from a rank to another has another length in bytes than its receiver expects.
+    #[must_use]
+    pub fn length(from: Rank, to: Rank, expected: u64, found: u64) -> Self {
+        Self::Length { from, to, expected, found }
+    }
+
+    /// A rank gave up.
+    #[must_use]
+    pub fn aborted(rank: Rank, reason: impl Into<Arc<str>>) -> Self {
+        Self::Aborted { rank, reason: reason.into() }
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>, members: &[Rank]) -> fmt::Result {
         let name = |rank: &Rank| rank_name(*rank, members);
         match self {
@@ -160,6 +195,7 @@ impl std::error::Error for Cause {}
 pub enum OpenError {
     /// A member is not a process of the job.
     #[error("member {member} is out of range: the job has {size} processes")]
+    #[non_exhaustive]
     Member {
         /// The member.
         member: Rank,
@@ -175,4 +211,12 @@ pub enum OpenError {
     /// The context is open here, or another process has opened it with other members.
     #[error("context {0} is open already, or open with other members")]
     InUse(ContextId),
+}
+
+impl OpenError {
+    /// A member is not a process of the job, which has that many.
+    #[must_use]
+    pub fn member(member: Rank, size: usize) -> Self {
+        Self::Member { member, size }
+    }
 }

@@ -17,6 +17,7 @@ pub enum BuildError {
          NECKLACE_TOPOLOGY=complete:{ranks}",
         shown(topology)
     )]
+    #[non_exhaustive]
     Ranks {
         /// The number of ranks.
         ranks: usize,
@@ -27,6 +28,7 @@ pub enum BuildError {
     },
     /// A rank is out of range.
     #[error("rank {rank} is out of range: there are {ranks} ranks, 0 to {}", ranks - 1)]
+    #[non_exhaustive]
     Rank {
         /// The rank.
         rank: Rank,
@@ -37,6 +39,7 @@ pub enum BuildError {
     #[error(
         "an array of 2^{bits} elements on {ranks} ranks: the ranks must be a power of two, and no more than the elements"
     )]
+    #[non_exhaustive]
     Array {
         /// The base-2 logarithm of the number of elements.
         bits: usize,
@@ -48,6 +51,7 @@ pub enum BuildError {
         Some(other) => format!("rank {other} is on this node"),
         None => format!("the topology has {nodes} nodes"),
     })]
+    #[non_exhaustive]
     Placement {
         /// The rank.
         rank: Rank,
@@ -60,6 +64,7 @@ pub enum BuildError {
     },
     /// The ranks hold too many blocks to list.
     #[error("{what}: all ranks together hold {found} blocks; at most {limit} can be listed")]
+    #[non_exhaustive]
     Blocks {
         /// The schedule that needs them.
         what: String,
@@ -69,7 +74,8 @@ pub enum BuildError {
         limit: u64,
     },
     /// There is no algorithm of this name for the collective.
-    #[error("no algorithm {} for {collective}; there are: {}", quoted(name), known.join(", "))]
+    #[error("unknown algorithm {} for {collective}; expected one of {}", quoted(name), known.join(", "))]
+    #[non_exhaustive]
     Unknown {
         /// The name.
         name: String,
@@ -80,6 +86,7 @@ pub enum BuildError {
     },
     /// The text after the colon of an algorithm's name is not a parameter with an accepted value.
     #[error("{algorithm}: found {}, expected {expected}", quoted(found))]
+    #[non_exhaustive]
     Parameters {
         /// The algorithm.
         algorithm: String,
@@ -90,6 +97,7 @@ pub enum BuildError {
     },
     /// The algorithm does not fit the problem.
     #[error("{algorithm} does not fit {collective} on {}: {needs}", shown(topology))]
+    #[non_exhaustive]
     Unfit {
         /// The algorithm.
         algorithm: String,
@@ -102,6 +110,7 @@ pub enum BuildError {
     },
     /// The algorithm is native: the backend's library executes it without a schedule.
     #[error("{algorithm} has no schedule for {collective} on {}: the backend's library executes it", shown(topology))]
+    #[non_exhaustive]
     Unscheduled {
         /// The algorithm.
         algorithm: String,
@@ -115,6 +124,7 @@ pub enum BuildError {
         "{algorithm}, round {round}: the send of rank {} to rank {} and the receive there do not match",
         mismatch.source, mismatch.destination
     )]
+    #[non_exhaustive]
     Disagree {
         /// The algorithm.
         algorithm: String,

@@ -182,7 +182,7 @@ impl Drop for BrokenTransport {
             Mutant::NeverLeaves => std::mem::forget(inner),
             Mutant::FailsWhenItLeaves => {
                 let observer = inner.rank();
-                let cause = Cause::Aborted { rank: observer, reason: "it leaves".into() };
+                let cause = Cause::aborted(observer, "it leaves");
                 inner.abort(Failure::new(0, "", observer, cause));
             }
             _ => {}

@@ -169,7 +169,7 @@ fn rank_that_leaves_before_an_outstanding_send_is_named() {
                 thread::yield_now();
             }
         }));
-        let cause = Cause::Gone { rank: Rank::new(1), how: "returned before the call".into() };
+        let cause = Cause::gone(Rank::new(1), "returned before the call");
         assert_eq!((failure.culprit, failure.cause), (Some(Rank::new(1)), cause));
         assert!(failure.description.contains("broadcast from root 0"), "{}", failure.description);
     });

@@ -41,7 +41,7 @@ fn slow_rank_is_tolerated_and_silent_rank_fails_all() {
 fn aborting_rank_gives_its_reason() {
     let failure =
         all_fail_alike(&exchange_with(4, &[Fault::of(Rank::new(2), What::GiveUp("tired".into())).in_call(1)]));
-    let cause = Cause::Aborted { rank: Rank::new(2), reason: "tired".into() };
+    let cause = Cause::aborted(Rank::new(2), "tired");
     assert_eq!((failure.call, failure.cause), (1, cause));
 }
 
@@ -59,7 +59,7 @@ fn fingerprint_mismatch_shows_both_descriptions() {
 fn short_message_is_reported_with_its_length() {
     let cut = Fault::of(Rank::new(0), What::Truncate { to: Rank::new(2), bytes: 63 });
     let failure = all_fail_alike(&exchange_with(3, &[cut]));
-    let cause = Cause::Length { from: Rank::new(0), to: Rank::new(2), expected: 64, found: 63 };
+    let cause = Cause::length(Rank::new(0), Rank::new(2), 64, 63);
     assert_eq!(failure.cause, cause);
 }
 
@@ -81,7 +81,7 @@ fn injected_panic_is_reported_like_any_other() {
     let panic = outcomes[1].as_ref().unwrap_err();
     assert_eq!(panic.downcast_ref::<String>().map(String::as_str), Some("by script"));
     let failure = outcomes[0].as_ref().unwrap().as_ref().unwrap_err();
-    assert_eq!(failure.cause, Cause::Gone { rank: Rank::new(1), how: "panicked".into() });
+    assert_eq!(failure.cause, Cause::gone(Rank::new(1), "panicked"));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn error_says_before_which_call_a_rank_returned() {
             if me == 0 { work.call() } else { (0..calls).try_for_each(|_| work.call()) }
         });
         let failure = outcomes[0].clone().unwrap_err();
-        assert_eq!(failure.cause, Cause::Gone { rank: Rank::new(1), how: how.into() });
+        assert_eq!(failure.cause, Cause::gone(Rank::new(1), how));
         assert!(outcomes[1].is_ok());
     }
 }
@@ -121,7 +121,7 @@ fn supervised_panic_is_reported_with_its_message() {
             supervisor.panicked(me, message);
             Ok(())
         });
-        let cause = Cause::Gone { rank: Rank::new(2), how: "panicked: index out of bounds".into() };
+        let cause = Cause::gone(Rank::new(2), "panicked: index out of bounds");
         assert!(outcomes[..2].iter().all(|outcome| outcome.as_ref().unwrap_err().cause == cause), "{outcomes:?}");
     }
 }
@@ -142,7 +142,7 @@ fn unreported_panic_is_found_when_the_supervisor_ends() {
         drop(supervisor.lock().unwrap().take());
         Ok(())
     });
-    let cause = Cause::Gone { rank: Rank::new(1), how: "panicked".into() };
+    let cause = Cause::gone(Rank::new(1), "panicked");
     assert_eq!(outcomes[0].clone().unwrap_err().cause, cause);
 }
 
@@ -240,7 +240,7 @@ fn chain_of_waiting_ranks_continues_in_another_context() {
     );
     assert_eq!((&**chain, failure.culprit), (&*expected, Some(Rank::new(2))));
     // In the other context no deadline had passed when its rank 2 left.
-    let cause = Cause::Gone { rank: Rank::new(0), how: "returned before the call".into() };
+    let cause = Cause::gone(Rank::new(0), "returned before the call");
     assert_eq!(outcomes[1].clone().unwrap().cause, cause);
 }
 
@@ -348,7 +348,7 @@ fn wrong_length_is_named_even_if_the_sender_leaves() {
                 work.call()
             });
             let failure = outcomes[1].clone().unwrap_err();
-            let cause = Cause::Length { from: Rank::new(0), to: Rank::new(1), expected: awaited, found: sent };
+            let cause = Cause::length(Rank::new(0), Rank::new(1), awaited, sent);
             assert_eq!((failure.round, failure.cause), (0, cause), "{sent} for {awaited}, then {next}, late by {late}");
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn abort_reaches_every_rank_with_its_reason() {
             let failure = one_failure(&outcomes);
             let rank = Rank::new(quitter);
             assert_eq!((failure.culprit, failure.observer), (Some(rank), rank));
-            assert_eq!(failure.cause, Cause::Aborted { rank, reason: REASON.into() });
+            assert_eq!(failure.cause, Cause::aborted(rank, REASON));
             for outcome in outcomes {
                 let error = outcome.unwrap_err();
                 assert_eq!((error.culprit(), error.argument().is_none()), (Some(rank), true), "{error}");
@@ -49,7 +49,7 @@ pub(super) fn first_failure_is_kept() {
             comm.barrier()
         });
         let failure = one_failure(&outcomes);
-        let Cause::Aborted { rank, reason } = &failure.cause else { panic!("{failure}") };
+        let Cause::Aborted { rank, reason, .. } = &failure.cause else { panic!("{failure}") };
         assert_eq!(reason.to_string(), format!("reason of rank {rank}"));
     });
 }

@@ -56,7 +56,7 @@ pub(super) fn absent_rank_is_named_by_every_rank() {
                 outcome
             });
             let failure = one_failure(&outcomes);
-            let Cause::Deadline { deadline, waited, chain } = &failure.cause else { panic!("{failure}") };
+            let Cause::Deadline { deadline, waited, chain, .. } = &failure.cause else { panic!("{failure}") };
             assert_eq!((*deadline, *waited), (Deadline::Arrival, jobs::soon()));
             assert_eq!(failure.culprit.map(|culprit| culprit.index()), Some(missing), "{failure}");
             assert!(chain.contains(&format!("rank {missing}, which has not called")), "{failure}");
@@ -149,7 +149,7 @@ pub(super) fn absent_rank_is_found_with_the_silence_timeout_off() {
             outcome
         });
         let failure = one_failure(&outcomes);
-        let Cause::Deadline { deadline, waited, chain } = &failure.cause else { panic!("{failure}") };
+        let Cause::Deadline { deadline, waited, chain, .. } = &failure.cause else { panic!("{failure}") };
         assert_eq!((*deadline, *waited), (Deadline::Arrival, jobs::soon()), "{failure}");
         assert_eq!(failure.culprit.map(|culprit| culprit.index()), Some(3), "{failure}");
         assert!(chain.contains("rank 3, which has not called"), "{failure}");
@@ -185,7 +185,7 @@ fn left(outcomes: &[Result<(), Error>], leaver: usize, how: &str) {
     let others: Vec<&Failure> = (0..outcomes.len()).filter(|i| *i != leaver).map(|i| failure(&outcomes[i])).collect();
     assert!(others.iter().all(|failure| *failure == others[0]), "{others:?}");
     assert_eq!(others[0].culprit.map(|culprit| culprit.index()), Some(leaver), "{}", others[0]);
-    let Cause::Gone { rank, how: found } = &others[0].cause else { panic!("{}", others[0]) };
+    let Cause::Gone { rank, how: found, .. } = &others[0].cause else { panic!("{}", others[0]) };
     assert!(rank.index() == leaver && found.contains(how), "{}", others[0]);
 }
 

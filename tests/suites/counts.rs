@@ -75,7 +75,7 @@ fn disagree(job: Job, algorithm: &'static str, case: Case, planned: bool) {
         outcome
     });
     let failure = one_failure(&outcomes);
-    let Cause::Length { from, to, expected, found } = failure.cause else { panic!("{failure}") };
+    let Cause::Length { from, to, expected, found, .. } = failure.cause else { panic!("{failure}") };
     assert_eq!((from.index(), to.index()), (case.from, case.to), "{failure}");
     assert_eq!((expected, found), (8 * case.awaited as u64, 8 * case.sent as u64), "{failure}");
     assert!(failure.description.contains("alltoallv") && failure.description.contains(algorithm), "{failure}");

@@ -183,7 +183,7 @@ pub(super) fn differs(ranks: usize, dissenter: usize, most: &How, odd: &How) {
         outcome.and_then(|()| comm.barrier())
     });
     let failure = one_failure(&outcomes);
-    let Cause::Disagree { rank_a, call_a, rank_b, call_b } = &failure.cause else { panic!("{failure}") };
+    let Cause::Disagree { rank_a, call_a, rank_b, call_b, .. } = &failure.cause else { panic!("{failure}") };
     assert!([rank_a, rank_b].iter().any(|rank| rank.index() == dissenter), "{failure}");
     // Every rank needs messages of all others, so all find the difference, which is the digest.
     let digest = |words: &str| {

@@ -135,7 +135,7 @@ fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
         outcome
     });
     let failure = one_failure(&outcomes);
-    let Cause::Disagree { rank_a, call_a, rank_b, call_b } = &failure.cause else { panic!("{failure}") };
+    let Cause::Disagree { rank_a, call_a, rank_b, call_b, .. } = &failure.cause else { panic!("{failure}") };
     assert!((rank_a.index() == dissenter) != (rank_b.index() == dissenter), "nobody names rank {dissenter}: {failure}");
     let (of_dissenter, of_other) = if rank_a.index() == dissenter { (call_a, call_b) } else { (call_b, call_a) };
     assert!(of_dissenter.contains(odd.0), "{:?} is not named in {failure}", odd.0);
@@ -251,7 +251,7 @@ pub(super) fn lengths_are_compared_without_fingerprints() {
             exchange(&mut comm, elements)
         });
         let failure = one_failure(&outcomes);
-        let Cause::Length { from, to, expected, found } = failure.cause else { panic!("{failure}") };
+        let Cause::Length { from, to, expected, found, .. } = failure.cause else { panic!("{failure}") };
         assert!(from.index() == 1 && (expected, found) == (16, 24) || to.index() == 1 && (expected, found) == (24, 16));
     });
 }

@@ -32,7 +32,7 @@ pub(super) fn network_of_another_size_than_the_job_is_refused() {
     watched("nodes", || {
         for outcome in start(told(&["torus:4x4"; 3])) {
             let error = outcome.unwrap_err();
-            let Some(ArgumentError::Build(BuildError::Ranks { ranks, topology, nodes })) = error.argument() else {
+            let Some(ArgumentError::Build(BuildError::Ranks { ranks, topology, nodes, .. })) = error.argument() else {
                 panic!("{error}")
             };
             assert_eq!((*ranks, topology.as_str(), *nodes), (3, "torus:4x4", 16));
@@ -61,7 +61,9 @@ pub(super) fn different_networks_are_found_at_the_start() {
             watched(&format!("{odd} on rank {dissenter} only"), move || {
                 let texts: Vec<&str> = (0..16).map(|rank| if rank == dissenter { odd } else { most }).collect();
                 let failure = one_failure(&start(told(&texts)));
-                let Cause::Disagree { rank_a, call_a, rank_b, call_b } = &failure.cause else { panic!("{failure}") };
+                let Cause::Disagree { rank_a, call_a, rank_b, call_b, .. } = &failure.cause else {
+                    panic!("{failure}")
+                };
                 assert!([rank_a, rank_b].iter().any(|rank| rank.index() == dissenter), "{failure}");
                 let words = format!("{call_a}{call_b}");
                 assert!(words.contains(most) && words.contains(odd), "{failure}");

@@ -9,10 +9,9 @@ use necklace::Communicator;
 use necklace::Rank;
 use necklace::algorithm::{find, registry};
 use necklace::collective::Collective;
-use necklace::error::Error;
+use necklace::error::{ArgumentError, Error};
 use necklace::launch::Launch;
 use necklace::op::Max;
-use necklace::plan::PlanError;
 use necklace::topology::Topology;
 use necklace_bare::{Kind, members, pin};
 
@@ -221,22 +220,19 @@ impl Call {
     /// sample.
     pub(super) fn times(&self, comm: &mut Communicator, bytes: usize, sampling: Sampling) -> Result<Vec<f64>, Error> {
         let (size, rank) = (comm.size(), Rank::new(comm.rank()));
-        let bytes = if self.0 == Collective::Barrier { 0 } else { bytes };
+        let bytes = if self.0.has_bytes() { bytes } else { 0 };
         let length = |blocks: usize| {
-            let overflow = PlanError::Overflow { blocks, elements: bytes, element: 1 };
-            bytes.checked_mul(blocks).ok_or_else(|| Error::of_argument("bench", overflow))
+            let what = || {
+                ArgumentError::length("block", format!("at most {} for {blocks} blocks", usize::MAX / blocks), bytes)
+            };
+            bytes.checked_mul(blocks).ok_or_else(|| Error::of_argument("bench", what()))
         };
         let (before, after) = (self.0.before(size, rank).len(), self.0.after(size, rank).len());
         let (send, mut receive) = (Memory::new(length(before)?, 1), Memory::new(length(after)?, 2));
         let mut outcome = Ok(());
         let times = sampling.pass(|| {
             if outcome.is_ok() {
-                let (send, receive) = (send.bytes(), receive.bytes_mut());
-                outcome = match self.0 {
-                    // In place, as in MPI.
-                    Collective::Broadcast { root } => comm.broadcast(receive, root.index()),
-                    _ => comm.perform(&self.0, send, receive, Max),
-                };
+                outcome = comm.perform(&self.0, send.bytes(), receive.bytes_mut(), Max);
             }
         });
         outcome.map(|()| times)

@@ -88,7 +88,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// Start N ranks [default: one per node of the topology, or per slot of the hosts]
-    #[arg(short = 'n', long = "ranks", value_name = "N", value_parser = ranks)]
+    #[arg(short = 'n', long = "ranks", value_name = "N", value_parser = ranks, allow_negative_numbers = true)]
     ranks: Option<usize>,
 
     /// Tell the ranks that their network is T, such as torus:4x4, with rank i on node i
@@ -101,12 +101,12 @@ pub(crate) struct Arguments {
 
     /// Fail a call if a process is silent or messages make no progress for S seconds, and the job
     /// if a host is silent for S seconds; or off [default: NECKLACE_TIMEOUT, or 300]
-    #[arg(long, value_name = "S|off")]
+    #[arg(long, value_name = "S|off", allow_negative_numbers = true)]
     timeout: Option<Timeout>,
 
     /// Fail a call if a rank that answers has not made the call for S seconds; or off, to wait as
     /// long as it computes [default: NECKLACE_ARRIVAL_TIMEOUT, or 1800]
-    #[arg(long, value_name = "S|off")]
+    #[arg(long, value_name = "S|off", allow_negative_numbers = true)]
     arrival_timeout: Option<Timeout>,
 
     /// Run on these hosts by ssh, with ranges such as node[01-04,7]:2 [default: the Slurm

@@ -46,7 +46,7 @@ fn misuse_exits_with_2_and_names_the_remedy() {
             &commands,
             "ring:4",
             &["alltoall", "--machine", "cray"],
-            "no machine \"cray\"; there are: threads, tcp, mpi, paragon",
+            "unknown machine \"cray\"; expected one of threads, tcp, mpi, paragon",
         ),
         (&commands, "ring:4", &["alltoall", "--machine", "unit:hops=1us"], "unknown key \"hops\" of a machine"),
         (

@@ -11,7 +11,7 @@
 //!
 //! A rank takes time and memory in proportion to N.
 
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -51,7 +51,7 @@ impl Algorithm for RecursiveDoubling {
         let claims =
             Claims { transmission: sent, volume: sent, ..Claims::of_single_blocks(ranks.ilog2().into(), apart) };
         let round = |k: u32| Some((Pattern::bit(problem, k)?, Volume::from(1 << k)));
-        claims.routed((0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>())
+        with_loads(claims, (0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>())
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

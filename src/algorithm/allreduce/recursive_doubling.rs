@@ -22,7 +22,7 @@
 //! one whose index differs in bit k. The two sides represent neighbouring ranges of ranks, so
 //! combining left or right keeps the order. At the end the odd ranks send the result back.
 
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -62,7 +62,7 @@ impl Algorithm for RecursiveDoubling {
             ..Claims::of_single_blocks(doublings + folds, is_complete(problem) || is_cube(problem))
         };
         let round = |k: u32| Some((Pattern::bit(problem, k)?, Volume::from(1)));
-        claims.routed(if folds == 0 { (0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>() } else { None })
+        with_loads(claims, if folds == 0 { (0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>() } else { None })
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

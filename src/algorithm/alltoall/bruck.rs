@@ -59,7 +59,7 @@ use std::iter::successors;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::algorithm::loads::Crossing;
+use crate::algorithm::loads::{Crossing, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::{MAX_NODES, Rank};
@@ -240,7 +240,7 @@ impl Algorithm for Bruck {
             true => self.weights(size).map(|weight| round(&of_a_position(weight))).collect(),
             false => self.weights(size).flat_map(of_a_position).map(|message| round(&[message])).collect(),
         };
-        claims.routed(rounds)
+        with_loads(claims, rounds)
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {

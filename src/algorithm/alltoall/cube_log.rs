@@ -27,7 +27,7 @@
 //! the blocks for the receiver itself are one run of sources, and so one piece of its output.
 //! Blocks to be forwarded lie in scratch, one piece per destination and message.
 
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -72,7 +72,7 @@ impl Algorithm for CubeLog {
             ..Claims::of_single_blocks(rounds, is_complete(problem) || is_cube(problem))
         };
         let patterns: Option<Vec<_>> = (0..ranks.ilog2()).map(|k| Some((Pattern::bit(problem, k)?, half))).collect();
-        claims.routed(patterns)
+        with_loads(claims, patterns)
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {

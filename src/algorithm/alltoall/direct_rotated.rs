@@ -16,7 +16,7 @@
 //! channels: on products of lines and rings, as many as the largest digit of i in the shorter
 //! direction, plus one for a carry.
 
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -48,7 +48,10 @@ impl Algorithm for DirectRotated {
     fn claims(&self, problem: &Problem) -> Claims {
         let claims = Claims::of_single_blocks(problem.ranks() as u64 - 1, is_complete(problem));
         let block = Volume::from(1);
-        claims.routed(Pattern::rotations(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))))
+        with_loads(
+            claims,
+            Pattern::rotations(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))),
+        )
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

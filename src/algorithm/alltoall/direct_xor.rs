@@ -14,7 +14,7 @@
 //! dimension-ordered routes, on cubes and other products of complete networks whose extents are
 //! powers of two. [`CubeXor`](super::CubeXor) proves this.
 
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, cube_digits, is_complete, no_power_of_two};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -63,7 +63,10 @@ impl Algorithm for DirectXor {
             ..claims
         };
         let block = Volume::from(1);
-        claims.routed(Pattern::exchanges(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))))
+        with_loads(
+            claims,
+            Pattern::exchanges(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))),
+        )
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -24,7 +24,7 @@
 
 use super::digits::Walk;
 use super::ring::round_the_ranks;
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::Volume;
 use crate::ids::Rank;
@@ -58,9 +58,12 @@ impl Algorithm for RingBoth {
         let [ahead, back] = [ranks / 2, (ranks - 1) / 2];
         let rounds = |shift, rounds: u64| Some((Pattern::rotation(problem, shift)?, (1..=rounds).map(Volume::from)));
         let all = rounds(1 % ranks, ahead).zip(rounds(ranks - 1, back));
-        claims.routed(all.map(|((there, sizes), (back, less))| {
-            sizes.map(move |size| (there, size)).chain(less.map(move |size| (back, size)))
-        }))
+        with_loads(
+            claims,
+            all.map(|((there, sizes), (back, less))| {
+                sizes.map(move |size| (there, size)).chain(less.map(move |size| (back, size)))
+            }),
+        )
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

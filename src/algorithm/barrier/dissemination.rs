@@ -11,7 +11,7 @@
 //!
 //! A rank takes time and memory in proportion to N, since its blocks are listed for verification.
 
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -49,7 +49,7 @@ impl Algorithm for Dissemination {
             let step = 1_u64 << k;
             Some((Pattern::rotation(problem, step)?, Volume::from(step.min(ranks as u64 - step))))
         };
-        claims.routed((0..doublings(ranks)).map(round).collect::<Option<Vec<_>>>())
+        with_loads(claims, (0..doublings(ranks)).map(round).collect::<Option<Vec<_>>>())
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -19,7 +19,7 @@
 //! highest down. The latter are combined separately, each on the left of the previous ones, and
 //! finally combined on the right of the result.
 
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -49,7 +49,10 @@ impl Algorithm for Pairwise {
     fn claims(&self, problem: &Problem) -> Claims {
         let claims = Claims::of_single_blocks(problem.ranks() as u64 - 1, is_complete(problem));
         let block = Volume::from(1);
-        claims.routed(Pattern::rotations(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))))
+        with_loads(
+            claims,
+            Pattern::rotations(problem).map(|rounds| rounds.into_iter().map(move |round| (round, block))),
+        )
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -19,7 +19,7 @@
 //! agree with its own number in bits 0 to k, and sends the others. The two have combined
 //! neighbouring ranges of ranks, so combining left or right keeps the order.
 
-use crate::algorithm::loads::Pattern;
+use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube, no_power_of_two};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -57,7 +57,7 @@ impl Algorithm for RecursiveHalving {
             ..Claims::of_single_blocks(ranks.ilog2().into(), is_complete(problem) || is_cube(problem))
         };
         let round = |k: u32| Some((Pattern::bit(problem, k)?, Volume::from(ranks as u64 >> (k + 1))));
-        claims.routed((0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>())
+        with_loads(claims, (0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>())
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

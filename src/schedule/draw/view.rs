@@ -70,6 +70,7 @@ pub enum Frames {
 pub enum DrawError {
     /// The network is too large.
     #[error("{topology} has {found} nodes, at most {MAX_NODES} can be drawn")]
+    #[non_exhaustive]
     Nodes {
         /// The network.
         topology: String,
@@ -80,6 +81,7 @@ pub enum DrawError {
     #[error(
         "{found} {what} are too many for a picture, at most {limit} are drawn: show fewer rounds, or one rank's own transfers"
     )]
+    #[non_exhaustive]
     Large {
         /// What exceeds the limit.
         what: &'static str,
@@ -93,6 +95,7 @@ pub enum DrawError {
         0 => "the schedule has none".to_owned(),
         _ => format!("the schedule has {rounds}, 0 to {}", rounds - 1),
     })]
+    #[non_exhaustive]
     Range {
         /// The given rounds.
         range: Range<usize>,
@@ -101,6 +104,7 @@ pub enum DrawError {
     },
     /// A rank does not exist: the focus, a sender or a receiver.
     #[error("rank {rank} is out of range: there are {ranks} ranks, 0 to {}", ranks - 1)]
+    #[non_exhaustive]
     Rank {
         /// The rank.
         rank: Rank,
@@ -109,6 +113,7 @@ pub enum DrawError {
     },
     /// A route is invalid.
     #[error("round {round}, {sender} to {receiver}: the route is empty or leaves the {nodes} nodes")]
+    #[non_exhaustive]
     Route {
         /// The round.
         round: usize,

@@ -9,6 +9,7 @@ use crate::vocabulary::BuildError;
 pub enum JsonError {
     /// The text is not JSON, or a member has the wrong type.
     #[error("line {line}, column {column}: {reason}")]
+    #[non_exhaustive]
     Syntax {
         /// The line, from 1; 0 if unknown.
         line: usize,
@@ -19,6 +20,7 @@ pub enum JsonError {
     },
     /// A member is invalid, or contradicts others.
     #[error("member {member:?}: found {found}, expected {expected}")]
+    #[non_exhaustive]
     Member {
         /// The name of the member.
         member: &'static str,
@@ -29,12 +31,14 @@ pub enum JsonError {
     },
     /// The document exceeds the limit.
     #[error("the document has more than {limit} bytes; verify a schedule of this size in the program that makes it")]
+    #[non_exhaustive]
     TooLong {
         /// The maximum number of bytes.
         limit: u64,
     },
     /// A string exceeds the limit.
     #[error("a string in the document has more than {limit} bytes")]
+    #[non_exhaustive]
     LongString {
         /// The maximum number of bytes, including escapes.
         limit: usize,

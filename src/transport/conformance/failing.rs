@@ -28,7 +28,7 @@ pub(super) fn first_failure_is_common_and_permanent(fixture: &dyn Fixture) -> Re
             round: 0,
             observer: Rank::new(test.rank),
             culprit: None,
-            cause: Cause::Aborted { rank: Rank::new(test.rank), reason: reason.into() },
+            cause: Cause::aborted(Rank::new(test.rank), reason),
         };
         if test.rank == 3 {
             test.events.wait_for(3, test.timeout)?;

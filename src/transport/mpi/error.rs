@@ -16,6 +16,7 @@ pub enum MpiError {
         "MPI gives this process the thread level {provided}, but {needed} is needed: initialize it by MPI_Init_thread with \
          {needed}, or leave it to this crate"
     )]
+    #[non_exhaustive]
     Threads {
         /// The level that MPI provides.
         provided: &'static str,
@@ -27,6 +28,7 @@ pub enum MpiError {
     Inter,
     /// Not all ranks of the communicator have called in time.
     #[error("after {waited:?} not all {size} ranks of the communicator have called, as each must")]
+    #[non_exhaustive]
     Late {
         /// How long this rank has waited.
         waited: Duration,
@@ -35,6 +37,7 @@ pub enum MpiError {
     },
     /// The communicator has too many ranks.
     #[error("the communicator has {size} ranks, there may be at most {most}")]
+    #[non_exhaustive]
     Size {
         /// The number of ranks.
         size: usize,
@@ -43,6 +46,7 @@ pub enum MpiError {
     },
     /// A function of MPI has failed.
     #[error("{call} failed: {description}")]
+    #[non_exhaustive]
     Refused {
         /// The function.
         call: &'static str,

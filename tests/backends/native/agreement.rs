@@ -209,7 +209,7 @@ fn disagreeing_counts_are_detected_before_a_native_call() {
                 outcome
             });
             let failure = one_failure(&outcomes);
-            let Cause::Length { from, to, expected, found } = failure.cause else { panic!("{failure}") };
+            let Cause::Length { from, to, expected, found, .. } = failure.cause else { panic!("{failure}") };
             assert_eq!((from.index(), to.index(), expected, found), (0, 2, 16, 8), "{failure}");
             assert_eq!(numbers(&calls), [0; 0]);
         });

@@ -72,7 +72,7 @@ fn faults_of_a_call_or_of_round_0_apply_to_native_calls() {
         for fault in [give_up().in_call(2), give_up().in_call(2).in_round(0)] {
             let failure = one_failure(&with(fault));
             assert_eq!((failure.call, failure.round, failure.culprit), (2, 0, Some(Rank::new(1))), "{failure}");
-            let Cause::Aborted { rank, reason } = &failure.cause else { panic!("{failure}") };
+            let Cause::Aborted { rank, reason, .. } = &failure.cause else { panic!("{failure}") };
             assert_eq!((rank.index(), &**reason), (1, "tired"));
             assert!(failure.description.contains("by native"), "{failure}");
         }

@@ -218,18 +218,79 @@ enums! {
         0 = Silence {},
         1 = Arrival {},
     }
-    Cause {
-        0 = Deadline { deadline: deadline, waited: waited, chain: chain },
-        1 = Gone { rank: rank, how: how },
-        2 = Disagree { rank_a: rank_a, call_a: call_a, rank_b: rank_b, call_b: call_b },
-        3 = Length { from: from, to: to, expected: expected, found: found },
-        4 = Aborted { rank: rank, reason: reason },
+}
+
+impl Code for Cause {
+    fn put(&self, into: &mut Vec<u8>) {
+        match self {
+            Self::Deadline { deadline, waited, chain, .. } => {
+                into.push(0);
+                deadline.put(into);
+                (*waited, Arc::clone(chain)).put(into);
+            }
+            Self::Gone { rank, how, .. } => {
+                into.push(1);
+                (*rank, Arc::clone(how)).put(into);
+            }
+            Self::Disagree { rank_a, call_a, rank_b, call_b, .. } => {
+                into.push(2);
+                ((*rank_a, Arc::clone(call_a)), (*rank_b, Arc::clone(call_b))).put(into);
+            }
+            Self::Length { from, to, expected, found, .. } => {
+                into.push(3);
+                ((*from, *to), (*expected, *found)).put(into);
+            }
+            Self::Aborted { rank, reason, .. } => {
+                into.push(4);
+                (*rank, Arc::clone(reason)).put(into);
+            }
+            other => panic!("there are no bytes for {other:?}"),
+        }
     }
-    OpenError {
-        0 = Member { member: member, size: size },
-        1 = Twice { 0: member },
-        2 = Outside { 0: process },
-        3 = InUse { 0: context },
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        Some(match u8::take(from)? {
+            0 => Self::deadline(Deadline::take(from)?, Duration::take(from)?, Arc::<str>::take(from)?),
+            1 => Self::gone(Rank::take(from)?, Arc::<str>::take(from)?),
+            2 => Self::disagree(<(Rank, Arc<str>)>::take(from)?, <(Rank, Arc<str>)>::take(from)?),
+            3 => Self::length(Rank::take(from)?, Rank::take(from)?, u64::take(from)?, u64::take(from)?),
+            4 => Self::aborted(Rank::take(from)?, Arc::<str>::take(from)?),
+            _ => return None,
+        })
+    }
+}
+
+impl Code for OpenError {
+    fn put(&self, into: &mut Vec<u8>) {
+        match self {
+            Self::Member { member, size, .. } => {
+                into.push(0);
+                (*member, *size).put(into);
+            }
+            Self::Twice(member) => {
+                into.push(1);
+                member.put(into);
+            }
+            Self::Outside(process) => {
+                into.push(2);
+                process.put(into);
+            }
+            Self::InUse(context) => {
+                into.push(3);
+                context.put(into);
+            }
+            other => panic!("there are no bytes for {other:?}"),
+        }
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        Some(match u8::take(from)? {
+            0 => Self::member(Rank::take(from)?, usize::take(from)?),
+            1 => Self::Twice(Rank::take(from)?),
+            2 => Self::Outside(Rank::take(from)?),
+            3 => Self::InUse(ContextId::take(from)?),
+            _ => return None,
+        })
     }
 }
 

@@ -30,11 +30,11 @@ fn failure(cause: Cause) -> Failure {
 fn causes() -> [Cause; 5] {
     let [one, other] = [3, 4].map(Rank::new);
     [
-        Cause::Deadline { deadline: Deadline::Arrival, waited: Duration::MAX, chain: "rank 0 waits".into() },
-        Cause::Gone { rank: one, how: "".into() },
-        Cause::Disagree { rank_a: one, call_a: "this".into(), rank_b: other, call_b: "that".into() },
-        Cause::Length { from: one, to: other, expected: 1 << 40, found: 0 },
-        Cause::Aborted { rank: other, reason: "for a reason of its own".into() },
+        Cause::deadline(Deadline::Arrival, Duration::MAX, "rank 0 waits"),
+        Cause::gone(one, ""),
+        Cause::disagree((one, "this"), (other, "that")),
+        Cause::length(one, other, 1 << 40, 0),
+        Cause::aborted(other, "for a reason of its own"),
     ]
 }
 
@@ -86,12 +86,9 @@ fn answer_of_a_worker_round_trips() {
     returns::<Opened>(Ok((Rank::new(0), 5)));
     let member = Rank::new(6);
     let context = ContextId::WORLD.child(8, 9);
-    for refused in [
-        OpenError::Member { member, size: 5 },
-        OpenError::Twice(member),
-        OpenError::Outside(member),
-        OpenError::InUse(context),
-    ] {
+    for refused in
+        [OpenError::member(member, 5), OpenError::Twice(member), OpenError::Outside(member), OpenError::InUse(context)]
+    {
         returns::<Opened>(Err(refused));
     }
     returns::<Moved>((Ok(()), Bytes(vec![0; 9])));

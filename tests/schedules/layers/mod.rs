@@ -58,6 +58,14 @@ fn files_have_no_import_cycle() {
 }
 
 #[test]
+fn methods_stand_in_the_room_of_their_type() {
+    let found = library().methods_elsewhere();
+    assert!(found.is_empty(), "{} stand elsewhere:\n{}", found.len(), found.join("\n"));
+    let (sources, _) = small(&[("a.rs", "pub struct Thing;"), ("b.rs", "use crate::a::Thing;\nimpl Thing { }")]);
+    assert_eq!(sources.methods_elsewhere(), ["src/b.rs:2 has methods of Thing of src/a.rs"]);
+}
+
+#[test]
 fn core_has_no_sockets_files_threads_clocks_or_unsafe() {
     let (sources, order) = (library(), order());
     let found = sources.impurities(|file| order.is_pure(file));

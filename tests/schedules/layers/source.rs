@@ -10,6 +10,8 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Item, UseTree, Visibility};
 
+use super::order::room;
+
 /// A file that names what another defines.
 pub(super) struct Import {
     pub(super) from: usize,
@@ -36,6 +38,8 @@ struct Module {
     parent: usize,
     names: HashMap<String, Vec<Target>>,
     paths: Vec<Found>,
+    /// The types that have methods of their own here.
+    methods_of: Vec<Found>,
 }
 
 struct Found {
@@ -228,6 +232,23 @@ impl Sources {
     pub(super) fn words(&self, import: &Import) -> String {
         let Import { from, to, line, name } = import;
         format!("src/{}:{line} imports {name} of src/{}", self.files[*from], self.files[*to])
+    }
+
+    /// Returns the methods that stand in another room than their type: they could be called from
+    /// there without an import.
+    pub(super) fn methods_elsewhere(&self) -> Vec<String> {
+        let mut found = vec![];
+        for (id, module) in self.modules.iter().enumerate() {
+            for Found { path, line, .. } in &module.methods_of {
+                for to in self.resolve(id, path, 0).unwrap_or_default() {
+                    let (file, defining) = (&self.files[module.file], &self.files[to]);
+                    if room(file) != room(defining) {
+                        found.push(format!("src/{file}:{line} has methods of {} of src/{defining}", path.join("::")));
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// For each set of files that all lead to each other a shortest circle in it, import by import.
@@ -480,6 +501,10 @@ impl Visit<'_> for Walk<'_> {
     }
 
     fn visit_item_impl(&mut self, item: &syn::ItemImpl) {
+        if let (None, syn::Type::Path(owner)) = (&item.trait_, &*item.self_ty) {
+            let path = owner.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            self.module.methods_of.push(Found { path, line: item.impl_token.span.start().line, shown: false });
+        }
         self.unsafe_lines.extend(item.unsafety.iter().map(|word| word.span().start().line));
         visit::visit_item_impl(self, item);
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::error::JobError;
 #[cfg(feature = "tcp")]
 use crate::launch::claim::Claim;
-use crate::launch::variable::{Variable, environment_error};
+use crate::launch::variable::{Variable, environment_error, invalid};
 use crate::quote::quoted;
 
 /// The rendezvous address of the ranks, or the file that holds it.
@@ -28,15 +28,11 @@ pub(super) fn own(variable: Variable<'_>) -> Result<Option<(RendezvousPoint, Str
         (Some((root, _)), Some((file, _))) => {
             Err(environment_error(format!("{root}, but {file}: the ranks need one rendezvous, unset the other")))
         }
-        (Some((_, root)), None) if root.is_empty() => {
-            Err(environment_error("NECKLACE_ROOT is empty, it must be host:port"))
-        }
+        (Some((_, root)), None) if root.is_empty() => Err(invalid("NECKLACE_ROOT", &root, "host:port")),
         (Some((description, root)), None) => Ok(Some((RendezvousPoint::Address(root, None), description))),
         (None, Some((description, file))) => match file.strip_prefix("file:").filter(|path| !path.is_empty()) {
             Some(path) => Ok(Some((RendezvousPoint::File(path.into()), description))),
-            None => {
-                Err(environment_error(format!("{description}, it must be file:PATH, a file that all ranks can read")))
-            }
+            None => Err(invalid("NECKLACE_RENDEZVOUS", &file, "file:PATH, a file that all ranks can read")),
         },
         (None, None) => Ok(None),
     }

@@ -7,8 +7,7 @@ use super::rendezvous::{self, RendezvousPoint};
 use crate::error::JobError;
 use crate::launch::backend::row::{Environment, Row};
 use crate::launch::claim::Claim;
-use crate::launch::variable::{Variable, environment_error};
-use crate::quote::quoted;
+use crate::launch::variable::{Variable, invalid};
 
 /// The rank of this process, and how it finds the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,28 +54,21 @@ impl RankSettings {
 
 fn address(variable: Variable<'_>) -> Result<Option<IpAddr>, JobError> {
     let Some(text) = variable("NECKLACE_ADDRESS") else { return Ok(None) };
-    let parsed = text.parse().map_err(|_| {
-        environment_error(format!(
-            "NECKLACE_ADDRESS is {}, it must be an address of this host, such as 10.0.0.1 or fd00::1",
-            quoted(&text)
-        ))
-    });
-    parsed.map(Some)
+    let expected = "an address of this host, such as 10.0.0.1 or fd00::1";
+    text.parse().map(Some).map_err(|_| invalid("NECKLACE_ADDRESS", &text, expected))
 }
 
 fn flag(variable: Variable<'_>, name: &str) -> Result<bool, JobError> {
     match variable(name).as_deref() {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
-        Some(other) => Err(environment_error(format!("{name} is {}, it must be 0 or 1", quoted(other)))),
+        Some(other) => Err(invalid(name, other, "0 or 1")),
     }
 }
 
 fn path(variable: Variable<'_>, name: &str) -> Result<Option<PathBuf>, JobError> {
     match variable(name) {
-        Some(path) if path.is_empty() => {
-            Err(environment_error(format!("{name} is empty, it must be the path of a file")))
-        }
+        Some(path) if path.is_empty() => Err(invalid(name, &path, "the path of a file")),
         path => Ok(path.map(PathBuf::from)),
     }
 }

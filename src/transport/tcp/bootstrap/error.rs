@@ -22,6 +22,7 @@ pub(super) const MAX_RANKS: usize = 1 << 16;
 pub enum JoinError {
     /// Invalid rank or size.
     #[error("rank {rank} of {size}: a job has 1 to {MAX_RANKS} ranks, counted from 0")]
+    #[non_exhaustive]
     Rank {
         /// The rank.
         rank: usize,
@@ -29,10 +30,8 @@ pub enum JoinError {
         size: usize,
     },
     /// Invalid rendezvous address.
-    #[error(
-        "the rendezvous address is {}, it must be host:port, such as node0:5000 or [::1]:5000: {problem}",
-        quoted(text)
-    )]
+    #[error("rendezvous address {}: {problem}; expected host:port, such as node0:5000 or [::1]:5000", quoted(text))]
+    #[non_exhaustive]
     Address {
         /// The address as given.
         text: String,
@@ -41,6 +40,7 @@ pub enum JoinError {
     },
     /// The host of the rendezvous address does not resolve.
     #[error("the host of the rendezvous address, {}, has no address: {why}", quoted(host))]
+    #[non_exhaustive]
     Resolve {
         /// The name.
         host: String,
@@ -49,12 +49,14 @@ pub enum JoinError {
     },
     /// Invalid key.
     #[error("the key cannot be used: {problem}")]
+    #[non_exhaustive]
     Key {
         /// What is wrong with it.
         problem: String,
     },
     /// Invalid key file.
     #[error("the key file {} cannot be used: {problem}", path.display())]
+    #[non_exhaustive]
     KeyFile {
         /// The file.
         path: PathBuf,
@@ -66,6 +68,7 @@ pub enum JoinError {
         "rank {rank} would listen on {address}, which other machines can reach, and the job has no key: set \
          NECKLACE_KEY_FILE, or NECKLACE_INSECURE=1 if any process that reaches it may join"
     )]
+    #[non_exhaustive]
     Exposed {
         /// This rank.
         rank: usize,
@@ -74,6 +77,7 @@ pub enum JoinError {
     },
     /// Another process listens on the address of rank 0.
     #[error("rank 0 cannot listen on {address}, it is in use: {advice}")]
+    #[non_exhaustive]
     InUse {
         /// The address.
         address: SocketAddr,
@@ -82,6 +86,7 @@ pub enum JoinError {
     },
     /// A rank cannot listen on its address.
     #[error("rank {rank} cannot listen on {address}: {why}")]
+    #[non_exhaustive]
     Listen {
         /// This rank.
         rank: usize,
@@ -92,6 +97,7 @@ pub enum JoinError {
     },
     /// A rank cannot connect to another.
     #[error("rank {rank} does not reach rank {other} at {address}, tried for {waited:?}: {why}")]
+    #[non_exhaustive]
     Unreachable {
         /// This rank.
         rank: usize,
@@ -106,6 +112,7 @@ pub enum JoinError {
     },
     /// The process that answers is not the expected rank of the job.
     #[error("what answers at {address} is not rank {other} of this job: {why}")]
+    #[non_exhaustive]
     WrongPeer {
         /// The address.
         address: SocketAddr,
@@ -116,6 +123,7 @@ pub enum JoinError {
     },
     /// The process at the rendezvous address does not hold the key of this rank.
     #[error("what answers at {address} does not hold the key that rank {rank} holds")]
+    #[non_exhaustive]
     WrongKey {
         /// The address.
         address: SocketAddr,
@@ -124,6 +132,7 @@ pub enum JoinError {
     },
     /// Two ranks run builds that do not understand each other.
     #[error("{what} differ: rank {rank_a} has {value_a}, rank {rank_b} has {value_b}")]
+    #[non_exhaustive]
     BuildMismatch {
         /// What differs.
         what: String,
@@ -138,6 +147,7 @@ pub enum JoinError {
     },
     /// Two processes have the same rank.
     #[error("two processes say that they are rank {rank}: one at {first}, one at {second}")]
+    #[non_exhaustive]
     DuplicateRank {
         /// The rank.
         rank: usize,
@@ -148,6 +158,7 @@ pub enum JoinError {
     },
     /// Two ranks have different numbers of ranks.
     #[error("rank 0 says that there are {size} ranks, rank {rank} at {address} says that there are {other_size}")]
+    #[non_exhaustive]
     SizeMismatch {
         /// The size on rank 0.
         size: usize,
@@ -160,6 +171,7 @@ pub enum JoinError {
     },
     /// Ranks did not come in time.
     #[error("{} of {size} ranks came within {waited:?}; missing: {}{}", size - missing.len(), RankList(missing), Appended(turned_away))]
+    #[non_exhaustive]
     Missing {
         /// The number of ranks of the job.
         size: usize,
@@ -173,6 +185,7 @@ pub enum JoinError {
     /// Ranks came and were not connected to the others in time. Lists those that do not answer; if
     /// all answer, those that lack the most connections.
     #[error("not connected to the others within {waited:?}: {}", RankList(late))]
+    #[non_exhaustive]
     Late {
         /// The ranks.
         late: Vec<usize>,
@@ -181,6 +194,7 @@ pub enum JoinError {
     },
     /// A rank's connection to rank 0 ended during the bootstrap.
     #[error("rank {rank} at {address} is gone: its connection ended while the job started")]
+    #[non_exhaustive]
     Lost {
         /// The rank.
         rank: usize,
@@ -192,6 +206,7 @@ pub enum JoinError {
         "rank {rank} listens on {address}, which rank {other} on another host cannot reach: set NECKLACE_ADDRESS, or a \
          rendezvous address that all hosts can reach"
     )]
+    #[non_exhaustive]
     Loopback {
         /// The rank that listens there.
         rank: usize,
@@ -202,6 +217,7 @@ pub enum JoinError {
     },
     /// A rank failed for a reason of its own.
     #[error("rank {rank} gave up: {reason}")]
+    #[non_exhaustive]
     Abandoned {
         /// The rank.
         rank: usize,
@@ -210,6 +226,7 @@ pub enum JoinError {
     },
     /// Rank 0 has sent nothing for longer than its own timeout.
     #[error("rank 0 at {address} has said nothing for {waited:?}")]
+    #[non_exhaustive]
     Silent {
         /// Its address.
         address: SocketAddr,
@@ -221,6 +238,7 @@ pub enum JoinError {
         "rank {rank} may have {} descriptors open and needs {need}, one for each other rank among them: raise `ulimit -n`",
         Limit(*limit)
     )]
+    #[non_exhaustive]
     Descriptors {
         /// This rank.
         rank: usize,
@@ -231,6 +249,7 @@ pub enum JoinError {
     },
     /// The rendezvous file cannot be used.
     #[error("the rendezvous file {}: {problem}", path.display())]
+    #[non_exhaustive]
     File {
         /// The file.
         path: PathBuf,
@@ -239,6 +258,7 @@ pub enum JoinError {
     },
     /// A rank of the job has violated the protocol.
     #[error("protocol violation by rank {rank} at {address}: {what}")]
+    #[non_exhaustive]
     ProtocolViolation {
         /// The rank.
         rank: usize,
@@ -249,6 +269,7 @@ pub enum JoinError {
     },
     /// Another error of the system.
     #[error("{what}: {why}")]
+    #[non_exhaustive]
     Os {
         /// What failed.
         what: String,

@@ -91,7 +91,7 @@ fn private(about: &std::fs::Metadata) -> Result<(), String> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    Err(format!("other users may read or write it (its mode is {mode:03o}, it must be 600 or 400)"))
+    Err(format!("other users may read or write it (its mode is {mode:03o}, expected 600 or 400)"))
 }
 
 #[cfg(not(unix))]
