@@ -244,7 +244,8 @@ fn obey(mut stdin: Stdin, supervisor: Supervisor, launcher: Launcher, multiplexe
                 Ok(None) | Err(_) => break,
             }
         }
-        supervisor.end();
+        supervisor.clear();
+        // The reaper ends after this process, which it kills should it be stopped here.
         exit(1);
     })
 }
