@@ -53,7 +53,10 @@ fn settings_that_do_not_fit_are_refused_on_every_rank() {
         refused(job().set("NECKLACE_TOPOLOGY", "moebius:2"), &["moebius"]);
     }
     refused(Job::of(2, "launch").set("NECKLACE_BACKEND", "carrier-pigeon"), &["carrier-pigeon", "\"mpi\""]);
-    refused(Job::of(2, "launch").set("NECKLACE_TIMEOUT", "soon"), &["NECKLACE_TIMEOUT: found \"soon\", expected a number of seconds"]);
+    refused(
+        Job::of(2, "launch").set("NECKLACE_TIMEOUT", "soon"),
+        &["NECKLACE_TIMEOUT: found \"soon\", expected a number of seconds"],
+    );
     refused(Job::of(2, "launch").set("NECKLACE_ALGORITHM", "brick"), &["brick", "native"]);
 }
 
