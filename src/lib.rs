@@ -73,10 +73,14 @@
 //! - **Upper tier**: programs that call collectives. [`Communicator`], [`launch()`](fn@launch),
 //!   [`local`], [`op`], [`error`], [`topology`], [`collective`], [`permutation`], [`algorithm`],
 //!   [`cost`], [`machine`], [`bounds`], [`simulate`], [`select`], the verification of schedules in
-//!   [`schedule`], all names that a user types, and the JSON format. Incompatible changes come only
-//!   with a new major version, before 1.0 with a new minor version. Structs and enums that may grow
-//!   are `#[non_exhaustive]`.
-//! - **Lower tier**: [`plan`], [`transport`], and the types in [`schedule`] from which schedules
+//!   [`schedule`], all names that a user types, and the JSON format. So are the types of other
+//!   modules that errors and calls have: [`Failure`](transport::Failure),
+//!   [`Cause`](transport::Cause), [`Deadline`](transport::Deadline),
+//!   [`OpenError`](transport::OpenError), `JoinError`, `MpiError`, [`PlanError`](plan::PlanError),
+//!   [`Strided`], and an [`Endpoint`](transport::Endpoint) that is passed on. Incompatible changes
+//!   come only with a new major version, before 1.0 with a new minor version. Structs and enums that
+//!   may grow are `#[non_exhaustive]`.
+//! - **Lower tier**: the rest of [`plan`] and [`transport`], and the types in [`schedule`] from which schedules
 //!   are built ([`Round`](schedule::Round), [`RankRound`](schedule::RankRound),
 //!   [`Transfer`](schedule::Transfer), [`End`](schedule::End) and the types of their fields).
 //!   Authors of algorithms and backends use them. They show how the library works, and change when

@@ -22,7 +22,8 @@ use crate::launch::{Launch, Origin};
 /// Runs the closure on `ranks` threads, each with its communicator, and returns their results by
 /// rank.
 ///
-/// The network is complete: every rank reaches every rank directly.
+/// The network is complete: every rank reaches every rank directly. If the closure returns an `Err`,
+/// that is a result too.
 ///
 /// # Errors
 ///
@@ -35,8 +36,9 @@ use crate::launch::{Launch, Origin};
 /// [`JobCause::Thread`]: crate::error::JobCause::Thread
 /// [`JobCause::Call`]: crate::error::JobCause::Call
 /// [`JobCause::Ranks`]: crate::error::JobCause::Ranks
+#[track_caller]
 pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
-    Launch::threads().ranks(ranks).run(body)
+    Launch::threads().ranks_from(ranks, Origin::method("local::run")).run(body)
 }
 
 /// Runs the closure on a network given by its text, with a thread for each node.

@@ -10,20 +10,13 @@
 //! of the cheapest of all algorithms, since knowing the network is no advantage there. They come
 //! first in the registry: at equal prices `native` is chosen, since it has less overhead.
 //!
-//! | collective | what libraries are known to do |
-//! |---|---|
-//! | alltoall | all at once, in pairs by rotation or exclusive or, Bruck's of any radix for short blocks |
-//! | allgather | round a ring, by recursive doubling |
-//! | allreduce, scan | by recursive doubling |
-//! | broadcast | down a binomial tree |
-//! | barrier | by dissemination |
-//! | scatter, gather | all at once, along a binomial tree |
-//! | reduce_scatter | in pairs by rotation, by recursive halving |
-//!
-//! (MPICH's `src/mpi/coll/coll_algorithms.txt` lists all of these. It has more, for long messages;
-//! they will count here once the registry has them.)
+//! Each collective's definition names what libraries are known to do: alltoall all at once, in pairs
+//! by rotation or exclusive or, by Bruck's of any radix for short blocks; allgather round a ring or by
+//! recursive doubling; and so on. MPICH's `src/mpi/coll/coll_algorithms.txt` lists all of these. It has more, for long messages;
+//! they will count once the registry has them.
 
 use crate::algorithm::{About, Algorithm, Claims};
+use crate::collective::Collective;
 use crate::ids::Rank;
 use crate::vocabulary::{Ports, Problem, Share};
 
@@ -35,39 +28,21 @@ pub struct Native {
 }
 
 impl Native {
-    /// One per collective that a backend may have.
-    pub(super) const ALL: [Self; 9] = [
-        Self::new(
-            "alltoall",
-            "nothing; priced as the cheapest of direct, direct-rotated, direct-xor and bruck of any radix",
-            &["direct", "direct-rotated", "direct-xor", "bruck"],
-        ),
-        Self::new(
-            "allgather",
-            "nothing; priced as the cheaper of ring and recursive-doubling",
-            &["ring", "recursive-doubling"],
-        ),
-        Self::new("allreduce", "nothing; priced as recursive-doubling", &["recursive-doubling"]),
-        Self::new("scan", "nothing; priced as recursive-doubling", &["recursive-doubling"]),
-        Self::new("broadcast", "nothing; priced as binomial", &["binomial"]),
-        Self::new("barrier", "nothing; priced as dissemination", &["dissemination"]),
-        Self::new("scatter", "nothing; priced as the cheaper of direct and binomial", &["direct", "binomial"]),
-        Self::new("gather", "nothing; priced as the cheaper of direct and binomial", &["direct", "binomial"]),
-        Self::new(
-            "reduce_scatter",
-            "nothing; priced as the cheaper of pairwise and recursive-halving",
-            &["pairwise", "recursive-halving"],
-        ),
-    ];
+    /// Returns one for each collective that libraries have.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let known = |collective: Collective| (collective.name(), collective.in_libraries());
+        let in_libraries = Collective::all(Rank::default()).map(known).filter(|(_, names)| !names.is_empty());
+        in_libraries.map(|(collective, priced_as)| Self::new(collective, priced_as))
+    }
 
-    const fn new(collective: &'static str, claims: &'static str, priced_as: &'static [&'static str]) -> Self {
+    fn new(collective: &'static str, priced_as: &'static [&'static str]) -> Self {
         let about = About {
             collective,
             name: "native",
             summary: "executed by the backend's own library",
             source: "the library, such as MPI",
             needs: "a backend that has collectives of its own, such as MPI",
-            claims,
+            claims: "nothing; priced as the cheapest of the algorithms that libraries are known to have",
             ports: Ports::Unlimited,
         };
         Self { about, priced_as }

@@ -12,7 +12,7 @@ use crate::vocabulary::{BuildError, Problem};
 #[must_use]
 pub fn registry() -> &'static [Arc<dyn Algorithm>] {
     static ROWS: LazyLock<Vec<Arc<dyn Algorithm>>> = LazyLock::new(|| {
-        let native = Native::ALL.map(|native| Arc::new(native) as Arc<dyn Algorithm>);
+        let native = Native::all().map(|native| Arc::new(native) as Arc<dyn Algorithm>);
         let scheduled: Vec<Arc<dyn Algorithm>> = vec![
             Arc::new(alltoall::Direct),
             Arc::new(alltoall::DirectRotated),
@@ -39,7 +39,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(reduce_scatter::RecursiveHalving),
             Arc::new(barrier::Dissemination),
         ];
-        native.into_iter().chain(scheduled).collect()
+        native.chain(scheduled).collect()
     });
     &ROWS
 }

@@ -26,4 +26,8 @@ impl Row for Allgather {
     fn traffic(&self) -> Traffic {
         Traffic::All
     }
+
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["ring", "recursive-doubling"]
+    }
 }

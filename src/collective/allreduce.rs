@@ -30,6 +30,10 @@ impl Row for Allreduce {
         Traffic::TreeTwice
     }
 
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["recursive-doubling"]
+    }
+
     fn combines(&self) -> bool {
         true
     }

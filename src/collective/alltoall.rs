@@ -27,6 +27,10 @@ impl Row for Alltoall {
         Traffic::Pairs
     }
 
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["direct", "direct-rotated", "direct-xor", "bruck"]
+    }
+
     fn is_personalised(&self) -> bool {
         true
     }

@@ -27,6 +27,10 @@ impl Row for Barrier {
         Allgather.traffic()
     }
 
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["dissemination"]
+    }
+
     fn has_bytes(&self) -> bool {
         false
     }

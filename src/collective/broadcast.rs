@@ -26,4 +26,8 @@ impl Row for Broadcast {
     fn traffic(&self) -> Traffic {
         Traffic::Tree
     }
+
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["binomial"]
+    }
 }

@@ -207,6 +207,11 @@ impl Collective {
         self.row().has_bytes()
     }
 
+    /// Returns the names of the algorithms by which libraries such as MPI are known to execute it.
+    pub(crate) fn in_libraries(&self) -> &'static [&'static str] {
+        self.row().in_libraries()
+    }
+
     /// Returns whether JSON documents name the collective instead of listing its conditions.
     #[cfg(feature = "json")]
     pub(crate) fn is_known_by_name(&self) -> bool {

@@ -28,6 +28,10 @@ impl Row for Gather {
         Traffic::Root
     }
 
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["direct", "binomial"]
+    }
+
     fn gathers(&self) -> bool {
         true
     }

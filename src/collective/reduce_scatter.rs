@@ -30,6 +30,10 @@ impl Row for ReduceScatter {
         Traffic::All
     }
 
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["pairwise", "recursive-halving"]
+    }
+
     fn combines(&self) -> bool {
         true
     }

@@ -170,6 +170,12 @@ pub(crate) trait Row {
         true
     }
 
+    /// Returns the names of the algorithms by which libraries such as MPI are known to execute the
+    /// collective. Empty if it is not known that they have it.
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Returns whether JSON documents name the collective. For others they list the conditions.
     #[cfg(feature = "json")]
     fn is_known_by_name(&self) -> bool {

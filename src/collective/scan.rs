@@ -39,6 +39,10 @@ impl Row for Scan {
         Some(Rank::new(0))
     }
 
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["recursive-doubling"]
+    }
+
     fn combines(&self) -> bool {
         true
     }

@@ -28,6 +28,10 @@ impl Row for Scatter {
         Traffic::Root
     }
 
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["direct", "binomial"]
+    }
+
     fn is_personalised(&self) -> bool {
         true
     }

@@ -142,7 +142,7 @@ impl CallContext {
         let io = NativeIo::new(call, (rank, size), data, CallInfo::new(self.history.calls, signature, timeouts));
         let Some(io) = io else {
             return Err(Error::Internal(
-                "a buffer is shorter than the library's call needs, or not aligned as its elements are",
+                "a buffer is shorter than the library's call needs, or not aligned as its elements are".into(),
             ));
         };
         self.agree(barrier, signature, agreed)?;
@@ -193,5 +193,5 @@ impl fmt::Display for CommunicatorId {
 
 /// Makes the error for a buffer that is too short.
 fn short() -> Error {
-    Error::Internal("a buffer is shorter than its plan needs")
+    Error::Internal("a buffer is shorter than its plan needs".into())
 }

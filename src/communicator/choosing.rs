@@ -19,6 +19,11 @@ pub(super) const PERMUTE: &str = "permute";
 /// [`alltoallw`](Communicator::alltoallw) is chosen.
 pub(super) const VARYING: &str = "alltoallv";
 
+/// Returns the names of the calls for which an algorithm can be chosen.
+pub(crate) fn can_be_chosen() -> impl Iterator<Item = &'static str> {
+    Collective::names().chain([VARYING, PERMUTE])
+}
+
 impl Communicator {
     /// Sets the algorithm for a collective, from now on. Every member chooses the same one.
     ///
@@ -46,12 +51,13 @@ impl Communicator {
     /// use std::sync::Arc;
     /// use necklace::algorithm::alltoall::Bruck;
     ///
-    /// necklace::local::run(5, |mut comm| {
+    /// let done = necklace::local::run(5, |mut comm| {
     ///     comm.choose("alltoall", "bruck:radix=4")?;
     ///     // Any type that implements `Algorithm` may stand here.
     ///     comm.choose("alltoall", Arc::new(Bruck::default()))?;
     ///     comm.alltoall(&[0; 5], &mut [0; 5])
     /// })?;
+    /// done.into_iter().collect::<Result<(), _>>()?;
     /// # Ok::<(), necklace::JobError>(())
     /// ```
     ///
@@ -98,8 +104,7 @@ impl Communicator {
         }
         let kind = if collective == VARYING { "alltoall" } else { collective };
         let Some(kind) = Collective::named(kind, Rank::new(0)) else {
-            let known = Collective::names().chain([VARYING, PERMUTE]).collect();
-            return Err(ArgumentError::Collective { name: collective.to_owned(), known });
+            return Err(ArgumentError::Collective { name: collective.to_owned(), known: can_be_chosen().collect() });
         };
         let name = if collective == VARYING { VARYING } else { kind.name() };
         self.fits(kind, how)?;
@@ -138,7 +143,7 @@ impl Communicator {
     ///
     /// ```
     /// use necklace::communicator::How;
-    /// necklace::local::run_on("torus:4x4", |mut comm| {
+    /// let done = necklace::local::run_on("torus:4x4", |mut comm| {
     ///     let (send, mut receive) = ([1; 16], [0; 16]);
     ///     comm.using("bruck:radix=4").alltoall(&send, &mut receive)?;
     ///     let how = How::from("torus-exchange");
@@ -148,6 +153,7 @@ impl Communicator {
     ///     // The earlier choice holds again: by price.
     ///     comm.alltoall(&send, &mut receive)
     /// })?;
+    /// done.into_iter().collect::<Result<(), _>>()?;
     /// # Ok::<(), necklace::JobError>(())
     /// ```
     ///
@@ -250,7 +256,8 @@ impl Communicator {
         let terms = self.terms(block_bytes).over_native(self.context.native && !scheduled);
         let name = self.how(collective.name(), internal).and_then(How::as_name);
         let name = name.filter(|name| !scheduled || *name != "native").unwrap_or("auto").to_owned();
-        let field = self.fields.last().ok_or_else(|| Error::Internal("candidates just found are not in the cache"))?;
+        let field =
+            self.fields.last().ok_or_else(|| Error::Internal("candidates just found are not in the cache".into()))?;
         Ok(field.select(&name, &terms)?)
     }
 }

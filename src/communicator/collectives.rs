@@ -188,14 +188,25 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Length`] unless the root's `receive` is as long as the `send`s of all ranks
-    /// together; otherwise see [`broadcast`](Self::broadcast).
+    /// [`ArgumentError::RootBuffer`] if the root passes `None`; [`ArgumentError::Length`] unless its
+    /// `receive` is as long as the `send`s of all ranks together; otherwise see [`broadcast`](Self::broadcast).
     #[track_caller]
     pub fn gather<T: Pod>(&mut self, send: &[T], receive: Option<&mut [T]>, root: usize) -> Result<(), Error> {
-        let root = self.root(root).map_err(self.context.error_of("gather"))?;
-        let receive = receive.filter(|_| root.index() == self.rank()).unwrap_or_default();
-        self.regular(key::<T>(Collective::Gather { root }), send, receive, None)
-            .map_err(self.context.error_of("gather"))
+        self.gather_to(root, send, receive).map_err(self.context.error_of("gather"))
+    }
+
+    fn gather_to<T: Pod>(&mut self, root: usize, send: &[T], receive: Option<&mut [T]>) -> Result<(), CallError> {
+        let receive = self.at_root(root, receive, "receive buffer")?;
+        self.regular(key::<T>(Collective::Gather { root: Rank::new(root) }), send, receive, None)
+    }
+
+    /// Returns the buffer that only the root passes; elsewhere an empty one.
+    fn at_root<B: Default>(&self, root: usize, buffer: Option<B>, what: &'static str) -> Result<B, ArgumentError> {
+        match (self.root(root)?.index() == self.rank(), buffer) {
+            (true, None) => Err(ArgumentError::RootBuffer { root, what }),
+            (true, Some(buffer)) => Ok(buffer),
+            (false, _) => Ok(B::default()),
+        }
     }
 
     /// Distributes the blocks of the root.
@@ -215,14 +226,16 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Length`] unless the root's `send` is as long as the `receive`s of all ranks
-    /// together; otherwise see [`broadcast`](Self::broadcast).
+    /// [`ArgumentError::RootBuffer`] if the root passes `None`; [`ArgumentError::Length`] unless its
+    /// `send` is as long as the `receive`s of all ranks together; otherwise see [`broadcast`](Self::broadcast).
     #[track_caller]
     pub fn scatter<T: Pod>(&mut self, send: Option<&[T]>, receive: &mut [T], root: usize) -> Result<(), Error> {
-        let root = self.root(root).map_err(self.context.error_of("scatter"))?;
-        let send = send.filter(|_| root.index() == self.rank()).unwrap_or_default();
-        self.regular(key::<T>(Collective::Scatter { root }), send, receive, None)
-            .map_err(self.context.error_of("scatter"))
+        self.scatter_from(root, send, receive).map_err(self.context.error_of("scatter"))
+    }
+
+    fn scatter_from<T: Pod>(&mut self, root: usize, send: Option<&[T]>, receive: &mut [T]) -> Result<(), CallError> {
+        let send = self.at_root(root, send, "send buffer")?;
+        self.regular(key::<T>(Collective::Scatter { root: Rank::new(root) }), send, receive, None)
     }
 
     /// Combines block i of every rank's `send` for rank i, element by element.
@@ -352,10 +365,14 @@ impl Communicator {
     /// Returns the elements of a block from the lengths of the buffers. Fails unless they agree.
     pub(super) fn elements(&self, key: &PlanKey) -> Result<usize, ArgumentError> {
         let ((send, receive), (sends, receives)) = (key.lengths, self.blocks(key));
-        let (what, found, blocks) = match (sends, key.in_place) {
-            (1.., _) => ("send buffer", send, sends),
-            (0, true) => ("buffer", receive, receives),
-            (0, false) => ("receive buffer", receive, receives),
+        let (of_send, of_receive) = (("send buffer", send, sends), ("receive buffer", receive, receives));
+        // The buffer with fewer blocks says how long they are.
+        let ((what, found, blocks), other) = match (sends, receives) {
+            (0, _) if key.in_place => (("buffer", receive, receives), None),
+            (0, _) => (of_receive, None),
+            (_, 0) => (of_send, None),
+            _ if receives < sends => (of_receive, Some(of_send)),
+            _ => (of_send, Some(of_receive)),
         };
         if blocks == 0 || !key.collective.has_bytes() {
             return Ok(0);
@@ -368,7 +385,9 @@ impl Communicator {
             });
         }
         let elements = found / blocks;
-        check("receive buffer", receive, total(elements, receives, key.element.size)?)?;
+        if let Some((what, found, blocks)) = other {
+            check(what, found, total(elements, blocks, key.element.size)?)?;
+        }
         Ok(elements)
     }
 

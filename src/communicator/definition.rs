@@ -14,7 +14,7 @@ use super::permute_report::PlannedPermutation;
 use super::planned_call::{PlanKey, PlannedCall, native_qualifier};
 use crate::block::Block;
 use crate::collective::Collective;
-use crate::error::{BuildError, CallError, Error};
+use crate::error::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::permutation::BitMap;
@@ -314,7 +314,7 @@ impl Communicator {
         if !self.cache.find_by(|(known, used)| known == key && used.as_ref() == using) {
             self.plan_into_cache(key)?;
         }
-        let lost = || Error::Internal("a plan just made is not in the cache");
+        let lost = || Error::Internal("a plan just made is not in the cache".into());
         Ok((&mut self.context, self.cache.last().ok_or_else(lost)?))
     }
 
@@ -351,7 +351,7 @@ impl Communicator {
         };
         if let Some(user) = self.how(collective.name(), key.is_internal()).and_then(How::as_user) {
             let name = user.certified(&problem)?;
-            let plan = compile(user.algorithm.share(&problem, rank)?, &layout)?;
+            let plan = compile(user.algorithm.share(&problem, rank)?, &layout).map_err(ArgumentError::from)?;
             return Ok(PlannedCall::new(plan, self.signature(description(&name)))?);
         }
         let block_bytes = layout.element * *elements as u64;

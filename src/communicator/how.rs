@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::certificate::{Certificate, certify};
-use crate::algorithm::{Algorithm, Fixed};
+use crate::algorithm::{Algorithm, Fixed, registry};
 use crate::collective::Collective;
 use crate::topology::same;
 use crate::vocabulary::{Problem, Schedule};
@@ -108,9 +108,9 @@ impl How {
     }
 
     fn of(algorithm: Arc<dyn Algorithm>, schedule: Option<Collective>) -> Self {
-        // An algorithm that stands for the backend's own collective has no rounds: its name
-        // suffices.
-        if algorithm.priced_as().is_some() {
+        // `native` has no rounds: its name suffices.
+        let is_built_in = registry().iter().any(|row| Arc::ptr_eq(row, &algorithm));
+        if is_built_in && algorithm.priced_as().is_some() {
             return algorithm.name().into();
         }
         Self(Chosen::User(Arc::new(UserAlgorithm { algorithm, schedule, certificates: Mutex::default() })))

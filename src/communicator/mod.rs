@@ -59,6 +59,7 @@ mod split;
 mod using;
 mod varying;
 
+pub(crate) use choosing::can_be_chosen;
 pub use counts::Counts;
 pub use definition::Communicator;
 pub use how::How;

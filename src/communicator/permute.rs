@@ -85,7 +85,7 @@ impl Communicator {
             let (planned, report) = self.plan_permutation(map, element, width)?;
             self.permutations.insert(key, PlannedPermutation { planned, report });
         }
-        let lost = || Error::Internal("a plan just made is not in the cache");
+        let lost = || Error::Internal("a plan just made is not in the cache".into());
         let PlannedPermutation { planned, report } = self.permutations.last().ok_or_else(lost)?;
         self.context.execute(planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?;
         Ok(*report)

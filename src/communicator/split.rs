@@ -40,7 +40,7 @@ impl Communicator {
     pub fn split(&mut self, colour: u32, key: i64) -> Result<Self, Error> {
         self.part_of(Some(colour), key)
             .map_err(self.context.error_of("split"))?
-            .ok_or(Error::Internal("a part without this rank"))
+            .ok_or(Error::Internal("a part without this rank".into()))
     }
 
     /// Takes part in a [`split`](Self::split) of the others without joining a new communicator.
@@ -128,7 +128,7 @@ impl Communicator {
                 (topology, placement)
             }
             None => {
-                let complete = Complete::new(part.len()).ok_or(Error::Internal("an empty part"))?;
+                let complete = Complete::new(part.len()).ok_or(Error::Internal("an empty part".into()))?;
                 (Arc::new(complete) as Arc<dyn Topology>, Placement::identity(part.len()))
             }
         };

@@ -303,7 +303,8 @@ impl Communicator {
             input: counts.len() as u64 * WORD,
             output: passing.len() as u64 * WORD,
         };
-        let mut planned = PlannedCall::new(compile(rounds.iter().cloned(), &layout)?, self.signature(description))?;
+        let plan = compile(rounds.iter().cloned(), &layout).map_err(ArgumentError::from)?;
+        let mut planned = PlannedCall::new(plan, self.signature(description))?;
         let sent: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
         let mut arrived = vec![0_u64; passing.len()];
         self.context.execute(
@@ -405,7 +406,7 @@ impl<'a> BlockList<'a> {
 fn native_call(collective: &str, layout: &Layout) -> Result<NativeCall, CallError> {
     let blocks = |side: &[(Block, Place)]| {
         let blocks = Blocks::new(side.iter().map(|(_, place)| place.clone()).collect());
-        blocks.ok_or(Error::Internal("blocks that are in no buffer"))
+        blocks.ok_or(Error::Internal("blocks that are in no buffer".into()))
     };
     let (send, receive) = (blocks(&layout.before)?, blocks(&layout.after)?);
     Ok(match collective {

@@ -41,6 +41,15 @@ pub enum ArgumentError {
         /// The number of ranks in the communicator.
         ranks: usize,
     },
+    /// The root of a gather or a scatter passes no buffer for the blocks of all ranks.
+    #[error("rank {root} is the root and passes no {what}; expected `Some`, with a block for each rank")]
+    #[non_exhaustive]
+    RootBuffer {
+        /// The root.
+        root: usize,
+        /// `send buffer` or `receive buffer`.
+        what: &'static str,
+    },
     /// Unknown collective.
     #[error("unknown collective {}; expected one of {}", quoted(name), known.join(", "))]
     #[non_exhaustive]

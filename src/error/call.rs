@@ -69,4 +69,15 @@ macro_rules! arguments {
         }
     )*};
 }
-arguments!(BitMapError, BuildError, PlanError);
+arguments!(BitMapError, BuildError);
+
+/// An inconsistent program of a built-in algorithm is a bug of this crate. (For an algorithm of the
+/// user, convert to [`ArgumentError`] first.)
+impl From<PlanError> for CallError {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::Program(error) => Self::Other(Error::Internal(error.to_string().into())),
+            error => Self::Argument(error.into()),
+        }
+    }
+}

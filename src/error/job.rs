@@ -49,13 +49,27 @@ pub enum JobCause {
         /// What is accepted.
         expected: String,
     },
+    /// No launcher has started this process as a rank of a job.
+    #[error("{0}")]
+    NoLauncher(String),
+    /// The program was built without the feature of a backend that the environment asks for.
+    #[error("{message}")]
+    #[non_exhaustive]
+    NotBuilt {
+        /// The feature.
+        feature: &'static str,
+        /// What asks for it, and what to do.
+        message: String,
+    },
     /// Environment variables contradict each other, or do not say what this process is to do.
     #[error("{0}")]
     Environment(String),
     /// A job cannot have this number of ranks.
-    #[error("a job cannot have {ranks} ranks; expected 1 to {most}")]
+    #[error("{}a job cannot have {ranks} ranks; expected 1 to {most}", Before(place))]
     #[non_exhaustive]
     Ranks {
+        /// The setting, as in [`Argument`](Self::Argument), if there is one.
+        place: Option<String>,
         /// The number of ranks that was asked for.
         ranks: usize,
         /// The largest number of ranks.
@@ -71,6 +85,10 @@ pub enum JobCause {
         /// The mistake.
         source: BuildError,
     },
+    /// A schedule cannot be built, an algorithm is unknown or does not fit: a [`BuildError`] of the
+    /// program, which `?` converted.
+    #[error(transparent)]
+    Build(BuildError),
     /// An option or a chosen algorithm does not fit the job.
     #[error("{place}: {source}")]
     #[non_exhaustive]
@@ -122,7 +140,8 @@ impl JobError {
     /// Returns the rank in the job that failed first, or `None` if the job could not begin.
     ///
     /// If a call failed, returns the [culprit](Failure::culprit), or the rank that found the failure
-    /// if no culprit is known.
+    /// if no culprit is known. An error that concerns one rank alone, such as [`Error::Argument`],
+    /// does not say which: after `?` has converted it, this is `None`.
     #[must_use]
     pub fn rank(&self) -> Option<Rank> {
         self.0.rank
@@ -166,7 +185,12 @@ impl From<Error> for JobError {
 
 impl From<BuildError> for JobError {
     fn from(error: BuildError) -> Self {
-        JobCause::Network { place: None, source: error }.into()
+        match error {
+            BuildError::Topology(_) | BuildError::Ranks { .. } | BuildError::Placement { .. } => {
+                JobCause::Network { place: None, source: error }.into()
+            }
+            _ => JobCause::Build(error).into(),
+        }
     }
 }
 
@@ -193,7 +217,9 @@ impl fmt::Display for JobError {
             // A failure begins with the rank whose call it was.
             (JobCause::Call(error @ (Error::Failed { .. } | Error::Dead { .. })), _) => fmt::Display::fmt(error, f),
             (JobCause::Call(error), Some(rank)) => write!(f, "rank {rank}: {error}"),
-            (JobCause::Argument { .. } | JobCause::Network { .. }, _) => fmt::Display::fmt(cause, f),
+            (JobCause::Argument { .. } | JobCause::Network { .. } | JobCause::Build(_), _) => {
+                fmt::Display::fmt(cause, f)
+            }
             _ => match cause.source() {
                 Some(source) => fmt::Display::fmt(source, f),
                 None => fmt::Display::fmt(cause, f),

@@ -5,6 +5,7 @@ mod job;
 mod argument;
 mod call;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub enum Error {
     /// A context cannot be opened.
     Open(OpenError),
     /// A bug in this library, not in the program.
-    Internal(&'static str),
+    Internal(Cow<'static, str>),
 }
 
 /// Converts the error of an invalid map, so that a program can use `?` on maps and calls.

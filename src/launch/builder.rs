@@ -7,7 +7,7 @@ use super::backend::{Environment, Joined, Row, THREADS};
 use super::network::Network;
 use super::request::{ChosenAlgorithm, Defaults, JobRequest, NetworkFor, Origin};
 use super::run::run;
-use super::variable::{self, Variable, environment_error};
+use super::variable::{self, Variable, environment_error, no_launcher};
 use crate::communicator::{Communicator, How, Options};
 use crate::error::JobError;
 use crate::transport::Endpoint;
@@ -53,8 +53,13 @@ impl Launch {
     /// Sets the number of ranks, where they are threads. Unless it is set, there is a rank for each
     /// node of the network, or, without a network, for each core.
     #[must_use]
-    pub fn ranks(mut self, ranks: usize) -> Self {
-        self.defaults.ranks = Some(ranks);
+    #[track_caller]
+    pub fn ranks(self, ranks: usize) -> Self {
+        self.ranks_from(ranks, Origin::method("Launch::ranks"))
+    }
+
+    pub(crate) fn ranks_from(mut self, ranks: usize, origin: Origin) -> Self {
+        self.defaults.ranks = Some((ranks, origin));
         self
     }
 
@@ -144,7 +149,8 @@ impl Launch {
         self
     }
 
-    /// Runs the closure on every rank of this process and returns the results by rank.
+    /// Runs the closure on every rank of this process and returns the results by rank. If the
+    /// closure returns an `Err`, that is a result too.
     ///
     /// # Errors
     ///
@@ -170,7 +176,7 @@ impl Launch {
             ));
         }
         let (_, Joined { endpoints, .. }, request) = self.start(variable, true)?;
-        let none = || environment_error("no launcher has started this process as a rank of a job");
+        let none = || no_launcher("");
         let endpoint = endpoints.into_iter().next().ok_or_else(none)?;
         request.communicator(endpoint)
     }
@@ -187,9 +193,9 @@ impl Launch {
         let environment = Environment::new(variable, connects, &built)?;
         let (row, claim) = if threads { (THREADS, None) } else { environment.backend()? };
         let timeout = defaults.options(variable)?.join_timeout();
-        let enter = row.enter.ok_or_else(|| environment_error(row.not_built()))?;
+        let enter = row.enter.ok_or_else(|| row.not_built(String::new()))?;
         let entry = enter(row, &environment, claim, timeout)?;
-        let request = match defaults.request(entry.size(), variable) {
+        let request = match defaults.request(entry.size(), entry.most(), variable) {
             Ok(request) => request,
             Err(error) => {
                 entry.decline()?;

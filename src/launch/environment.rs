@@ -45,7 +45,7 @@ fn named(name: &str, connects: bool, built: &dyn Fn(&Row) -> bool) -> Result<&'s
         )));
     }
     if !built(row) {
-        return Err(environment_error(format!("NECKLACE_BACKEND is {name:?}, but {}", row.not_built())));
+        return Err(row.not_built(format_args!("NECKLACE_BACKEND is {name:?}, but ")));
     }
     Ok(row)
 }

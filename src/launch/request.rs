@@ -9,9 +9,8 @@ use std::thread;
 use super::backend::Size;
 use super::network::Network;
 use super::variable::{Variable, environment_error, number, timeout};
-use crate::communicator::{Communicator, How, Options};
+use crate::communicator::{Communicator, How, Options, can_be_chosen};
 use crate::error::{BuildError, JobCause, JobError};
-use crate::ids::MAX_NODES;
 use crate::quote::quoted;
 use crate::topology::{Complete, Topology};
 use crate::transport::Endpoint;
@@ -19,7 +18,7 @@ use crate::transport::Endpoint;
 /// The defaults of a program.
 #[derive(Clone, Default)]
 pub(super) struct Defaults {
-    pub(super) ranks: Option<usize>,
+    pub(super) ranks: Option<(usize, Origin)>,
     pub(super) topology: Option<(Network, Origin)>,
     pub(super) topology_for: Option<(NetworkFor, Origin)>,
     pub(super) algorithms: Vec<ChosenAlgorithm>,
@@ -49,6 +48,11 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
+    /// Returns the words for errors, unless the value is the default.
+    fn place(self) -> Option<String> {
+        (!matches!(self, Self::Default)).then(|| self.to_string())
+    }
+
     /// Returns the origin of the caller of a method.
     #[track_caller]
     pub(crate) fn method(name: &'static str) -> Self {
@@ -85,31 +89,42 @@ impl Defaults {
         Ok(options)
     }
 
-    /// Returns the request for a job. The launcher may have set the number of ranks.
-    pub(super) fn request(self, size: Option<Size>, variable: Variable<'_>) -> Result<JobRequest, JobError> {
+    /// Returns the request for a job. The launcher may have set the number of ranks, of which the
+    /// backend allows `most`.
+    pub(super) fn request(
+        self,
+        size: Option<Size>,
+        most: usize,
+        variable: Variable<'_>,
+    ) -> Result<JobRequest, JobError> {
         let options = self.options(variable)?;
         let said = number(variable, "NECKLACE_RANKS")?;
         let ranks = match (size, said) {
             (Some(Size { ranks, source }), Some(said)) if said != ranks => {
                 return Err(environment_error(format!("NECKLACE_RANKS is {said}, but {source}")));
             }
-            (Some(size), _) => Some(size.ranks),
-            (None, said) => said.or(self.ranks),
+            (Some(size), _) => Some((size.ranks, Origin::Default)),
+            (None, Some(said)) => Some((said, Origin::Variable("NECKLACE_RANKS"))),
+            (None, None) => self.ranks,
         };
+        let not_allowed = |ranks, origin: Origin| JobCause::Ranks { place: origin.place(), ranks, most };
         let said = variable(TOPOLOGY).map(|text| (Network::from(text), Origin::Variable(TOPOLOGY)));
         let (topology, origin) = match said.or(self.topology) {
             Some((network, origin)) => (load(network, origin)?, origin),
             None => {
                 let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-                let ranks = ranks.unwrap_or_else(cores);
-                match (self.topology_for, Complete::new(ranks)) {
-                    (_, None) => return Err(JobCause::Ranks { ranks, most: MAX_NODES }.into()),
+                let (ranks, set_by) = ranks.unwrap_or_else(|| (cores(), Origin::Default));
+                match (self.topology_for, Complete::new(ranks).filter(|_| ranks <= most)) {
+                    (_, None) => return Err(not_allowed(ranks, set_by).into()),
                     (Some((network, origin)), Some(_)) => (load(network(ranks), origin)?, origin),
-                    (None, Some(complete)) => (Arc::new(complete) as Arc<dyn Topology>, Origin::Default),
+                    (None, Some(complete)) => (Arc::new(complete) as Arc<dyn Topology>, set_by),
                 }
             }
         };
-        if let Some(ranks) = ranks.filter(|&ranks| ranks != topology.nodes()) {
+        if topology.nodes() > most {
+            return Err(not_allowed(topology.nodes(), origin).into());
+        }
+        if let Some((ranks, _)) = ranks.filter(|&(ranks, _)| ranks != topology.nodes()) {
             let error = BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() };
             return Err(unusable(error, origin));
         }
@@ -134,15 +149,25 @@ fn algorithms(variable: Variable<'_>) -> Vec<ChosenAlgorithm> {
     const NAME: &str = "NECKLACE_ALGORITHM";
     let Some(text) = variable(NAME) else { return Vec::new() };
     log::debug!("{NAME} is {}", quoted(&text));
-    let part = |part: &str| {
-        let (collective, how) = match part.split_once('=') {
-            // A name may have parameters: in `bruck:radix=4`, `bruck:radix` is not a collective.
-            Some((collective, name)) if !collective.contains(':') => (collective, name),
-            _ => ("alltoall", part),
-        };
-        ChosenAlgorithm { collective: collective.to_owned(), how: how.into(), origin: Origin::Variable(NAME) }
-    };
-    text.split(',').map(part).collect()
+    let mut chosen: Vec<(&str, String)> = Vec::new();
+    for part in text.split(',') {
+        // A name may have parameters: in `bruck:radix=4`, `bruck:radix` is not a collective.
+        let setting = part.split_once('=').filter(|(key, _)| !key.contains(':'));
+        match (setting, chosen.last_mut()) {
+            // In `bruck:radix=4,ports=all`, `ports` is not one either.
+            (Some((key, _)), Some((_, name))) if name.contains(':') && !can_be_chosen().any(|known| known == key) => {
+                *name += ",";
+                *name += part;
+            }
+            (Some((collective, name)), _) => chosen.push((collective, name.to_owned())),
+            (None, _) => chosen.push(("alltoall", part.to_owned())),
+        }
+    }
+    let origin = Origin::Variable(NAME);
+    let chosen = chosen.into_iter();
+    chosen
+        .map(|(collective, how)| ChosenAlgorithm { collective: collective.to_owned(), how: how.into(), origin })
+        .collect()
 }
 
 /// The network and the options of a job.

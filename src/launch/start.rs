@@ -69,20 +69,27 @@ use crate::error::JobError;
 ///
 /// A [`JobError`], which names the rank that failed first. Its [cause](JobError::cause) is:
 ///
-/// - [`JobCause::Environment`] for a variable that is invalid or missing, for launchers that
-///   disagree, and for a backend that this program was built without. If a launcher has started
-///   several processes, they never run as that many jobs of one rank.
+/// - [`JobCause::Variable`] for a variable with an invalid value, [`JobCause::Environment`] for one
+///   that is missing and for launchers that disagree, [`JobCause::NotBuilt`] for a backend that this
+///   program was built without. If a launcher has started several processes, they never run as that
+///   many jobs of one rank.
 /// - [`JobCause::Network`] if the network is invalid or does not have as many nodes as there are
 ///   ranks, [`JobCause::Ranks`] for no ranks or too many.
+/// - [`JobCause::Argument`] if an algorithm is unknown or does not fit, or an option is invalid.
 /// - `JobCause::Join`, over MPI `JobCause::Mpi`, if a rank cannot join the job, and
 ///   [`JobCause::Thread`] if the thread of a rank cannot be started.
 /// - [`JobCause::Panicked`] if the closure panics. The other ranks get an error in their calls. If
 ///   one panics because of that error, as `unwrap` does, its own `JobError` is the failure of that
 ///   call and names the rank that failed first.
-/// - [`JobCause::Call`] if a communicator cannot be made, or, on at least one of the ranks
-///   concerned, if ranks have dropped their communicators after different calls and no message had
-///   shown it.
+/// - [`JobCause::Call`] if the ranks have different networks or options, or, on at least one of the
+///   ranks concerned, if ranks have dropped their communicators after different calls and no message
+///   had shown it.
 ///
+/// What the closure returns is a result, also where it is an `Err`: look at each.
+///
+/// [`JobCause::Variable`]: crate::error::JobCause::Variable
+/// [`JobCause::NotBuilt`]: crate::error::JobCause::NotBuilt
+/// [`JobCause::Argument`]: crate::error::JobCause::Argument
 /// [`JobCause::Environment`]: crate::error::JobCause::Environment
 /// [`JobCause::Network`]: crate::error::JobCause::Network
 /// [`JobCause::Ranks`]: crate::error::JobCause::Ranks
@@ -103,7 +110,7 @@ pub fn launch<R: Send>(body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>
 ///
 /// # Errors
 ///
-/// [`JobCause::Environment`](crate::error::JobCause::Environment) if no launcher has started this
+/// [`JobCause::NoLauncher`](crate::error::JobCause::NoLauncher) if no launcher has started this
 /// process; otherwise those of [`launch`].
 pub fn connect() -> Result<Communicator, JobError> {
     Launch::from_env().connect()

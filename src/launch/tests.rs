@@ -137,7 +137,7 @@ fn wait_for_rank_0_ends_with_the_timeout() {
 
 #[test]
 fn algorithms_are_chosen_for_alltoall_or_by_collective() {
-    let chosen = |text| {
+    let chosen = |text: &str| {
         job(Launch::default().ranks(4), &[("NECKLACE_ALGORITHM", text)], |comm| {
             let name = |c| comm.explain(&c, 8).unwrap().algorithm.name();
             (name(crate::collective::Collective::Alltoall), name(crate::collective::Collective::Allgather))
@@ -145,6 +145,12 @@ fn algorithms_are_chosen_for_alltoall_or_by_collective() {
     };
     assert_eq!(chosen("ring").unwrap()[0].0, "ring");
     assert_eq!(chosen("alltoall=direct-xor,allgather=ring").unwrap()[1], ("direct-xor".into(), "ring".into()));
+    let several = "bruck:radix=3,ports=all";
+    assert_eq!(chosen(several).unwrap()[0].0, several);
+    let both = chosen(&format!("alltoall={several},allgather=ring")).unwrap();
+    assert_eq!(both[1], (several.into(), "ring".into()));
+    let message = chosen("bruck:radix=3,prots=all").unwrap_err().to_string();
+    assert!(message.contains("bruck: found \"prots=all\""), "{message}");
     let message = chosen("allgather=ring,brick").unwrap_err().to_string();
     assert!(message.starts_with("NECKLACE_ALGORITHM: ") && message.contains("direct-rotated"), "{message}");
 }

@@ -1,6 +1,7 @@
 //! Reads environment variables.
 
 use std::env;
+use std::fmt;
 use std::time::Duration;
 
 use crate::error::{JobCause, JobError};
@@ -45,6 +46,11 @@ pub(super) fn invalid(name: &str, value: &str, expected: impl Into<String>) -> J
     JobCause::Variable { name, found, expected: expected.into() }.into()
 }
 
+/// Returns the error for a process that no launcher has started, with advice.
+pub(super) fn no_launcher(advice: impl fmt::Display) -> JobError {
+    JobCause::NoLauncher(format!("no launcher has started this process as a rank of a job{advice}")).into()
+}
+
 /// Returns the error for variables that contradict each other, or do not suffice.
 pub(super) fn environment_error(description: impl Into<String>) -> JobError {
     JobCause::Environment(description.into()).into()
@@ -54,6 +60,9 @@ pub(super) fn environment_error(description: impl Into<String>) -> JobError {
 pub(super) fn with_advice(error: JobError, advice: &str) -> JobError {
     match error.cause() {
         JobCause::Environment(description) => environment_error(description.clone() + advice),
+        JobCause::NotBuilt { feature, message } => {
+            JobCause::NotBuilt { feature, message: message.clone() + advice }.into()
+        }
         JobCause::Variable { name, found, expected } => {
             JobCause::Variable { name: name.clone(), found: found.clone(), expected: expected.clone() + advice }.into()
         }

@@ -135,6 +135,38 @@ pub(super) fn root_out_of_range_is_refused() {
     });
 }
 
+pub(super) fn missing_or_wrong_buffer_of_the_root_is_refused() {
+    on_each("ring:3", |comm| {
+        let is_missing = |error: &Error| matches!(error.argument(), Some(ArgumentError::RootBuffer { root: 1, .. }));
+        let (block, mut all, mut part) = ([1, 2], [POISON; 6], [POISON; 2]);
+        if comm.rank() == 1 {
+            says(
+                comm.gather(&block, None, 1),
+                is_missing,
+                &["gather (", "rank 1 is the root", "receive buffer", "Some"],
+            );
+            says(
+                comm.scatter(None, &mut part, 1),
+                is_missing,
+                &["scatter (", "rank 1 is the root", "send buffer", "Some"],
+            );
+            let few = Some(&mut all[..5]);
+            says(
+                comm.gather(&block, few, 1),
+                is_length,
+                &["gather (", "the receive buffer has 5 elements; expected 6"],
+            );
+            for length in [0, 5] {
+                let words = format!("the send buffer has {length} elements; expected 6");
+                says(comm.scatter(Some(&[1; 6][..length]), &mut part, 1), is_length, &["scatter (", &words]);
+            }
+        }
+        assert_eq!((all, part), ([POISON; 6], [POISON; 2]));
+        let words = "the send buffer has 7 elements; expected 6";
+        says(comm.reduce_scatter(&[1; 7], &mut part, Sum), is_length, &["reduce_scatter (", words]);
+    });
+}
+
 pub(super) fn sizes_that_overflow_are_refused() {
     for topology in ["complete:1", "complete:3", "torus:4x4"] {
         on_each(topology, |comm| {

@@ -36,7 +36,7 @@ pub(super) fn benchmarks(
         Failure::Usage(format!("{collective} cannot be measured yet; expected one of {}", known.join(", ")))
     })?;
     let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
-    if collective == "alltoall" && transport == Transport::Local {
+    if collective == Bare::COLLECTIVE && transport == Transport::Local {
         for kind in Kind::ALL {
             all.push(Box::new(Bare { kind, ranks, bytes: *bytes, sampling: Sampling::default() }));
         }
@@ -165,9 +165,18 @@ struct Bare {
     sampling: Sampling,
 }
 
+impl Bare {
+    const COLLECTIVE: &str = "alltoall";
+}
+
 impl Benchmark for Bare {
     fn name(&self) -> Name {
-        Name { system: "bare", transport: "threads", collective: "alltoall".into(), algorithm: self.kind.name().into() }
+        Name {
+            system: "bare",
+            transport: "threads",
+            collective: Self::COLLECTIVE.into(),
+            algorithm: self.kind.name().into(),
+        }
     }
 
     fn is_reference(&self) -> bool {

@@ -32,11 +32,35 @@ fn cause_is_described_with_its_rank() {
         (JobError::from(other()), other().to_string()),
         (failed(Some(1), &[]).into(), "rank 0: call 3 (barrier), round 0: rank 1 panicked: no".to_owned()),
         (JobCause::Environment("X is 3".to_owned()).into(), "X is 3".to_owned()),
-        (JobCause::Ranks { ranks: 0, most: 9 }.into(), "a job cannot have 0 ranks; expected 1 to 9".to_owned()),
+        (
+            JobCause::Ranks { place: Some("here".to_owned()), ranks: 0, most: 9 }.into(),
+            "here: a job cannot have 0 ranks; expected 1 to 9".to_owned(),
+        ),
     ] {
         assert_eq!(error.to_string(), words);
         assert_eq!(format!("{error:?}"), words);
     }
+}
+
+#[test]
+fn build_error_is_of_the_network_only_if_it_concerns_that() {
+    let ranks = BuildError::Ranks { ranks: 3, topology: "ring:4".to_owned(), nodes: 4 };
+    assert!(matches!(JobError::from(ranks).cause(), JobCause::Network { place: None, .. }));
+    let array = BuildError::Array { bits: 1, ranks: 3 };
+    let words = array.to_string();
+    let error = JobError::from(array);
+    assert!(matches!(error.cause(), JobCause::Build(BuildError::Array { .. })));
+    assert_eq!(chain(&error), [words]);
+}
+
+#[test]
+fn inconsistent_program_is_a_bug_and_no_mistake_of_the_caller() {
+    use crate::plan::{PlanError, ProgramError};
+    let inconsistent = PlanError::from(ProgramError::Order { round: 2, before: 2 });
+    let error = CallError::of("alltoall")(inconsistent);
+    assert!(matches!(error, Error::Internal(_)), "{error}");
+    assert!(error.to_string().starts_with("bug in necklace, please report it: "), "{error}");
+    assert!(matches!(CallError::of("alltoall")(PlanError::Bytes), Error::Argument { .. }));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::row::{Environment, Row, Selection};
 use crate::error::JobError;
-use crate::launch::variable::environment_error;
+use crate::launch::variable::no_launcher;
 use crate::machine::Machine;
 
 pub(super) static ROW: Row = Row {
@@ -25,7 +25,6 @@ pub(super) static ROW: Row = Row {
 /// Selects threads for a process that is not a rank of another backend, if the program runs
 /// threads.
 fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
-    const ALONE: &str = "no launcher has started this process as a rank of a job";
     if environment.names(&ROW) || (environment.built)(&ROW) && !environment.connects {
         return Ok(Selection::Yes(None));
     }
@@ -33,7 +32,7 @@ fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
         true => "",
         false => ", and for ranks that are threads it would have to be built with the feature `local` of necklace",
     };
-    Err(environment_error(format!("{ALONE}{threads}: {}", environment.start_instructions())))
+    Err(no_launcher(format!("{threads}: {}", environment.start_instructions())))
 }
 
 #[cfg(feature = "local")]
@@ -63,8 +62,12 @@ mod threads {
             None
         }
 
+        fn most(&self) -> usize {
+            MAX_RANKS
+        }
+
         fn join(self: Box<Self>, ranks: usize, _: bool) -> Result<Joined, JobError> {
-            let too_many = |SizeError { size }| JobCause::Ranks { ranks: size, most: MAX_RANKS };
+            let too_many = |SizeError { size }| JobCause::Ranks { place: None, ranks: size, most: MAX_RANKS };
             let (supervisor, endpoints) = local::supervised(ranks).map_err(too_many)?;
             Ok(Joined { endpoints, supervisor: Some(Box::new(supervisor)) })
         }

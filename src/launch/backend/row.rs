@@ -1,10 +1,11 @@
 //! The description of a backend for `launch` and `connect`.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::JobError;
-use crate::ids::Rank;
+use crate::error::{JobCause, JobError};
+use crate::ids::{MAX_NODES, Rank};
 use crate::launch::claim::Claim;
 use crate::launch::variable::Variable;
 use crate::machine::Machine;
@@ -115,9 +116,11 @@ impl Environment<'_> {
 }
 
 impl Row {
-    /// Says that this program is built without the backend.
-    pub(in crate::launch) fn not_built(&self) -> String {
-        format!("this program was built without the feature `{}` of necklace", self.name)
+    /// Returns the error for a program that is built without the backend, after what asks for it.
+    pub(in crate::launch) fn not_built(&self, asks: impl fmt::Display) -> JobError {
+        let feature = self.name;
+        let message = format!("{asks}this program was built without the feature `{feature}` of necklace");
+        JobCause::NotBuilt { feature, message }.into()
     }
 
     fn lacking(&self) -> String {
@@ -129,6 +132,11 @@ impl Row {
 pub(in crate::launch) trait JobEntry {
     /// The number of ranks, if the program does not choose it.
     fn size(&self) -> Option<Size>;
+
+    /// The largest number of ranks that the backend allows.
+    fn most(&self) -> usize {
+        MAX_NODES
+    }
 
     /// Joins a job of that many ranks. With `supervised`, the caller reports panics to the
     /// supervisor.

@@ -61,8 +61,8 @@ fn refused_with(environment: Pairs<'_>, has_mpi: bool, words: &[&str]) {
 
 fn says(environment: Pairs<'_>, said: Result<Selected, JobError>, words: &[&str]) {
     let error = said.expect_err(&format!("{environment:?}"));
-    let concerns_environment = matches!(error.cause(), JobCause::Environment(_) | JobCause::Variable { .. });
-    assert!(concerns_environment && error.rank().is_none(), "{environment:?}: {error}");
+    assert!(!matches!(error.cause(), JobCause::Join(_) | JobCause::Call(_)), "{environment:?}: {error}");
+    assert_eq!(error.rank(), None);
     let message = error.to_string();
     for word in words {
         assert!(message.contains(word), "{environment:?} lacks {word:?}: {message}");

@@ -65,10 +65,7 @@ fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
     }
     let threads = environment.rows.iter().find(|row| row.threads && (environment.built)(row) && !environment.connects);
     let threads = threads.map(|row| format!("; NECKLACE_BACKEND={} starts a job of threads in each process", row.name));
-    Err(environment_error(format!(
-        "{}: this process is a rank of a job, but this program was built without the feature `tcp` of necklace{}{}",
-        claim.description(),
-        environment.not_built(&ROW, &claim),
-        threads.unwrap_or_default()
-    )))
+    let more = environment.not_built(&ROW, &claim) + &threads.unwrap_or_default();
+    let asks = format!("{}: this process is a rank of a job, but ", claim.description());
+    Err(with_advice(ROW.not_built(asks), &more))
 }
