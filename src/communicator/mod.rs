@@ -59,6 +59,7 @@ mod split;
 mod using;
 mod varying;
 
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) use choosing::can_be_chosen;
 pub use counts::Counts;
 pub use definition::Communicator;
