@@ -19,7 +19,7 @@ fn main() -> Result<(), necklace::JobError> {
         column.allreduce(&[rank], &mut of_column, Sum)?;
         // A new communicator has the network of its ranks: a row of the torus is a ring.
         let (row, column) = (row.topology().text(), column.topology().text());
-        assert_eq!((&row[..], &column[..]), ("ring:4", "ring:3"));
+        assert!(comm.topology().text() != "torus:3x4" || (&row[..], &column[..]) == ("ring:4", "ring:3"));
         let ([of_row], [of_column]) = (of_row, of_column);
         Ok::<_, necklace::Error>(format!(
             "rank {rank}: its row ({row}) sums to {of_row}, its column ({column}) to {of_column}"

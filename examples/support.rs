@@ -91,6 +91,7 @@ fn read<P: Program>(mut parser: Parser) -> Result<Option<(P, Ranks)>, String> {
         }
     }
     program.check(&ranks)?;
+    ranks.check_environment(|name| env::var(name).ok())?;
     Ok(Some((program, ranks)))
 }
 
@@ -115,6 +116,22 @@ impl Ranks {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Fails if a variable says otherwise than an option, because it would override that.
+    fn check_environment(&self, variable: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+        let options = [
+            ("--topology", &self.topology, "NECKLACE_TOPOLOGY"),
+            ("--algorithm", &self.algorithm, "NECKLACE_ALGORITHM"),
+        ];
+        for (option, value, name) in options {
+            if let (Some(value), Some(set)) = (value, variable(name))
+                && *value != set
+            {
+                return Err(format!("{option} {value}: {name} is {set}; omit {option}, or unset {name}"));
+            }
+        }
+        Ok(())
     }
 
     /// Returns a launch on the given network, or on the one that `network` creates for the number

@@ -59,8 +59,8 @@
 //!   for. A rank that panics, leaves or is killed is reported at once. Two exceptions: a timeout
 //!   that is off, and some calls of `native`, where the backend's library decides.
 //! - **Disagreement is found.** Every message carries a fingerprint of collective, sizes,
-//!   algorithm, root and operation. (Over a library's own collectives, ranks compare them before
-//!   the first call of each kind.)
+//!   algorithm, root and operation; ranks that only send compare their calls as they leave. (Over
+//!   a library's own collectives, ranks compare them before the first call of each kind.)
 //! - **Bad input is an error before anything moves.** Nothing panics.
 //! - **Reductions are reproducible.** They combine in the order of the schedule, on every rank and
 //!   in every run. (With the algorithm `native`, the backend's library decides the order.)

@@ -94,6 +94,9 @@ pub(super) const FIRST_CALL: u64 = 1;
 /// The number of collectives, told apart by their roots, whose candidates are kept.
 const FIELDS: usize = 16;
 
+/// The purpose of the call that makes the communicator of the job.
+const START: &str = "start";
+
 impl Communicator {
     /// Makes the communicator of all processes of a job, with rank i on node i of the network.
     ///
@@ -197,7 +200,7 @@ impl Communicator {
         let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
         let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
         let native = if self.context.native { ", collectives of the backend's own" } else { "" };
-        let purpose = format!("start{native}{links}{placed}");
+        let purpose = format!("{START}{native}{links}{placed}");
         self.allreduce_for(&own, &mut prices, purpose, |first, _| first)?;
         self.machine = Machine::of_words(prices);
         self.algorithms.clear();
@@ -346,6 +349,9 @@ impl Communicator {
         let Element { size: bytes, name, .. } = element;
         let order = if *commutes { "" } else { ", in rank order" };
         let description = |algorithm: &str| {
+            if let Some(more) = purpose.strip_prefix(START) {
+                return format!("start of {size} ranks on {topology}{more}");
+            }
             let what = format!("{collective}{what} of blocks of {elements} x {bytes} bytes ({name}){order}");
             format!("{what} among {size} ranks by {algorithm} on {topology}")
         };

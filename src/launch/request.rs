@@ -8,7 +8,7 @@ use std::thread;
 
 use super::backend::Size;
 use super::network::Network;
-use super::variable::{Variable, environment_error, number, timeout};
+use super::variable::{Variable, environment_error, invalid, number, timeout};
 use crate::communicator::{Communicator, How, Options, can_be_chosen};
 use crate::error::{BuildError, JobCause, JobError};
 use crate::quote::quoted;
@@ -128,7 +128,7 @@ impl Defaults {
             let error = BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() };
             return Err(unusable(error, origin));
         }
-        let algorithms = self.algorithms.into_iter().chain(algorithms(variable)).collect();
+        let algorithms = self.algorithms.into_iter().chain(algorithms(variable)?).collect();
         Ok(JobRequest { topology, options, options_origin: self.options_origin, algorithms, wrap: self.wrap })
     }
 }
@@ -145,9 +145,9 @@ fn unusable(source: BuildError, origin: Origin) -> JobError {
 }
 
 /// Returns the algorithms that the environment names, by collective.
-fn algorithms(variable: Variable<'_>) -> Vec<ChosenAlgorithm> {
+fn algorithms(variable: Variable<'_>) -> Result<Vec<ChosenAlgorithm>, JobError> {
     const NAME: &str = "NECKLACE_ALGORITHM";
-    let Some(text) = variable(NAME) else { return Vec::new() };
+    let Some(text) = variable(NAME) else { return Ok(Vec::new()) };
     log::debug!("{NAME} is {}", quoted(&text));
     let mut chosen: Vec<(&str, String)> = Vec::new();
     for part in text.split(',') {
@@ -163,11 +163,17 @@ fn algorithms(variable: Variable<'_>) -> Vec<ChosenAlgorithm> {
             (None, _) => chosen.push(("alltoall", part.to_owned())),
         }
     }
+    let twice = |(at, (collective, _)): (usize, &(&str, _))| chosen[..at].iter().any(|(other, _)| other == collective);
+    if let Some((_, (collective, _))) = chosen.iter().enumerate().find(|found| twice(*found)) {
+        return Err(invalid(NAME, &text, format!("one algorithm for {}", quoted(collective))));
+    }
     let origin = Origin::Variable(NAME);
-    let chosen = chosen.into_iter();
-    chosen
-        .map(|(collective, how)| ChosenAlgorithm { collective: collective.to_owned(), how: how.into(), origin })
-        .collect()
+    let chosen = chosen.into_iter().map(|(collective, how)| ChosenAlgorithm {
+        collective: collective.to_owned(),
+        how: how.into(),
+        origin,
+    });
+    Ok(chosen.collect())
 }
 
 /// The network and the options of a job.

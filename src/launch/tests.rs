@@ -151,6 +151,10 @@ fn algorithms_are_chosen_for_alltoall_or_by_collective() {
     assert_eq!(both[1], (several.into(), "ring".into()));
     let message = chosen("bruck:radix=3,prots=all").unwrap_err().to_string();
     assert!(message.contains("bruck: found \"prots=all\""), "{message}");
+    for twice in ["ring,bruck:radix=3", "alltoall=ring,allgather=ring,alltoall=direct"] {
+        let message = chosen(twice).unwrap_err().to_string();
+        assert!(message.ends_with("expected one algorithm for \"alltoall\""), "{message}");
+    }
     let message = chosen("allgather=ring,brick").unwrap_err().to_string();
     assert!(message.starts_with("NECKLACE_ALGORITHM: ") && message.contains("direct-rotated"), "{message}");
 }

@@ -5,6 +5,7 @@
 //! moment. If the rank fails meanwhile, they are left out, and one line at the end names these
 //! ranks. Otherwise they are printed.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::mem;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ const MAX_HELD_BYTES: usize = 1 << 12;
 
 #[derive(Default)]
 pub(super) struct Deduplicator {
-    /// The last lines that were printed, without their prefixes, and the ranks that wrote them.
+    /// The last lines that were printed, without their prefixes and ranks, and the ranks that wrote them.
     recent: VecDeque<(usize, Vec<u8>)>,
     /// Number of bytes that each rank has written.
     written: HashMap<usize, usize>,
@@ -49,12 +50,15 @@ pub(super) struct Due {
 impl Deduplicator {
     /// Takes lines of a rank. Each line begins with `prefix` bytes, which are not compared.
     pub(super) fn print(&mut self, rank: usize, piece: Piece, prefix: usize, now: Instant) -> Due {
-        let lines = || piece.lines.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.get(prefix..));
+        let lines = || {
+            let whole = piece.lines.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.get(prefix..));
+            whole.map(|line| without_rank(rank, line))
+        };
         let written = self.written.entry(rank).or_default();
         *written = written.saturating_add(piece.lines.len());
         let is_short = *written <= MAX_HELD_BYTES;
-        let recent = |line| self.recent.iter().any(|(other, recent)| *other != rank && recent == line);
-        if is_short && lines().all(recent) {
+        let recent = |line: &[u8]| self.recent.iter().any(|(other, recent)| *other != rank && recent == line);
+        if is_short && lines().all(|line| recent(&line)) {
             if self.failed.contains(&rank) {
                 self.left_out.insert(rank);
                 return Due { leave_out: vec![piece], ..Due::default() };
@@ -68,7 +72,7 @@ impl Deduplicator {
                 if self.recent.len() == RECENT_LINES {
                     self.recent.pop_front();
                 }
-                self.recent.push_back((rank, line.to_owned()));
+                self.recent.push_back((rank, line.into_owned()));
             }
         }
         // The rank may have written only part of its message so far.
@@ -106,6 +110,20 @@ impl Deduplicator {
         let left_out = mem::take(&mut self.left_out);
         let line = (!left_out.is_empty()).then(|| format!("the same from {}\n", ranks(&left_out)));
         (Due { print, ..Due::default() }, line)
+    }
+}
+
+/// Returns a line without the number of the rank that wrote it, with which errors of calls begin,
+/// also after the `Error: ` of a `main` that returns them.
+fn without_rank(rank: usize, line: &[u8]) -> Cow<'_, [u8]> {
+    let name = format!("rank {rank}: ");
+    let (before, error) = match line.strip_prefix(b"Error: ") {
+        Some(error) => (&b"Error: "[..], error),
+        None => (&b""[..], line),
+    };
+    match error.strip_prefix(name.as_bytes()) {
+        Some(error) => [before, error].concat().into(),
+        None => line.into(),
     }
 }
 
@@ -157,6 +175,22 @@ mod tests {
         // Rank 6 is not recent to fail.
         assert_eq!((printed(&due).as_str(), line.as_deref()), ("[6] no\n", Some("the same from ranks 0, 1, 4, 5\n")));
         assert_eq!(ranks(&BTreeSet::from([1, 2, 3, 7])), "ranks 1 to 3, 7");
+    }
+
+    #[test]
+    fn failures_that_differ_by_their_rank_alone_are_printed_once() {
+        for (before, other) in [("", "Error: "), ("Error: ", "")] {
+            let (mut deduplicator, now) = (Deduplicator::default(), Instant::now());
+            let failure = |rank: usize, of: usize| piece(&format!("[{rank}] {before}rank {of}: rank 2 is gone\n"));
+            assert!(!deduplicator.print(0, failure(0, 0), 4, now).print.is_empty());
+            assert!(deduplicator.print(1, failure(1, 1), 4, now).print.is_empty());
+            // The line of another rank, and one that is not the same after it.
+            assert!(!deduplicator.print(3, failure(3, 1), 4, now).print.is_empty());
+            let words = format!("[4] {other}rank 4: rank 2 is gone\n");
+            assert!(!deduplicator.print(4, piece(&words), 4, now).print.is_empty());
+            assert!(deduplicator.fail(1).print.is_empty());
+            assert_eq!(deduplicator.finish().1.as_deref(), Some("the same from rank 1\n"));
+        }
     }
 
     #[test]

@@ -147,8 +147,8 @@ fn hosts(text: &str) -> Result<Hosts, String> {
         None => ranges::expand(name)?,
     };
     let is_odd = |c: char| c == ',' || c.is_whitespace() || c.is_control();
-    if name.is_empty() || name.starts_with('-') || name.ends_with(':') || names.iter().any(|name| name.contains(is_odd))
-    {
+    let is_odd_name = |name: &String| name.contains(is_odd) || name.contains(':') && !is_address(name);
+    if name.is_empty() || name.starts_with('-') || names.iter().any(is_odd_name) {
         return Err(format!("{:?}: expected HOST or HOST:SLOTS, such as node[01-04,7]:2", legible(text)));
     }
     let slots = slots.map(|slots| number(name, slots)).transpose()?;

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use necklace::error::{BuildError, shown};
+use necklace::error::shown;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -276,24 +276,31 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         directory,
         program: program.clone(),
         arguments: rest.to_vec(),
-        patience: patience(arguments),
+        patience: patience(arguments)?,
         environment: carried().chain(set).collect(),
         verbose: arguments.verbose,
     })
 }
 
 /// Returns how long a host may be silent: as long as a rank may be.
-fn patience(arguments: &Arguments) -> Duration {
-    // The ranks report an invalid value.
-    let of_environment = || env::var("NECKLACE_TIMEOUT").ok()?.parse().ok();
-    arguments.timeout.or_else(of_environment).map_or(PATIENCE, Timeout::duration)
+fn patience(arguments: &Arguments) -> Result<Duration, Failure> {
+    let timeout = match (arguments.timeout, env::var("NECKLACE_TIMEOUT")) {
+        (None, Ok(text)) => {
+            let invalid = |expected| {
+                Failure::Usage(format!("NECKLACE_TIMEOUT: found {:?}, {expected}", shown(&text).to_string()))
+            };
+            Some(text.parse().map_err(invalid)?)
+        }
+        (given, _) => given,
+    };
+    Ok(timeout.map_or(PATIENCE, Timeout::duration))
 }
 
 /// Returns the number of ranks. Fails if the options disagree.
 fn size(ranks: Option<usize>, topology: Option<&(&str, String)>, hosts: &[Host]) -> Result<usize, Failure> {
     let nodes = match topology {
         Some((by, text)) => {
-            let nodes = necklace::load(text).map_err(BuildError::from)?.nodes();
+            let nodes = necklace::load(text).map_err(|error| Failure::Usage(format!("{by}: {error}")))?.nodes();
             Some((nodes, format!("{by} {} has {nodes} nodes", shown(text))))
         }
         None => None,

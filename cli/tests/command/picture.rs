@@ -75,7 +75,10 @@ fn refused_picture_exits_with_2_and_keeps_the_old_file() {
         ([&PLAN[..], &["--focus", "1"]].concat(), "--svg"),
         ([&PLAN[..], &["--svg", name, "--frames", "all"]].concat(), "such as 0-5"),
         ([&PLAN[..], &["--svg", name, "--frames", "3-1"]].concat(), "such as 0-5"),
-        ([&PLAN[..], &["--svg", name, "--frames", "3-4"]].concat(), "the schedule has 4, 0 to 3"),
+        (
+            [&PLAN[..], &["--svg", name, "--frames", "3-4"]].concat(),
+            "the schedule has no rounds 3 to 4: it has rounds 0 to 3",
+        ),
         ([&PLAN[..], &["--svg", name, "--frames", "0-64"]].concat(), "at most 64"),
         ([&PLAN[..], &["--svg", name, "--focus", "16"]].concat(), "0 to 15"),
         ([&large[..], &["--svg", name]].concat(), "at most 4096"),

@@ -42,7 +42,8 @@
 //!
 //! ```text
 //! mesh, row of 6, even nodes:     0 > . > 2 > . > 4      up: 0 to 2 and 2 to 4; down: 4 to 0
-//! line of 7, folded:              0 2 4 6 5 3 1          up: 0 to 2 to 4 to 6; down: 6 to 5 to 3 to 1 to 0
+//! line of 7, folded:              0 2 4 6 5 3 1          up: 0 to 2 to 4 to 6;
+//!                                                        down: 6 to 5 to 3 to 1 to 0
 //! ```
 //!
 //! The message back makes hops long. Where the paper's ring is not used, the ring is folded over

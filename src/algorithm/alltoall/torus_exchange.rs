@@ -41,10 +41,10 @@
 //!
 //! ```text
 //! 12 x 12, node (0,0), class 0:   o---o---o---o---o---o---o---o---o---o---o---o
-//! phase 1, +c, two rounds         0 ------------> 4 ------------> 8                  4 hops a round
+//! phase 1, +c, two rounds         0 ------------> 4 ------------> 8                4 hops a round
 //! phase 2, +r, two rounds         the same down the column
-//! phase 3                         0 ----> 2 along c, then along r                    2 hops
-//! phase 4                         0 > 1 along c, then along r                        1 hop
+//! phase 3                         0 ----> 2 along c, then along r                  2 hops
+//! phase 4                         0 > 1 along c, then along r                      1 hop
 //! ```
 //!
 //! In a row, all four residues mod 4 need the ring at once, but a ring has room for one residue up

@@ -30,7 +30,7 @@ fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
     }
     let threads = match environment.connects {
         true => "",
-        false => ", and for ranks that are threads it would have to be built with the feature `local` of necklace",
+        false => "; for ranks that are threads, build this program with the feature `local` of necklace",
     };
     Err(no_launcher(format!("{threads}: {}", environment.start_instructions())))
 }

@@ -89,7 +89,7 @@ impl Environment<'_> {
     /// Lists the features that this program lacks for other backends to accept the claim.
     pub(super) fn not_built(&self, row: &Row, claim: &Claim) -> String {
         let missing = self.all_accepting(row, claim).filter(|other| !(self.built)(other));
-        missing.map(|other| format!("; for {} {}", other.ranks, other.lacking())).collect()
+        missing.map(|other| format!("; for {}, {}", other.ranks, other.lacking())).collect()
     }
 
     fn all_accepting(&self, row: &Row, claim: &Claim) -> impl Iterator<Item = &'static Row> {
@@ -110,7 +110,7 @@ impl Environment<'_> {
         let variables_to_set: String =
             variables_to_set.map(|row| format!(", or set {}", row.variables_to_set)).collect();
         let missing = processes().filter(|row| !(self.built)(row));
-        let missing: String = missing.map(|row| format!("; for {} {}", row.command, row.lacking())).collect();
+        let missing: String = missing.map(|row| format!("; for {}, {}", row.command, row.lacking())).collect();
         format!("start it with {commands}{variables_to_set}{missing}")
     }
 }
@@ -124,7 +124,7 @@ impl Row {
     }
 
     fn lacking(&self) -> String {
-        format!("it would have to be built with the feature `{}` of necklace", self.name)
+        format!("build this program with the feature `{}` of necklace", self.name)
     }
 }
 

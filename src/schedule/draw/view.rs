@@ -91,9 +91,10 @@ pub enum DrawError {
         limit: usize,
     },
     /// The given rounds do not exist.
-    #[error("no rounds {} to {}: {}", range.start, range.end.saturating_sub(1), match rounds {
-        0 => "the schedule has none".to_owned(),
-        _ => format!("the schedule has {rounds}, 0 to {}", rounds - 1),
+    #[error("the schedule has no rounds {} to {}: {}", range.start, range.end.saturating_sub(1), match rounds {
+        0 => "it has none".to_owned(),
+        1 => "it has round 0 only".to_owned(),
+        _ => format!("it has rounds 0 to {}", rounds - 1),
     })]
     #[non_exhaustive]
     Range {

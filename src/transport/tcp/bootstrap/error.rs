@@ -170,7 +170,7 @@ pub enum JoinError {
         other_size: usize,
     },
     /// Ranks did not come in time.
-    #[error("{} of {size} ranks came within {waited:?}; missing: {}{}", size - missing.len(), RankList(missing), Appended(turned_away))]
+    #[error("{} of {size} ranks joined within {waited:?}; missing: {}{}", size - missing.len(), RankList(missing), Appended(turned_away))]
     #[non_exhaustive]
     Missing {
         /// The number of ranks of the job.

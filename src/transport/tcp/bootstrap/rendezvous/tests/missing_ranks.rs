@@ -21,7 +21,7 @@ fn missing_ranks_are_named_on_every_rank_that_came() {
     let errors = errors(vec![late(0), port.join(1, 6), port.join(4, 6)]);
     let expected = JoinError::Missing { size: 6, missing: vec![2, 3, 5], waited: timeout, turned_away: String::new() };
     assert_eq!(errors, [expected.clone(), expected.clone(), expected.clone()]);
-    assert!(expected.to_string().contains("3 of 6 ranks came within 1.5s; missing: ranks 2, 3, 5"), "{expected}");
+    assert!(expected.to_string().contains("3 of 6 ranks joined within 1.5s; missing: ranks 2, 3, 5"), "{expected}");
 }
 
 #[test]
