@@ -52,7 +52,10 @@ fn settings_that_do_not_fit_are_refused_on_every_rank() {
         refused(job().set("NECKLACE_TOPOLOGY", "ring:5"), &["2 ranks on ring:5, which has 5 nodes"]);
         refused(job().set("NECKLACE_TOPOLOGY", "moebius:2"), &["moebius"]);
     }
-    refused(Job::of(2, "launch").set("NECKLACE_BACKEND", "carrier-pigeon"), &["carrier-pigeon", "expected one of mpi, tcp, local"]);
+    refused(
+        Job::of(2, "launch").set("NECKLACE_BACKEND", "carrier-pigeon"),
+        &["carrier-pigeon", "expected one of mpi, tcp, local"],
+    );
     refused(
         Job::of(2, "launch").set("NECKLACE_TIMEOUT", "soon"),
         &["NECKLACE_TIMEOUT: found \"soon\", expected a number of seconds"],
