@@ -25,9 +25,6 @@ pub(crate) fn text(
             groups.push(name);
         }
     }
-    if let (Some(only), true) = (only, groups.is_empty()) {
-        return Ok(format!("there is no algorithm for {only} yet\n"));
-    }
     let mut text = String::new();
     for group in groups {
         let collective = Collective::named(group, root.unwrap_or_default());

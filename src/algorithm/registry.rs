@@ -4,7 +4,9 @@ use std::sync::{Arc, LazyLock};
 
 use super::definition::Algorithm;
 use super::parameters::Settings;
-use super::{Native, allgather, allreduce, alltoall, barrier, broadcast, gather, reduce_scatter, scan, scatter};
+use super::{
+    Native, allgather, allreduce, alltoall, barrier, broadcast, exscan, gather, reduce, reduce_scatter, scan, scatter,
+};
 use crate::collective::Collective;
 use crate::vocabulary::{BuildError, Problem};
 
@@ -30,11 +32,14 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(allgather::RecursiveDoubling),
             Arc::new(allreduce::RecursiveDoubling),
             Arc::new(scan::RecursiveDoubling),
+            Arc::new(exscan::RecursiveDoubling),
             Arc::new(broadcast::Binomial),
             Arc::new(scatter::Direct),
             Arc::new(scatter::Binomial),
             Arc::new(gather::Direct),
             Arc::new(gather::Binomial),
+            Arc::new(reduce::Direct),
+            Arc::new(reduce::Binomial),
             Arc::new(reduce_scatter::Pairwise),
             Arc::new(reduce_scatter::RecursiveHalving),
             Arc::new(barrier::Dissemination),

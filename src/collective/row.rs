@@ -45,6 +45,8 @@ pub(crate) enum Blocks {
     OneAtRoot,
     /// One for each rank at the root, none elsewhere.
     EachAtRoot,
+    /// None at rank 0, one elsewhere.
+    OneButAtFirst,
 }
 
 impl Blocks {
@@ -58,6 +60,7 @@ impl Blocks {
             Self::OneAtRoot => usize::from(role.rank == role.root),
             Self::EachAtRoot if role.rank == role.root => role.size,
             Self::EachAtRoot => 0,
+            Self::OneButAtFirst => usize::from(role.rank.index() > 0),
         }
     }
 
@@ -67,6 +70,7 @@ impl Blocks {
             Self::None => 0,
             Self::One | Self::OneAtRoot => 1,
             Self::Each | Self::EachAtRoot => ranks,
+            Self::OneButAtFirst => u64::from(ranks > 1),
         }
     }
 
@@ -78,6 +82,7 @@ impl Blocks {
             Self::Each => some * all,
             Self::OneAtRoot => 1,
             Self::EachAtRoot => all,
+            Self::OneButAtFirst => some.saturating_sub(1),
         }
     }
 }

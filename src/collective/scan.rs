@@ -63,7 +63,7 @@ impl Row for Exscan {
     }
 
     fn buffers(&self) -> (Blocks, Blocks) {
-        Scan.buffers()
+        (Blocks::One, Blocks::OneButAtFirst)
     }
 
     fn traffic(&self) -> Traffic {

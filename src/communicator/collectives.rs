@@ -130,6 +130,74 @@ impl Communicator {
         self.reduce_by(Collective::Scan, send, receive, &op).map_err(self.context.error_of("scan"))
     }
 
+    /// Combines the `send` of the ranks before i for rank i, element by element. The `receive` of
+    /// rank 0 is ignored, since nothing is before it.
+    ///
+    /// Contributions are combined in rank order unless the operation
+    /// [commutes](Op::is_commutative).
+    ///
+    /// ```
+    /// use necklace::op::Sum;
+    /// // The places of each rank's elements, if they lie one after the other.
+    /// let places = necklace::local::run(4, |mut comm| {
+    ///     let mut place = [0];
+    ///     comm.exscan(&[10 + comm.rank()], &mut place, Sum).unwrap();
+    ///     place[0]
+    /// });
+    /// assert_eq!(places.unwrap(), [0, 10, 21, 33]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`allreduce`](Self::allreduce).
+    #[track_caller]
+    pub fn exscan<T: Pod>(&mut self, send: &[T], receive: &mut [T], op: impl Op<T>) -> Result<(), Error> {
+        let receive = if self.rank() == 0 { &mut [] } else { receive };
+        self.reduce_by(Collective::Exscan, send, receive, &op).map_err(self.context.error_of("exscan"))
+    }
+
+    /// Combines the `send` of all ranks, element by element, and gives the result to the root.
+    ///
+    /// Other ranks may pass `None`; their `receive` is ignored. Contributions are combined in rank
+    /// order unless the operation [commutes](Op::is_commutative).
+    ///
+    /// ```
+    /// use necklace::op::Sum;
+    /// let sums = necklace::local::run(3, |mut comm| {
+    ///     let mut sum = [0];
+    ///     let receive = (comm.rank() == 1).then_some(&mut sum[..]);
+    ///     comm.reduce(&[10 + comm.rank()], receive, 1, Sum).unwrap();
+    ///     sum[0]
+    /// });
+    /// assert_eq!(sums.unwrap(), [0, 33, 0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::RootBuffer`] if the root passes `None`; [`ArgumentError::Root`] if the root
+    /// is not a member; otherwise see [`allreduce`](Self::allreduce).
+    #[track_caller]
+    pub fn reduce<T: Pod>(
+        &mut self,
+        send: &[T],
+        receive: Option<&mut [T]>,
+        root: usize,
+        op: impl Op<T>,
+    ) -> Result<(), Error> {
+        self.reduce_to(root, send, receive, &op).map_err(self.context.error_of("reduce"))
+    }
+
+    fn reduce_to<T: Pod, O: Op<T>>(
+        &mut self,
+        root: usize,
+        send: &[T],
+        receive: Option<&mut [T]>,
+        op: &O,
+    ) -> Result<(), CallError> {
+        let receive = self.at_root(root, receive, "receive buffer")?;
+        self.reduce_by(Collective::Reduce { root: Rank::new(root) }, send, receive, op)
+    }
+
     /// Executes a reduction.
     fn reduce_by<T: Pod, O: Op<T>>(
         &mut self,

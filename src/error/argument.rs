@@ -41,8 +41,8 @@ pub enum ArgumentError {
         /// The number of ranks in the communicator.
         ranks: usize,
     },
-    /// The root of a gather or a scatter passes no buffer for the blocks of all ranks.
-    #[error("rank {root} is the root and passes no {what}; expected `Some`, with a block for each rank")]
+    /// The root does not pass the buffer that only the root has.
+    #[error("rank {root} is the root and passes no {what}; expected `Some`")]
     #[non_exhaustive]
     RootBuffer {
         /// The root.

@@ -80,7 +80,8 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
     for text in texts {
         let topology = parse(text).unwrap();
         for algorithm in registry() {
-            let rooted = algorithm.about().collective == "broadcast" && topology.nodes() <= 16;
+            let has_root = problem(&topology, algorithm.as_ref(), 0).collective().root().is_some();
+            let rooted = has_root && topology.nodes() <= 16;
             let roots = if rooted { topology.nodes() } else { 1 };
             for root in 0..roots {
                 let problem = problem(&topology, algorithm.as_ref(), root);

@@ -91,7 +91,8 @@ fn check(algorithm: &dyn Algorithm, problem: &Problem, elements: usize) {
     for rank in problem.all() {
         let after = problem.collective().after(size, rank);
         // In a scan everyone contributes the block that is named for its own result.
-        let given = |by: Rank, block| if problem.collective() == &Collective::Scan { Block::result(by) } else { block };
+        let is_prefix = matches!(problem.collective(), Collective::Scan | Collective::Exscan);
+        let given = |by: Rank, block| if is_prefix { Block::result(by) } else { block };
         let combined = |(block, contributors): (Block, Vec<Rank>)| {
             Affine::all(contributors.into_iter().map(|by| content(by.index(), given(by, block), elements)))
         };

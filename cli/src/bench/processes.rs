@@ -77,8 +77,7 @@ impl Rank {
     /// Runs the rank. Rank 0 prints seconds per call, one line per sample.
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let Self { collective, bytes, calls, samples } = self;
-        let call =
-            Call::named(collective).ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
+        let call = Call::named(collective)?;
         let sampling = Sampling { calls: *calls, samples: *samples };
         let outcome = launch(|mut comm| {
             pin(comm.rank());

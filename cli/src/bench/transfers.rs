@@ -31,10 +31,7 @@ pub(super) fn benchmarks(
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let Cell { topology, bytes } = cell;
     let ranks = topology.nodes();
-    let call = Call::named(collective).ok_or_else(|| {
-        let known: Vec<&str> = Call::names().collect();
-        Failure::Usage(format!("{collective} cannot be measured yet; expected one of {}", known.join(", ")))
-    })?;
+    let call = Call::named(collective)?;
     let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
     if collective == Bare::COLLECTIVE && transport == Transport::Local {
         for kind in Kind::ALL {
@@ -214,15 +211,10 @@ impl Benchmark for Bare {
 pub(super) struct Call(Collective);
 
 impl Call {
-    /// Returns the call of a collective, if the library has an algorithm for it.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        let known = registry().iter().any(|one| one.about().collective == name && one.priced_as().is_none());
-        Collective::named(name, Rank::new(0)).filter(|_| known).map(Self)
-    }
-
-    /// Returns the names of all collectives that can be measured.
-    pub(super) fn names() -> impl Iterator<Item = &'static str> {
-        Collective::names().filter(|name| Self::named(name).is_some())
+    /// Returns the call of a collective.
+    pub(super) fn named(name: &str) -> Result<Self, Failure> {
+        let known = Collective::named(name, Rank::new(0));
+        known.map(Self).ok_or_else(|| Failure::Usage(format!("unknown collective {name:?}")))
     }
 
     /// Makes the calls of one rank on blocks of `bytes`. Returns seconds per call, one value per

@@ -403,7 +403,12 @@ fn exported_schedule_of_each_collective_runs() {
             let buffer = |holding: &[(Block, Vec<Rank>)]| -> Vec<u32> {
                 holding.iter().filter(|_| kind != "barrier").flat_map(|(block, _)| words(*block)).collect()
             };
-            let wanted = buffer(&collective.after(6, rank));
+            // Contributions to a prefix are named after their ranks.
+            let own = |rank: Rank| words(Block::result(rank));
+            let wanted: Vec<u32> = match kind {
+                "exscan" => collective.after(6, rank).iter().flat_map(|(_, from)| own(*from.last().unwrap())).collect(),
+                _ => buffer(&collective.after(6, rank)),
+            };
             let mut receive = vec![0; wanted.len()];
             let send = buffer(&collective.before(6, rank));
             let outcome = comm.using(&how).perform(&collective, &send, &mut receive, Max);
