@@ -46,7 +46,7 @@ pub enum JobCause {
         name: String,
         /// Its value, in quotes.
         found: String,
-        /// What is accepted.
+        /// The accepted values.
         expected: String,
     },
     /// No launcher has started this process as a rank of a job.
@@ -58,7 +58,7 @@ pub enum JobCause {
     NotBuilt {
         /// The feature.
         feature: &'static str,
-        /// What asks for it, and what to do.
+        /// The setting that needs the feature, and advice.
         message: String,
     },
     /// Environment variables contradict each other, or do not say what this process is to do.
