@@ -24,6 +24,12 @@ const LONGEST: Duration = Duration::from_secs(30);
 const YIELDING: Duration = Duration::from_micros(500);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 
+/// The number of polls for each peer after which everything that has come on a polled wire is found.
+const POLLS_PER_PEER: usize = 4;
+
+/// The number of peers, among those that share memory, beyond which it does not grow.
+const MOST_ON_A_HOST: usize = 64;
+
 /// A process of a job whose bootstrap is complete.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -91,6 +97,18 @@ impl Shared {
         engine
     }
 
+    /// Reads everything that has arrived, without waiting.
+    fn poll_all<'s>(&'s self, mut engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+        if engine.polled {
+            // One poll may look at one peer only, as in shared memory those of MPICH do.
+            let peers = engine.connections.len().min(MOST_ON_A_HOST);
+            (0..POLLS_PER_PEER * peers).for_each(|_| engine.handle_events());
+        }
+        engine = self.sleep(engine, Duration::ZERO);
+        engine.sweep();
+        engine
+    }
+
     /// Handles the events that have been collected.
     fn handle_events(&self, engine: &mut Engine) {
         engine.handle_events();
@@ -119,8 +137,7 @@ impl Shared {
             }
             // A thread that sleeps on the wire handles its events itself.
             if engine.polled || engine.sleeper.is_some() {
-                engine = self.sleep(engine, Duration::ZERO);
-                engine.sweep();
+                engine = self.poll_all(engine);
             }
             engine.retry_proposals();
             if let Some(failure) = engine.watch_library_calls() {
@@ -186,7 +203,11 @@ impl Process {
 
     /// Reads everything that has arrived, without waiting.
     pub(crate) fn poll_all<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
-        let mut engine = self.poll(engine);
+        // The thread that sleeps on the wire handles its events itself.
+        if engine.polled || engine.sleeper.is_some() {
+            return self.shared.poll_all(engine);
+        }
+        let mut engine = engine;
         engine.sweep();
         engine
     }

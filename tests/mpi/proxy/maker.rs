@@ -1,9 +1,10 @@
 //! How workers are started, and what endpoints they make: by `mpirun`, over MPI.
 
+use std::collections::HashMap;
 use std::env;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mpi::Tag;
@@ -27,9 +28,11 @@ pub(super) fn commands(count: usize) -> Vec<Command> {
 }
 
 /// A worker's means to make endpoints.
-#[derive(Debug)]
 pub(super) struct Maker {
     number: usize,
+    /// Communicators of the first workers, by their number. MPI waits for all of them in a new one, and
+    /// polls without a pause meanwhile, on cores that other jobs share.
+    parts: Mutex<HashMap<usize, SimpleCommunicator>>,
 }
 
 impl Maker {
@@ -39,7 +42,7 @@ impl Maker {
         let size = MpiJoin::world().unwrap().size().unwrap();
         let started = env::var(COUNT).unwrap();
         assert_eq!(size.to_string(), started, "is {MPIRUN} of the MPI that this program is linked with?");
-        Self { number: SimpleCommunicator::world().rank() as usize }
+        Self { number: SimpleCommunicator::world().rank() as usize, parts: Mutex::default() }
     }
 
     /// Which of the workers this is, from 0.
@@ -57,12 +60,18 @@ impl Maker {
         supervised: bool,
         _place: &Path,
     ) -> Result<(Option<Supervisor>, Arc<dyn Endpoint>), String> {
-        let world = SimpleCommunicator::world();
-        let members = world.group().include(&(0..size as i32).collect::<Vec<_>>());
-        // Every MPI has tags up to this.
-        let part = world.split_by_subgroup_with_tag(&members, (job % 32768) as Tag).ok_or("it is no member")?;
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        if !parts.contains_key(&size) {
+            let world = SimpleCommunicator::world();
+            let members = world.group().include(&(0..size as i32).collect::<Vec<_>>());
+            // Every MPI has tags up to this.
+            let part = world.split_by_subgroup_with_tag(&members, (job % 32768) as Tag).ok_or("it is no member")?;
+            parts.insert(size, part);
+        }
+        // Each job duplicates it.
+        let part = &parts[&size];
         let join =
-            MpiJoin::from_communicator(&part).map_err(|error| error.to_string())?.timeout(Duration::from_secs(60));
+            MpiJoin::from_communicator(part).map_err(|error| error.to_string())?.timeout(Duration::from_secs(60));
         let made = if supervised {
             join.supervised().map(|(supervisor, endpoint)| (Some(supervisor), endpoint))
         } else {
