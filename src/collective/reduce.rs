@@ -30,6 +30,10 @@ impl Row for Reduce {
         Traffic::Tree
     }
 
+    fn in_libraries(&self) -> &'static [&'static str] {
+        &["direct", "binomial"]
+    }
+
     fn gathers(&self) -> bool {
         true
     }

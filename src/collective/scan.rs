@@ -74,6 +74,10 @@ impl Row for Exscan {
         Scan.centre(root)
     }
 
+    fn in_libraries(&self) -> &'static [&'static str] {
+        Scan.in_libraries()
+    }
+
     fn combines(&self) -> bool {
         true
     }

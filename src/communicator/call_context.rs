@@ -43,14 +43,18 @@ impl CallContext {
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
         self.alive()?;
-        let PlannedCall { signature, executor } = planned;
+        let PlannedCall { signature, executor, result } = planned;
         match executor {
             Executor::Plan { plan, scratch } => {
-                let buffers = Buffers { input, output, scratch: bytemuck::cast_slice_mut(scratch) };
-                self.run(plan, buffers, signature, reduction)
+                let buffers = Buffers { input, output: &mut *output, scratch: bytemuck::cast_slice_mut(scratch) };
+                self.run(plan, buffers, signature, reduction)?;
             }
-            Executor::Library(native) => self.call_native(native, signature, (input, output), reduction),
+            Executor::Library(native) => self.call_native(native, signature, (input, &mut *output), reduction)?,
         }
+        if let (Some(reduction), Some(result)) = (reduction, result) {
+            reduction.finish(output.get_mut(..result.bytes).ok_or_else(short)?, result.contributions);
+        }
+        Ok(())
     }
 
     /// Executes a plan, as one call.

@@ -41,19 +41,6 @@ impl Communicator {
         self.regular(key::<T>(Collective::Alltoall), send, receive, None).map_err(self.context.error_of("alltoall"))
     }
 
-    /// Exchanges blocks as [`alltoall`](Self::alltoall), in one buffer. Block j goes to rank j, and
-    /// the block from rank j takes its place.
-    ///
-    /// # Errors
-    ///
-    /// [`ArgumentError::Length`] unless the number of elements is a multiple of the number of
-    /// ranks; otherwise see [`Communicator`].
-    #[track_caller]
-    pub fn alltoall_in_place<T: Pod>(&mut self, buffer: &mut [T]) -> Result<(), Error> {
-        self.regular(PlanKey { in_place: true, ..key::<T>(Collective::Alltoall) }, &[], buffer, None)
-            .map_err(self.context.error_of("alltoall_in_place"))
-    }
-
     /// Collects a block from every rank on every rank: block i of `receive` is the `send` of rank
     /// i.
     ///
@@ -206,22 +193,18 @@ impl Communicator {
         receive: &mut [T],
         op: &O,
     ) -> Result<(), CallError> {
-        let predefined = op.predefined();
-        let layout = Layout::new::<T>();
-        let does_not_fit = |number: Layout| number.size() != layout.size() || number.align() > layout.align();
-        if let Some(of) = predefined.filter(|of| does_not_fit(of.number.layout())) {
-            let number = of.number.layout();
-            let refused = ArgumentError::Operation {
-                op: op.name().into_owned(),
-                element: type_name::<T>(),
-                number: format!("{:?}", of.number),
-                found: (layout.size(), layout.align()),
-                expected: (number.size(), number.align()),
-            };
-            return Err(refused.into());
-        }
-        let key = PlanKey { purpose: op.name(), predefined, commutes: op.is_commutative(), ..key::<T>(collective) };
-        self.regular(key, send, receive, Some(&OnBytes::<T, O>::new(op)))
+        self.regular(reduction_key(collective, op)?, send, receive, Some(&OnBytes::new(op)))
+    }
+
+    /// Executes a reduction in one buffer.
+    pub(super) fn reduce_in_one_buffer<T: Pod, O: Op<T>>(
+        &mut self,
+        collective: Collective,
+        buffer: &mut [T],
+        op: &O,
+    ) -> Result<(), CallError> {
+        let key = PlanKey { in_place: true, ..reduction_key(collective, op)? };
+        self.regular(key, &[], buffer, Some(&OnBytes::new(op)))
     }
 
     /// Copies the buffer of the root to every rank. It has the same length on every rank.
@@ -236,7 +219,7 @@ impl Communicator {
 
     fn broadcast_from<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), CallError> {
         let root = self.root(root)?;
-        self.regular(PlanKey { in_place: true, ..key::<T>(Collective::Broadcast { root }) }, &[], buffer, None)
+        self.in_one_buffer(Collective::Broadcast { root }, buffer)
     }
 
     /// Collects a block from every rank at the root.
@@ -269,7 +252,7 @@ impl Communicator {
     }
 
     /// Returns the buffer that only the root passes; elsewhere an empty one.
-    fn at_root<B: Default>(&self, root: usize, buffer: Option<B>, what: &'static str) -> Result<B, ArgumentError> {
+    pub(super) fn at_root<B: Default>(&self, root: usize, buffer: Option<B>, what: &'static str) -> Result<B, ArgumentError> {
         match (self.root(root)?.index() == self.rank(), buffer) {
             (true, None) => Err(ArgumentError::RootBuffer { root, what }),
             (true, Some(buffer)) => Ok(buffer),
@@ -366,6 +349,26 @@ impl Communicator {
         self.any(collective, send, receive, &op).map_err(self.context.error_of("perform"))
     }
 
+    /// Executes a collective that is given as a value in one buffer, as the methods `.._in_place` do.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`perform`](Self::perform).
+    #[track_caller]
+    pub fn perform_in_place<T: Pod>(
+        &mut self,
+        collective: &Collective,
+        buffer: &mut [T],
+        op: impl Op<T>,
+    ) -> Result<(), Error> {
+        let done = match collective {
+            Collective::Custom(_) => Err(ArgumentError::Custom.into()),
+            _ if collective.is_reduction() => self.reduce_in_one_buffer(collective.clone(), buffer, &op),
+            _ => self.in_one_buffer(collective.clone(), buffer),
+        };
+        done.map_err(self.context.error_of("perform_in_place"))
+    }
+
     fn any<T: Pod, O: Op<T>>(
         &mut self,
         collective: &Collective,
@@ -383,7 +386,7 @@ impl Communicator {
     }
 
     /// Checks a root.
-    fn root(&self, root: usize) -> Result<Rank, ArgumentError> {
+    pub(super) fn root(&self, root: usize) -> Result<Rank, ArgumentError> {
         let ranks = self.size();
         if root < ranks { Ok(Rank::new(root)) } else { Err(ArgumentError::Root { root, ranks }) }
     }
@@ -407,7 +410,7 @@ impl Communicator {
     /// The buffers follow the collective's [row](crate::collective). Their lengths determine the
     /// key's `lengths` and `elements`.
     #[inline]
-    fn regular<T: Pod>(
+    pub(super) fn regular<T: Pod>(
         &mut self,
         key: PlanKey,
         send: &[T],
@@ -463,7 +466,8 @@ impl Communicator {
     pub(super) fn blocks(&self, key: &PlanKey) -> (usize, usize) {
         let (before, after) = key.collective.buffers();
         let role = key.collective.role(self.size(), Rank::new(self.rank()));
-        (if key.in_place { 0 } else { before.at(role) }, after.at(role))
+        let (before, after) = (before.at(role), after.at(role));
+        if key.in_place { (0, before.max(after)) } else { (before, after) }
     }
 }
 
@@ -480,4 +484,23 @@ pub(super) fn key<T: Pod>(collective: Collective) -> PlanKey {
         predefined: None,
         commutes: true,
     }
+}
+
+/// Makes the key of a reduction. Fails if an operation that says that it is predefined is not one on
+/// such elements.
+pub(super) fn reduction_key<T: Pod, O: Op<T>>(collective: Collective, op: &O) -> Result<PlanKey, ArgumentError> {
+    let predefined = op.predefined();
+    let layout = Layout::new::<T>();
+    let does_not_fit = |number: Layout| number.size() != layout.size() || number.align() > layout.align();
+    if let Some(of) = predefined.filter(|of| does_not_fit(of.number.layout())) {
+        let number = of.number.layout();
+        return Err(ArgumentError::Operation {
+            op: op.name().into_owned(),
+            element: type_name::<T>(),
+            number: format!("{:?}", of.number),
+            found: (layout.size(), layout.align()),
+            expected: (number.size(), number.align()),
+        });
+    }
+    Ok(PlanKey { purpose: op.name(), predefined, commutes: op.is_commutative(), ..key::<T>(collective) })
 }

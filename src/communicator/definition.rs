@@ -11,7 +11,7 @@ use super::call_context::CallContext;
 use super::element::Element;
 use super::how::How;
 use super::permute_report::PlannedPermutation;
-use super::planned_call::{PlanKey, PlannedCall, native_qualifier};
+use super::planned_call::{CombinedResult, PlanKey, PlannedCall, native_qualifier};
 use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
@@ -332,6 +332,17 @@ impl Communicator {
 
     /// Plans a regular collective.
     pub(super) fn compile(&mut self, key: &PlanKey) -> Result<PlannedCall, CallError> {
+        let result = key.collective.result(self.size(), Rank::new(self.rank()));
+        let combined = |(_, of): (Block, std::ops::Range<usize>)| CombinedResult {
+            contributions: of.len(),
+            bytes: key.elements * key.element.size,
+        };
+        // Planned first, so that the product is known not to overflow.
+        let planned = self.plan_regular(key)?;
+        Ok(PlannedCall { result: result.map(combined), ..planned })
+    }
+
+    fn plan_regular(&mut self, key: &PlanKey) -> Result<PlannedCall, CallError> {
         let PlanKey { collective, element, elements, in_place, purpose, commutes, .. } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem_of(key)?;
@@ -339,7 +350,10 @@ impl Communicator {
             |holding: crate::collective::Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
         let (before, after) = (blocks(collective.before(size, rank)), blocks(collective.after(size, rank)));
         let mut layout = Layout::consecutive(element.size, *elements, &before, &after)?;
-        if *in_place {
+        if *in_place && before.len() > after.len() {
+            // Scattered blocks do not change, so the root's own may stay. A result goes to the start.
+            layout = layout.in_place_of_input(!collective.is_reduction());
+        } else if *in_place {
             // In alltoall, the block to rank j lies where the block from rank j goes.
             let back = |block: Block| Block::raw(block.destination(), block.source());
             layout = layout.in_place(back);

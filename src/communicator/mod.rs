@@ -23,7 +23,7 @@
 
 // In the order of reading. `definition.rs` has the communicator: its state, how it is made and
 // ended, and `compile`, which plans a call. `collectives.rs` has the methods for blocks of equal
-// lengths, all of which take one path; `element.rs` and `lengths.rs` have the types and lengths of
+// lengths, all of which take one path, `in_place.rs` those in one buffer; `element.rs` and `lengths.rs` have the types and lengths of
 // their buffers. `planned_call.rs` is a call that is ready to run, with the key that `cache.rs`
 // keeps it by; `call_context.rs` executes it on the transport, round by round. `native.rs` plans
 // calls of the backend's own library, and `agreement.rs` remembers which of them the members have
@@ -48,6 +48,7 @@ mod counts;
 mod definition;
 mod element;
 mod how;
+mod in_place;
 mod lengths;
 mod native;
 mod options;

@@ -1,37 +1,57 @@
 //! Persistent plans: calls that are planned once and executed many times.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
 use super::Communicator;
 use super::call_context::CommunicatorId;
-use super::collectives::key;
+use super::collectives::{key, reduction_key};
 use super::lengths::{BufferLength, total};
 use super::planned_call::{PlanKey, PlannedCall};
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
+use crate::op::{OnBytes, Op};
+use crate::plan::Reduction;
 
 /// A persistent plan: a collective of one communicator, planned for fixed sizes, as in MPI.
 ///
-/// It fixes lengths, not buffers. An execution looks nothing up and allocates nothing. Made by
-/// [`alltoall_init`](Communicator::alltoall_init),
-/// [`alltoallv_init`](Communicator::alltoallv_init),
-/// [`alltoallw_init`](Communicator::alltoallw_init),
-/// [`allgather_init`](Communicator::allgather_init) and
-/// [`permute_init`](Communicator::permute_init).
-#[derive(Debug)]
+/// It fixes lengths, not buffers. An execution looks nothing up and allocates nothing. Each
+/// collective has a method that makes one: [`alltoall_init`](Communicator::alltoall_init),
+/// [`allreduce_init`](Communicator::allreduce_init) and so on, as in MPI.
+///
+/// ```
+/// use necklace::op::Sum;
+/// let sums = necklace::local::run(4, |mut comm| {
+///     let mut sum = comm.allreduce_init(1, Sum)?;
+///     let (mut value, mut all) = ([comm.rank()], [0]);
+///     for _ in 0..3 {
+///         sum.execute(&mut comm, &value, &mut all)?;
+///         value = all;
+///     }
+///     Ok::<_, necklace::Error>(value[0])
+/// })?;
+/// assert_eq!(sums.into_iter().collect::<Result<Vec<_>, _>>()?, [96; 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Persistent<T> {
     pub(super) planned: PlannedCall,
     pub(super) owner: CommunicatorId,
     pub(super) send: BufferLength,
     pub(super) receive: BufferLength,
+    pub(super) reduction: Option<Box<dyn Reduction + Send + Sync>>,
+    /// The call, if its blocks have equal lengths.
+    pub(super) key: Option<PlanKey>,
     pub(super) of: PhantomData<fn(T)>,
 }
 
 impl<T: Pod> Persistent<T> {
     /// Executes the plan on these buffers. Collective: every member executes its plan of the same
     /// call.
+    ///
+    /// A buffer for which this rank has no use, such as the receive buffer of a gather at a rank
+    /// that is not the root, may be empty, and is ignored.
     ///
     /// # Errors
     ///
@@ -41,8 +61,28 @@ impl<T: Pod> Persistent<T> {
     #[track_caller]
     pub fn execute(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         self.check(comm, (send.len(), receive.len())).map_err(comm.context.error_of("execute"))?;
+        self.run(comm, send, receive)
+    }
+
+    /// Executes a plan that is [in place](Self::in_place) on its buffer. Collective, as
+    /// [`execute`](Self::execute).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`execute`](Self::execute). [`ArgumentError::Length`] also if the plan is not in
+    /// place and has a send buffer.
+    #[inline]
+    #[track_caller]
+    pub fn execute_in_place(&mut self, comm: &mut Communicator, buffer: &mut [T]) -> Result<(), Error> {
+        self.check(comm, (0, buffer.len())).map_err(comm.context.error_of("execute_in_place"))?;
+        self.run(comm, &[], buffer)
+    }
+
+    #[inline]
+    fn run(&mut self, comm: &mut Communicator, send: &[T], receive: &mut [T]) -> Result<(), Error> {
         let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
-        comm.context.execute(&mut self.planned, input, output, None)
+        let reduction = self.reduction.as_deref().map(|reduction| reduction as &dyn Reduction);
+        comm.context.execute(&mut self.planned, input, output, reduction)
     }
 
     #[inline]
@@ -55,10 +95,57 @@ impl<T: Pod> Persistent<T> {
         self.receive.check("receive buffer", receive)
     }
 
+    /// Plans the same call in one buffer, as the methods `.._in_place` of [`Communicator`] do, for
+    /// [`execute_in_place`](Self::execute_in_place). Local.
+    ///
+    /// ```
+    /// use necklace::op::Max;
+    /// let greatest = necklace::local::run(3, |mut comm| {
+    ///     let mut max = comm.allreduce_init(1, Max)?.in_place(&mut comm)?;
+    ///     let mut value = [comm.rank()];
+    ///     max.execute_in_place(&mut comm, &mut value).map(|()| value[0])
+    /// })?;
+    /// assert_eq!(greatest.into_iter().collect::<Result<Vec<_>, _>>()?, [2; 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Persistent`] if another communicator made the plan;
+    /// [`ArgumentError::NotInPlace`] for a call with blocks of different lengths, or a permutation;
+    /// otherwise those of [`alltoall_init`](Communicator::alltoall_init).
+    #[track_caller]
+    pub fn in_place(self, comm: &mut Communicator) -> Result<Self, Error> {
+        self.moved_in_place(comm).map_err(comm.context.error_of("in_place"))
+    }
+
+    fn moved_in_place(self, comm: &mut Communicator) -> Result<Self, CallError> {
+        let (made, used) = (self.owner, comm.context.communicator());
+        if made != used {
+            return Err(ArgumentError::Persistent { made: made.to_string(), used: used.to_string() }.into());
+        }
+        let Some(key) = self.key else {
+            return Err(ArgumentError::NotInPlace { call: self.planned.signature.description }.into());
+        };
+        comm.persistent(PlanKey { in_place: true, ..key }, self.reduction)
+    }
+
     /// Describes the call in text: collective, sizes, algorithm, network.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.planned.signature.description
+    }
+}
+
+impl<T> fmt::Debug for Persistent<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { planned, owner, send, receive, .. } = self;
+        f.debug_struct("Persistent")
+            .field("planned", planned)
+            .field("owner", owner)
+            .field("send", send)
+            .field("receive", receive)
+            .finish_non_exhaustive()
     }
 }
 
@@ -71,8 +158,7 @@ impl Communicator {
     /// chosen algorithm does not fit.
     #[track_caller]
     pub fn alltoall_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
-        self.persistent(PlanKey { elements, ..key::<T>(Collective::Alltoall) })
-            .map_err(self.context.error_of("alltoall_init"))
+        self.moving(Collective::Alltoall, elements).map_err(self.context.error_of("alltoall_init"))
     }
 
     /// Plans an [`allgather`](Self::allgather) of blocks of `elements` elements. Local.
@@ -82,18 +168,180 @@ impl Communicator {
     /// Those of [`alltoall_init`](Self::alltoall_init).
     #[track_caller]
     pub fn allgather_init<T: Pod>(&mut self, elements: usize) -> Result<Persistent<T>, Error> {
-        self.persistent(PlanKey { elements, ..key::<T>(Collective::Allgather) })
-            .map_err(self.context.error_of("allgather_init"))
+        self.moving(Collective::Allgather, elements).map_err(self.context.error_of("allgather_init"))
     }
 
-    fn persistent<T: Pod>(&mut self, key: PlanKey) -> Result<Persistent<T>, CallError> {
+    /// Plans a [`broadcast`](Self::broadcast) of `elements` elements, for
+    /// [`execute_in_place`](Persistent::execute_in_place). Local.
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Root`] if the root is not a member; otherwise those of
+    /// [`alltoall_init`](Self::alltoall_init).
+    #[track_caller]
+    pub fn broadcast_init<T: Pod>(&mut self, elements: usize, root: usize) -> Result<Persistent<T>, Error> {
+        let planned = self.root(root).map_err(CallError::from).and_then(|root| {
+            let key = key::<T>(Collective::Broadcast { root });
+            self.persistent(PlanKey { elements, in_place: true, ..key }, None)
+        });
+        planned.map_err(self.context.error_of("broadcast_init"))
+    }
+
+    /// Plans a [`gather`](Self::gather) of blocks of `elements` elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`broadcast_init`](Self::broadcast_init).
+    #[track_caller]
+    pub fn gather_init<T: Pod>(&mut self, elements: usize, root: usize) -> Result<Persistent<T>, Error> {
+        let root = self.root(root).map_err(CallError::from);
+        root.and_then(|root| self.moving(Collective::Gather { root }, elements))
+            .map_err(self.context.error_of("gather_init"))
+    }
+
+    /// Plans a [`scatter`](Self::scatter) of blocks of `elements` elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`broadcast_init`](Self::broadcast_init).
+    #[track_caller]
+    pub fn scatter_init<T: Pod>(&mut self, elements: usize, root: usize) -> Result<Persistent<T>, Error> {
+        let root = self.root(root).map_err(CallError::from);
+        root.and_then(|root| self.moving(Collective::Scatter { root }, elements))
+            .map_err(self.context.error_of("scatter_init"))
+    }
+
+    /// Plans a [`barrier`](Self::barrier), to be executed with empty buffers. Local.
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Build`] if the chosen algorithm does not fit.
+    #[track_caller]
+    pub fn barrier_init(&mut self) -> Result<Persistent<u8>, Error> {
+        self.moving(Collective::Barrier, 0).map_err(self.context.error_of("barrier_init"))
+    }
+
+    /// Plans a [`reduce`](Self::reduce) of `elements` elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Root`] if the root is not a member; otherwise those of
+    /// [`allreduce_init`](Self::allreduce_init).
+    #[track_caller]
+    pub fn reduce_init<T: Pod>(
+        &mut self,
+        elements: usize,
+        root: usize,
+        op: impl Op<T> + 'static,
+    ) -> Result<Persistent<T>, Error> {
+        let root = self.root(root).map_err(CallError::from);
+        root.and_then(|root| self.combining(Collective::Reduce { root }, elements, op))
+            .map_err(self.context.error_of("reduce_init"))
+    }
+
+    /// Plans an [`allreduce`](Self::allreduce) of `elements` elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Operation`] as [`allreduce`](Self::allreduce); otherwise those of
+    /// [`alltoall_init`](Self::alltoall_init).
+    #[track_caller]
+    pub fn allreduce_init<T: Pod>(
+        &mut self,
+        elements: usize,
+        op: impl Op<T> + 'static,
+    ) -> Result<Persistent<T>, Error> {
+        self.combining(Collective::Allreduce, elements, op).map_err(self.context.error_of("allreduce_init"))
+    }
+
+    /// Plans a [`reduce_scatter`](Self::reduce_scatter) of blocks of `elements` elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`allreduce_init`](Self::allreduce_init).
+    #[track_caller]
+    pub fn reduce_scatter_init<T: Pod>(
+        &mut self,
+        elements: usize,
+        op: impl Op<T> + 'static,
+    ) -> Result<Persistent<T>, Error> {
+        self.combining(Collective::ReduceScatter, elements, op).map_err(self.context.error_of("reduce_scatter_init"))
+    }
+
+    /// Plans a [`scan`](Self::scan) of `elements` elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`allreduce_init`](Self::allreduce_init).
+    #[track_caller]
+    pub fn scan_init<T: Pod>(&mut self, elements: usize, op: impl Op<T> + 'static) -> Result<Persistent<T>, Error> {
+        self.combining(Collective::Scan, elements, op).map_err(self.context.error_of("scan_init"))
+    }
+
+    /// Plans an [`exscan`](Self::exscan) of `elements` elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`allreduce_init`](Self::allreduce_init).
+    #[track_caller]
+    pub fn exscan_init<T: Pod>(&mut self, elements: usize, op: impl Op<T> + 'static) -> Result<Persistent<T>, Error> {
+        self.combining(Collective::Exscan, elements, op).map_err(self.context.error_of("exscan_init"))
+    }
+
+    /// Plans a collective that is given as a value, as [`perform`](Self::perform) executes it. Local.
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Custom`] for a custom collective; otherwise those of
+    /// [`reduce_init`](Self::reduce_init).
+    #[track_caller]
+    pub fn perform_init<T: Pod>(
+        &mut self,
+        collective: &Collective,
+        elements: usize,
+        op: impl Op<T> + 'static,
+    ) -> Result<Persistent<T>, Error> {
+        let planned = match collective {
+            Collective::Custom(_) => Err(ArgumentError::Custom.into()),
+            _ if collective.is_reduction() => self.combining(collective.clone(), elements, op),
+            _ => self.moving(collective.clone(), elements),
+        };
+        planned.map_err(self.context.error_of("perform_init"))
+    }
+
+    /// Plans a collective that is no reduction.
+    fn moving<T: Pod>(&mut self, collective: Collective, elements: usize) -> Result<Persistent<T>, CallError> {
+        self.persistent(PlanKey { elements, ..key::<T>(collective) }, None)
+    }
+
+    /// Plans a reduction.
+    fn combining<T: Pod>(
+        &mut self,
+        collective: Collective,
+        elements: usize,
+        op: impl Op<T> + 'static,
+    ) -> Result<Persistent<T>, CallError> {
+        let key = PlanKey { elements, ..reduction_key(collective, &op)? };
+        self.persistent(key, Some(Box::new(OnBytes::new(op))))
+    }
+
+    fn persistent<T: Pod>(
+        &mut self,
+        key: PlanKey,
+        reduction: Option<Box<dyn Reduction + Send + Sync>>,
+    ) -> Result<Persistent<T>, CallError> {
         let (send, receive) = self.blocks(&key);
-        let need = |blocks| Ok::<_, CallError>(BufferLength::Exactly(total(key.elements, blocks, key.element.size)?));
+        let need = |blocks| match (blocks, key.collective.has_bytes()) {
+            (0, _) | (_, false) => Ok::<_, CallError>(BufferLength::AtLeast(0)),
+            _ => Ok(BufferLength::Exactly(total(key.elements, blocks, key.element.size)?)),
+        };
         Ok(Persistent {
             send: need(send)?,
             receive: need(receive)?,
             planned: self.compile(&key)?,
             owner: self.context.communicator(),
+            reduction,
+            key: Some(key),
             of: PhantomData,
         })
     }

@@ -16,6 +16,15 @@ pub(super) struct PlannedCall {
     /// The description that members must agree on.
     pub(super) signature: Signature,
     pub(super) executor: Executor,
+    /// The result of a reduction that this rank gets, if it gets one.
+    pub(super) result: Option<CombinedResult>,
+}
+
+/// The result of a reduction on one rank, at the start of the receive buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CombinedResult {
+    pub(super) contributions: usize,
+    pub(super) bytes: usize,
 }
 
 /// The executor of a call.
@@ -41,7 +50,7 @@ impl PlannedCall {
         let mut scratch = Vec::new();
         scratch.try_reserve_exact(words).map_err(|_| no_memory())?;
         scratch.resize(words, 0);
-        Ok(Self { signature, executor: Executor::Plan { plan, scratch } })
+        Ok(Self { signature, executor: Executor::Plan { plan, scratch }, result: None })
     }
 }
 

@@ -197,6 +197,8 @@ impl Communicator {
             owner: self.context.communicator(),
             send: BufferLength::AtLeast(from.length),
             receive: BufferLength::AtLeast(into.length),
+            reduction: None,
+            key: None,
             of: PhantomData,
         })
     }

@@ -90,6 +90,13 @@ pub enum ArgumentError {
         /// The communicator on which it was to execute.
         used: String,
     },
+    /// A persistent plan cannot be planned in place.
+    #[error("{call} cannot be in place; expected a plan of blocks of equal lengths")]
+    #[non_exhaustive]
+    NotInPlace {
+        /// Describes the call.
+        call: Arc<str>,
+    },
     /// A block is invalid: it lies outside its buffer, or names an element twice.
     #[error("{side} block {block}: {why}")]
     #[non_exhaustive]

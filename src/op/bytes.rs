@@ -8,13 +8,13 @@ use super::Op;
 use crate::plan::Reduction;
 
 /// Applies an operation on elements to bytes.
-pub(crate) struct OnBytes<'a, T, O> {
-    op: &'a O,
-    of: PhantomData<T>,
+pub(crate) struct OnBytes<T, O> {
+    op: O,
+    of: PhantomData<fn(T)>,
 }
 
-impl<'a, T: Pod, O: Op<T>> OnBytes<'a, T, O> {
-    pub(crate) fn new(op: &'a O) -> Self {
+impl<T: Pod, O: Op<T>> OnBytes<T, O> {
+    pub(crate) fn new(op: O) -> Self {
         Self { op, of: PhantomData }
     }
 
@@ -39,7 +39,7 @@ impl<'a, T: Pod, O: Op<T>> OnBytes<'a, T, O> {
     }
 }
 
-impl<T: Pod, O: Op<T>> Reduction for OnBytes<'_, T, O> {
+impl<T: Pod, O: Op<T>> Reduction for OnBytes<T, O> {
     fn merge(&self, into: &mut [u8], left: &[u8], right: &[u8]) {
         let typed = bytemuck::try_cast_slice_mut::<u8, T>(into);
         let operands = bytemuck::try_cast_slice::<u8, T>(left).ok().zip(bytemuck::try_cast_slice::<u8, T>(right).ok());
@@ -59,6 +59,13 @@ impl<T: Pod, O: Op<T>> Reduction for OnBytes<'_, T, O> {
 
     fn append(&self, into: &mut [u8], right: &[u8]) {
         Self::each(into, right, |into, right| self.op.combine(into, right));
+    }
+
+    fn finish(&self, into: &mut [u8], contributions: usize) {
+        // Results lie in the user's buffers, which are aligned.
+        if let Ok(into) = bytemuck::try_cast_slice_mut::<u8, T>(into) {
+            into.iter_mut().for_each(|value| *value = self.op.finish(*value, contributions));
+        }
     }
 
     fn is_commutative(&self) -> bool {

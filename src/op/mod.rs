@@ -3,11 +3,18 @@
 //! | operation | of | |
 //! |---|---|---|
 //! | [`Sum`], [`Product`] | [`Number`]s: primitive numbers, `Wrapping`, complex numbers (feature `num-complex`), `f16` and `bf16` (feature `half`) | integers wrap |
+//! | [`Mean`] | [`Divisible`] numbers: floats, complex numbers (feature `num-complex`), `f16` and `bf16` (feature `half`) | the sum, divided by the number of contributions |
 //! | [`Min`], [`Max`] | [`Ordered`] values: primitive numbers, `f16` and `bf16` (feature `half`) | NaN wins |
+//! | [`MinLoc`], [`MaxLoc`] | [`Located`] values: any of these, each with its location | the lowest location of equal values |
+//! | [`BitAnd`], [`BitOr`], [`BitXor`] | [`Bits`]: primitive integers | |
+//! | [`And`], [`Or`], [`Xor`] | [`Bits`]: primitive integers | true is any value but 0; the result is 0 or 1 |
 //! | [`by`] | anything | a closure |
 //! | your own type | anything | `impl Op<T>` |
 
+mod bits;
 mod bytes;
+mod located;
+mod mean;
 mod number;
 mod ordered;
 mod predefined;
@@ -15,6 +22,7 @@ mod standard;
 
 use std::borrow::Cow;
 
+pub use bits::{And, BitAnd, BitOr, BitXor, Bits, Or, Xor};
 pub(crate) use bytes::OnBytes;
 /// The crate of [`f16`](half::f16) and [`bf16`](half::bf16). Needs the feature `half`.
 #[cfg(feature = "half")]
@@ -22,6 +30,8 @@ pub use half;
 /// The crate of [`Complex`](num_complex::Complex). Needs the feature `num-complex`.
 #[cfg(feature = "num-complex")]
 pub use num_complex;
+pub use located::{Located, MaxLoc, MinLoc};
+pub use mean::{Divisible, Mean};
 /// The identity elements of [`Number`]s, from the crate `num-traits`.
 pub use num_traits::{One, Zero};
 pub use number::Number;
@@ -45,6 +55,13 @@ pub trait Op<T>: Send + Sync {
 
     /// Combines two operands. If the operation does not commute, `left` comes from lower ranks.
     fn combine(&self, left: T, right: T) -> T;
+
+    /// Finishes a result of that many contributions, once, when all are combined. Returns it
+    /// unchanged by default.
+    fn finish(&self, combined: T, contributions: usize) -> T {
+        let _ = contributions;
+        combined
+    }
 
     /// Returns whether `combine(a, b)` equals `combine(b, a)`, for floats except for the bits of a
     /// NaN. If so, algorithms may combine in any order. `false` by default.
@@ -73,6 +90,10 @@ impl<T, O: Op<T> + ?Sized> Op<T> for &O {
 
     fn combine(&self, left: T, right: T) -> T {
         (**self).combine(left, right)
+    }
+
+    fn finish(&self, combined: T, contributions: usize) -> T {
+        (**self).finish(combined, contributions)
     }
 
     fn is_commutative(&self) -> bool {

@@ -115,6 +115,12 @@ pub trait Reduction {
     /// Replaces `into` by `into` combined with `right`.
     fn append(&self, into: &mut [u8], right: &[u8]);
 
+    /// Finishes results of that many contributions, when all are combined. Does nothing unless
+    /// overridden.
+    fn finish(&self, into: &mut [u8], contributions: usize) {
+        let _ = (into, contributions);
+    }
+
     /// Returns whether contributions may be combined in any order. `false` unless overridden.
     fn is_commutative(&self) -> bool {
         false

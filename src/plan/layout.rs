@@ -164,6 +164,26 @@ impl Layout {
         self
     }
 
+    /// Returns the same layout in place, for a rank that starts with more blocks than it ends with:
+    /// they start in the output, as they lay in the input. What the rank ends with is stored from
+    /// the start of the output. If `stays` is set, a block that it also starts with stays where it
+    /// is.
+    #[must_use]
+    pub(crate) fn in_place_of_input(mut self, stays: bool) -> Self {
+        let moved = |place: &Place| place.iter().map(|run| Run { buffer: Buffer::Output, ..*run }).collect();
+        for (_, place) in &mut self.before {
+            *place = moved(place);
+        }
+        let places: HashMap<Block, &Place> = self.before.iter().map(|(block, place)| (*block, place)).collect();
+        for (block, place) in self.after.iter_mut().filter(|_| stays) {
+            if let Some(&there) = places.get(block) {
+                place.clone_from(there);
+            }
+        }
+        (self.output, self.input) = (self.input, 0);
+        self
+    }
+
     /// Returns the layout of an alltoall of strided blocks: rank j is sent the elements that the
     /// j-th block of `send` names, one part after the other, and block i of `receive` names those
     /// for what rank i sends.

@@ -84,8 +84,13 @@ pub struct Regular {
     pub element: u64,
     /// Number of elements of a block.
     pub count: u64,
-    /// Whether the call is in place: the input is empty, and the blocks to send lie in the output,
-    /// where received blocks replace them. A broadcast is always in place.
+    /// Whether the call is in place: the input is empty, and the blocks that the rank starts with
+    /// lie in the output. A broadcast is always in place.
+    ///
+    /// If the rank starts with as many blocks as it ends with, the new ones replace them. If it
+    /// ends with more, its own block lies where it is at the end. If it starts with more, they lie
+    /// one after the other; a result goes to the start of the buffer, and the block of a scatter's
+    /// root stays where it is.
     pub in_place: bool,
     /// The operation of a reduction, if libraries have it. Its numbers have the size of an element,
     /// and the buffers have their alignment. For any other operation, see [`NativeIo::reduction`]
@@ -112,8 +117,9 @@ impl Regular {
         }
         let (before, after) = self.collective.buffers();
         let role = self.collective.role(ranks, rank);
-        let input = if self.in_place { 0 } else { before.at(role) as u64 };
-        Some((input.checked_mul(block)?, block.checked_mul(after.at(role) as u64)?))
+        let (before, after) = (before.at(role) as u64, after.at(role) as u64);
+        let (input, output) = if self.in_place { (0, before.max(after)) } else { (before, after) };
+        Some((input.checked_mul(block)?, block.checked_mul(output)?))
     }
 }
 

@@ -12,7 +12,7 @@ use necklace::machine::Machine;
 use necklace::op::{Number, Ordered};
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use necklace::topology::Topology;
-use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo, Operation, Predefined, Primitive};
+use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo, Operation, Predefined, Primitive, Regular};
 use necklace::transport::{CallInfo, ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
 
 use super::{Backend, Job};
@@ -173,7 +173,11 @@ impl NativeCollectives for Member {
         let (me, size) = (self.rank().index(), self.size());
         let (what, reduction) = (io.what(), io.reduction());
         let (call, signature, timeouts) = (io.call, io.signature, io.timeouts);
-        let (input, output) = io.buffers();
+        let (given, buffer) = io.buffers();
+        // In place, as with two buffers.
+        let (own, mut result) = apart(what, (me, size), buffer).unwrap_or_default();
+        let is_apart = !result.is_empty() || !own.is_empty();
+        let (input, output) = if is_apart { (&own[..], &mut result[..]) } else { (given, &mut *buffer) };
         let mut scratch = vec![];
         let run = |buffer, block: usize, bytes: u64| Some(vec![Run::new(buffer, block as u64 * bytes, bytes)]);
         let for_all = |part: &dyn Fn(usize) -> Part| (0..size).map(part).collect::<Vec<Part>>();
@@ -186,17 +190,24 @@ impl NativeCollectives for Member {
                 let block = regular.block().unwrap();
                 let whole = |it: bool, buffer| if it { run(buffer, 0, block) } else { None };
                 match &regular.collective {
-                    Collective::Alltoall => {
-                        let from = if regular.in_place { Buffer::Scratch } else { Buffer::Input };
-                        scratch = if regular.in_place { output.to_vec() } else { vec![] };
-                        (for_all(&|to| run(from, to, block)), for_all(&|from| run(Buffer::Output, from, block)))
-                    }
+                    Collective::Alltoall => (
+                        for_all(&|to| run(Buffer::Input, to, block)),
+                        for_all(&|from| run(Buffer::Output, from, block)),
+                    ),
                     Collective::Allgather => {
                         (for_all(&|_| run(Buffer::Input, 0, block)), for_all(&|from| run(Buffer::Output, from, block)))
                     }
-                    Collective::Allreduce | Collective::Scan => {
+                    Collective::Allreduce | Collective::Scan | Collective::Exscan => {
                         scratch = vec![0; size * block as usize];
                         (for_all(&|_| run(Buffer::Input, 0, block)), for_all(&|from| run(Buffer::Scratch, from, block)))
+                    }
+                    Collective::Reduce { root } => {
+                        let is_root = me == root.index();
+                        scratch = vec![0; if is_root { size * block as usize } else { 0 }];
+                        (
+                            for_all(&|to| whole(to == root.index(), Buffer::Input)),
+                            for_all(&|from| if is_root { run(Buffer::Scratch, from, block) } else { None }),
+                        )
                     }
                     Collective::ReduceScatter => {
                         scratch = vec![0; size * block as usize];
@@ -238,18 +249,44 @@ impl NativeCollectives for Member {
             && regular.collective.is_reduction()
         {
             let bytes = regular.block().unwrap() as usize;
-            let last = if regular.collective == Collective::Scan { me } else { size - 1 };
+            let contributors = match regular.collective {
+                Collective::Scan => me + 1,
+                Collective::Exscan => me,
+                Collective::Reduce { root } if root.index() != me => 0,
+                _ => size,
+            };
             let contribution = |rank: usize| &scratch[rank * bytes..][..bytes];
-            output[..bytes].copy_from_slice(contribution(0));
-            for rank in 1..=last {
+            if contributors > 0 {
+                output[..bytes].copy_from_slice(contribution(0));
+            }
+            for rank in 1..contributors {
                 match regular.predefined {
                     Some(predefined) => combine(predefined, &mut output[..bytes], contribution(rank)),
                     None => reduction.unwrap().append(&mut output[..bytes], contribution(rank)),
                 }
             }
         }
+        if is_apart {
+            // The root's block of a scatter stays where it is.
+            let stays = matches!(what, NativeCall::Regular(Regular { collective: Collective::Scatter { .. }, .. }));
+            if !stays || own.is_empty() {
+                buffer[..result.len()].copy_from_slice(&result);
+            }
+        }
         Ok(())
     }
+}
+
+/// For a call in place: what the rank starts with, and room for what it ends with.
+fn apart(what: &NativeCall, (me, size): (usize, usize), buffer: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let NativeCall::Regular(regular) = what else { return None };
+    let (collective, rank, block) = (&regular.collective, Rank::new(me), regular.block()? as usize);
+    if !regular.in_place || matches!(collective, Collective::Broadcast { .. }) {
+        return None;
+    }
+    let (before, after) = (collective.before(size, rank).len(), collective.after(size, rank).len());
+    let from = if (1..after).contains(&before) { me * block } else { 0 };
+    Some((buffer[from..][..before * block].to_vec(), vec![0; after * block]))
 }
 
 fn program(me: usize, sends: &[Part], receives: &[Part], buffers: &Buffers<'_>) -> Program {

@@ -160,9 +160,39 @@ pub fn performs(comm: &mut Communicator, collective: &Collective, elements: usiz
         each.reduce(both).unwrap()
     };
     let wanted: Vec<u64> = collective.after(size, me).iter().flat_map(|(block, from)| combined(*block, from)).collect();
-    let mut receive = poisoned(wanted.len());
-    comm.perform(collective, &send, &mut receive, by("compose", compose)).unwrap();
+    let (op, mut receive) = (by("compose", compose), poisoned(wanted.len()));
+    comm.perform(collective, &send, &mut receive, op).unwrap();
     same(comm, &collective.to_string(), &receive, &wanted);
+    let mut plan = comm.perform_init(collective, elements, op).unwrap();
+    for _ in 0..2 {
+        receive.fill(poison());
+        plan.execute(comm, &send, &mut receive).unwrap();
+        same(comm, &format!("planned {collective}"), &receive, &wanted);
+    }
+    // In place: what the rank starts with lies where it ends, its own block among the others'; or the
+    // rank starts with more, and a result goes to the front.
+    let starts_with_more = send.len() > wanted.len();
+    let (buffer, wanted) = if starts_with_more && collective.is_reduction() {
+        (send.clone(), [&wanted[..], &send[wanted.len()..]].concat())
+    } else if starts_with_more {
+        (send.clone(), send.clone())
+    } else {
+        let mut buffer = poisoned(wanted.len());
+        let at = if send.len() < wanted.len() { send.len() * me.index() } else { 0 };
+        buffer[at..at + send.len()].copy_from_slice(&send);
+        (buffer, wanted)
+    };
+    // What is behind a scattered result is not defined.
+    let end = if *collective == Collective::ReduceScatter { elements } else { buffer.len() };
+    let mut in_place = buffer.clone();
+    comm.perform_in_place(collective, &mut in_place, op).unwrap();
+    same(comm, &format!("{collective} in place"), &in_place[..end], &wanted[..end]);
+    if *collective != (Collective::Barrier) {
+        let mut plan = plan.in_place(comm).unwrap();
+        in_place.copy_from_slice(&buffer);
+        plan.execute_in_place(comm, &mut in_place).unwrap();
+        same(comm, &format!("planned {collective} in place"), &in_place[..end], &wanted[..end]);
+    }
 }
 
 /// x -> a x + b modulo 2^32, as one number; `left` is done first. Associative, and sensitive to

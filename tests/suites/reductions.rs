@@ -4,7 +4,7 @@ use std::num::Wrapping;
 
 use half::{bf16, f16};
 use necklace::bytemuck::Pod;
-use necklace::op::{Max, Min, Op, Product, Sum, by};
+use necklace::op::{And, BitAnd, BitOr, BitXor, Located, Max, MaxLoc, Mean, Min, MinLoc, Op, Or, Product, Sum, Xor, by};
 use necklace::{Communicator, Options};
 
 use num_complex::Complex;
@@ -12,7 +12,7 @@ use num_complex::Complex;
 use super::definitions::{element, same};
 use crate::jobs::{self, on, watched};
 
-/// Asserts that allreduce and scan by an operation give the result of combining in rank order.
+/// Asserts that reductions by an operation give the result of combining in rank order.
 fn check<T: Pod + PartialEq + std::fmt::Debug, O: Op<T> + Copy>(
     comm: &mut Communicator,
     values: impl Fn(usize, usize) -> T,
@@ -24,9 +24,13 @@ fn check<T: Pod + PartialEq + std::fmt::Debug, O: Op<T> + Copy>(
         let all = |f: &dyn Fn(usize) -> T| (0..elements).map(f).collect::<Vec<T>>();
         let (send, mut receive) = (all(&|i| values(me, i)), all(&|i| values(7, i + 100)));
         comm.allreduce(&send, &mut receive, op).unwrap();
-        same(comm, &format!("allreduce by {}", op.name()), &receive, &all(&|i| upto(size - 1, i)));
+        same(comm, &format!("allreduce by {}", op.name()), &receive, &all(&|i| op.finish(upto(size - 1, i), size)));
         comm.scan(&send, &mut receive, op).unwrap();
-        same(comm, &format!("scan by {}", op.name()), &receive, &all(&|i| upto(me, i)));
+        same(comm, &format!("scan by {}", op.name()), &receive, &all(&|i| op.finish(upto(me, i), me + 1)));
+        let mut buffer = send.clone();
+        comm.reduce_in_place(&mut buffer, size / 2, op).unwrap();
+        let wanted = if me == size / 2 { all(&|i| op.finish(upto(size - 1, i), size)) } else { send };
+        same(comm, &format!("reduce by {} in place", op.name()), &buffer, &wanted);
     }
 }
 
@@ -38,6 +42,16 @@ pub(super) fn every_operation_works_on_every_integer_type() {
             check(&mut $comm, values, Product);
             check(&mut $comm, values, Min);
             check(&mut $comm, values, Max);
+            check(&mut $comm, values, BitAnd);
+            check(&mut $comm, values, BitOr);
+            check(&mut $comm, values, BitXor);
+            let truth = |rank, i| values(rank, i) & 1;
+            check(&mut $comm, truth, And);
+            check(&mut $comm, truth, Or);
+            check(&mut $comm, truth, Xor);
+            let located = |rank: usize, i| Located::new(values(rank, i) & 3, rank as u16);
+            check(&mut $comm, located, MinLoc);
+            check(&mut $comm, located, MaxLoc);
         )*};
     }
     for ranks in [1, 2, 5, 8] {
@@ -98,6 +112,11 @@ pub(super) fn every_operation_is_exact_on_small_floats() {
                 check(&mut comm, double, Min);
                 check(&mut comm, double, Max);
                 check(&mut comm, power, Product);
+                check(&mut comm, single, Mean);
+                check(&mut comm, double, Mean);
+                let located = |rank: usize, i: usize| Located::new(single(rank / 2, i), rank as u64);
+                check(&mut comm, located, MinLoc);
+                check(&mut comm, located, MaxLoc);
             })
             .unwrap();
         });

@@ -37,8 +37,8 @@ pub(super) struct Collectives {
     blocks: Option<BlockArguments>,
     /// The operation of the last user-defined reduction.
     operation: Option<Operation>,
-    /// A copy of the buffer of an exchange in place.
-    copy: Vec<u8>,
+    /// The other buffer of a call in place.
+    other: Vec<u8>,
 }
 
 /// A reduction has panicked, so the results of all ranks are meaningless.
@@ -72,8 +72,16 @@ struct BlockLayout {
     _owned: Vec<Datatype>,
 }
 
-/// One of MPI's reductions, with a count of elements.
-type Run = fn(*const c_void, *mut c_void, c_int, ffi::MPI_Datatype, ffi::MPI_Op, ffi::MPI_Comm) -> Result<(), MpiError>;
+/// One of MPI's reductions, with a count of elements and a root.
+type Run = fn(
+    *const c_void,
+    *mut c_void,
+    c_int,
+    ffi::MPI_Datatype,
+    ffi::MPI_Op,
+    c_int,
+    ffi::MPI_Comm,
+) -> Result<(), MpiError>;
 
 /// Maximum number of elements in one call of MPI.
 const MAX_COUNT: u64 = 1 << 30;
@@ -95,7 +103,7 @@ impl Collectives {
         outside: Arc<CallTracker>,
     ) -> Self {
         let members = members.into();
-        Self { id, rank, parent, members, comm, outside, blocks: None, operation: None, copy: Vec::new() }
+        Self { id, rank, parent, members, comm, outside, blocks: None, operation: None, other: Vec::new() }
     }
 
     /// Executes a call. Returns the panic of a reduction, if there was one.
@@ -161,11 +169,10 @@ impl Collectives {
             // MPI's broadcast has one buffer. Only the root has an input.
             output.copy_from_slice(input);
         }
-        let (from, into) =
-            (buffer_address(input.as_ptr(), input.len()), buffer_address(output.as_mut_ptr(), output.len()).cast_mut());
         match what {
-            NativeCall::Regular(regular) => self.regular(comm, regular, (from, into, output), reduction),
+            NativeCall::Regular(regular) => self.regular(comm, regular, (input, output), reduction),
             NativeCall::Alltoallv { .. } | NativeCall::Alltoallw { .. } => {
+                let (from, into) = (address(input), address_mut(output));
                 let BlockArguments { send, receive, .. } = self.block_arguments(what)?;
                 // All ranks must call the same function, and only this one suits all calls.
                 call!(MPI_Alltoallw(
@@ -190,7 +197,50 @@ impl Collectives {
         &mut self,
         comm: ffi::MPI_Comm,
         regular: &Regular,
-        (from, into, output): (*const c_void, *mut c_void, &[u8]),
+        (input, output): (&[u8], &mut [u8]),
+        reduction: Option<&dyn crate::plan::Reduction>,
+    ) -> Result<Option<ReductionPanic>, MpiError> {
+        let collective = &regular.collective;
+        let block = regular.block().unwrap_or(0);
+        let role = collective.role(self.members.len(), self.rank);
+        let (before, after) = collective.buffers();
+        let (before, after) = (before.at(role), after.at(role));
+        let bytes = |blocks: usize| blocks * block as usize;
+        // A copy is faster than the libraries' exchange in place, and `MPI_IN_PLACE` would be needed
+        // on some ranks only.
+        let is_copied = regular.in_place && !matches!(collective, Collective::Broadcast { .. });
+        let has_more_before = is_copied && before > after;
+        // In place, this rank's block lies among those that it gathers.
+        let own = if before < after { bytes(self.rank.index()) } else { 0 };
+        let mut other = std::mem::take(&mut self.other);
+        let (from, into) = if has_more_before || *collective == Collective::Exscan && after == 0 {
+            // The standard leaves open whether a scan writes to the buffer of the first rank.
+            other.resize(bytes(after.max(1)), 0);
+            (address(if is_copied { output } else { input }), address_mut(&mut other))
+        } else if is_copied {
+            other.clear();
+            other.extend_from_slice(output.get(own..own + bytes(before)).unwrap_or_default());
+            (address(&other), address_mut(output))
+        } else {
+            (address(input), address_mut(output))
+        };
+        let done = self.call_regular(comm, regular, (from, into), reduction);
+        if has_more_before
+            && collective.is_reduction()
+            && let (Some(result), Some(start)) = (other.get(..bytes(after)), output.get_mut(..bytes(after)))
+        {
+            start.copy_from_slice(result);
+        }
+        self.other = other;
+        done
+    }
+
+    #[inline]
+    fn call_regular(
+        &mut self,
+        comm: ffi::MPI_Comm,
+        regular: &Regular,
+        (from, into): (*const c_void, *mut c_void),
         reduction: Option<&dyn crate::plan::Reduction>,
     ) -> Result<Option<ReductionPanic>, MpiError> {
         let collective = &regular.collective;
@@ -198,11 +248,19 @@ impl Collectives {
         if collective.is_reduction() {
             let run: Run = match collective {
                 Collective::Allreduce => {
-                    |from, into, count, of, op, comm| call!(MPI_Allreduce(from, into, count, of, op, comm))
+                    |from, into, count, of, op, _, comm| call!(MPI_Allreduce(from, into, count, of, op, comm))
                 }
-                Collective::Scan => |from, into, count, of, op, comm| call!(MPI_Scan(from, into, count, of, op, comm)),
+                Collective::Reduce { .. } => {
+                    |from, into, count, of, op, root, comm| call!(MPI_Reduce(from, into, count, of, op, root, comm))
+                }
+                Collective::Scan => {
+                    |from, into, count, of, op, _, comm| call!(MPI_Scan(from, into, count, of, op, comm))
+                }
+                Collective::Exscan => {
+                    |from, into, count, of, op, _, comm| call!(MPI_Exscan(from, into, count, of, op, comm))
+                }
                 Collective::ReduceScatter => {
-                    |from, into, count, of, op, comm| call!(MPI_Reduce_scatter_block(from, into, count, of, op, comm))
+                    |from, into, count, of, op, _, comm| call!(MPI_Reduce_scatter_block(from, into, count, of, op, comm))
                 }
                 _ => return Err(unknown()),
             };
@@ -212,14 +270,6 @@ impl Collectives {
         let (count, of) = Datatype::bytes(regular.block().unwrap_or(0))?;
         match collective {
             Collective::Alltoall => {
-                let from = if regular.in_place {
-                    // A copy is faster than the libraries' exchange in place.
-                    self.copy.clear();
-                    self.copy.extend_from_slice(output);
-                    buffer_address(self.copy.as_ptr(), self.copy.len())
-                } else {
-                    from
-                };
                 call!(MPI_Alltoall(from, count, of.handle, into, count, of.handle, comm))
             }
             Collective::Allgather => call!(MPI_Allgather(from, count, of.handle, into, count, of.handle, comm)),
@@ -245,11 +295,11 @@ impl Collectives {
         reduction: Option<&dyn crate::plan::Reduction>,
         run: Run,
     ) -> Result<Option<ReductionPanic>, MpiError> {
+        let root = of.collective.root().map_or(0, |root| root.index() as c_int);
         let part = |first: u64, kind: ffi::MPI_Datatype, op: ffi::MPI_Op| {
             let (at, count) = ((first * of.element) as usize, (of.count - first).min(MAX_COUNT) as c_int);
-            // SAFETY: both buffers have `of.count` elements, and `at` is the offset of one of them.
-            let (from, into) = unsafe { (from.byte_add(at), into.byte_add(at)) };
-            run(from, into, count, kind, op, comm)
+            // MPI does not access a buffer that this rank has no use for, so it need not be that long.
+            run(from.wrapping_byte_add(at), into.wrapping_byte_add(at), count, kind, op, root, comm)
         };
         let mut parts = (0..of.count).step_by(MAX_COUNT as usize);
         if let Some(predefined) = of.predefined {
@@ -297,10 +347,15 @@ impl Collectives {
 
 /// Returns the address of a buffer for MPI. The address of an empty buffer is replaced, since it
 /// could equal `MPI_IN_PLACE`: in Open MPI that is 1, as is the address of an empty slice of bytes.
-fn buffer_address(at: *const u8, bytes: usize) -> *const c_void {
+fn address(of: &[u8]) -> *const c_void {
     static NOWHERE: u8 = 0;
-    let at = if bytes == 0 { ptr::from_ref(&NOWHERE) } else { at };
+    let at = if of.is_empty() { ptr::from_ref(&NOWHERE) } else { of.as_ptr() };
     at.cast()
+}
+
+/// As [`address`], of a buffer into which MPI writes.
+fn address_mut(of: &mut [u8]) -> *mut c_void {
+    if of.is_empty() { address(of).cast_mut() } else { of.as_mut_ptr().cast() }
 }
 
 impl BlockLayout {

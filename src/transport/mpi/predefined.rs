@@ -109,5 +109,5 @@ unsafe extern "C" fn combine<T: Pod, O: Op<T> + Default>(
         let bytes = size_of::<T>() * usize::try_from(*count).unwrap_or(0);
         (slice::from_raw_parts(from.cast::<u8>(), bytes), slice::from_raw_parts_mut(into.cast::<u8>(), bytes))
     };
-    OnBytes::<T, O>::new(&O::default()).prepend(into, left);
+    OnBytes::<T, O>::new(O::default()).prepend(into, left);
 }
