@@ -6,22 +6,21 @@ use super::Communicator;
 use super::how::How;
 use super::planned_call::PlanKey;
 use super::using::Using;
+use super::varying_plan::VARYING;
+use crate::algorithm::Algorithm;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::schedule::{Proof, verify_shares};
 use crate::select::{Choice, Field, Terms, find_fitting, select};
+use crate::vocabulary::Problem;
 
 /// The name by which the method of [`permute`](Communicator::permute) is chosen.
 pub(super) const PERMUTE: &str = "permute";
 
-/// The name by which the algorithm of [`alltoallv`](Communicator::alltoallv) and
-/// [`alltoallw`](Communicator::alltoallw) is chosen.
-pub(super) const VARYING: &str = "alltoallv";
-
 /// Returns the names of the calls for which an algorithm can be chosen.
 pub(crate) fn can_be_chosen() -> impl Iterator<Item = &'static str> {
-    Collective::names().chain([VARYING, PERMUTE])
+    Collective::names().chain(VARYING.map(|(name, _)| name)).chain([PERMUTE])
 }
 
 impl Communicator {
@@ -35,9 +34,10 @@ impl Communicator {
     ///   one](crate::transport::native), as MPI does;
     /// - `auto`, the default: the cheapest algorithm.
     ///
-    /// `alltoallv` (which includes `alltoallw`) has a choice of its own among the algorithms of
-    /// alltoall. For it, `auto` is `direct`; for its persistent plans, `auto` is `native` if the
-    /// backend offers that. [`permute`](Self::permute) has the methods `exchange` (if map and
+    /// `alltoallv` (which includes `alltoallw`), `gatherv`, `scatterv`, `allgatherv` and
+    /// `reduce_scatterv` have choices of their own among the algorithms of alltoall, gather and so
+    /// on. For the first three, `auto` is `direct`; for persistent plans of `alltoallv`, `auto` is
+    /// `native` if the backend offers that. [`permute`](Self::permute) has the methods `exchange` (if map and
     /// network permit it), `straight`, and `auto`.
     ///
     /// To choose for a single call, see [`using`](Self::using). Communicators that
@@ -102,11 +102,12 @@ impl Communicator {
             self.permute_method(Some(how))?;
             return Ok(PERMUTE);
         }
-        let kind = if collective == VARYING { "alltoall" } else { collective };
+        let varying = VARYING.into_iter().find(|(name, _)| *name == collective);
+        let kind = varying.map_or(collective, |(_, of)| of);
         let Some(kind) = Collective::named(kind, Rank::new(0)) else {
             return Err(ArgumentError::Collective { name: collective.to_owned(), known: can_be_chosen().collect() });
         };
-        let name = if collective == VARYING { VARYING } else { kind.name() };
+        let name = varying.map_or(kind.name(), |(name, _)| name);
         self.fits(kind, how)?;
         Ok(name)
     }
@@ -237,6 +238,15 @@ impl Communicator {
 
     fn terms(&self, block_bytes: u64) -> Terms {
         Terms::new(block_bytes, &self.machine).over_native(self.context.native)
+    }
+
+    /// Returns the cheapest algorithm that has a schedule.
+    pub(super) fn scheduled_by_price(
+        &self,
+        problem: &Problem,
+        block_bytes: u64,
+    ) -> Result<Arc<dyn Algorithm>, BuildError> {
+        Ok(select(problem, "auto", &self.terms(block_bytes).over_native(false))?.algorithm)
     }
 
     /// Selects an algorithm by name or price, from candidates that are found once for all sizes of

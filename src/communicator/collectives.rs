@@ -252,7 +252,12 @@ impl Communicator {
     }
 
     /// Returns the buffer that only the root passes; elsewhere an empty one.
-    pub(super) fn at_root<B: Default>(&self, root: usize, buffer: Option<B>, what: &'static str) -> Result<B, ArgumentError> {
+    pub(super) fn at_root<B: Default>(
+        &self,
+        root: usize,
+        buffer: Option<B>,
+        what: &'static str,
+    ) -> Result<B, ArgumentError> {
         match (self.root(root)?.index() == self.rank(), buffer) {
             (true, None) => Err(ArgumentError::RootBuffer { root, what }),
             (true, Some(buffer)) => Ok(buffer),

@@ -41,6 +41,11 @@ impl<'a> Counts<'a> {
         Self { counts, displacements: counts.iter().scan(0, begins).collect() }
     }
 
+    /// Returns the lengths of the blocks.
+    pub(super) fn lengths(&self) -> &'a [usize] {
+        self.counts
+    }
+
     /// Returns the length in elements that a buffer needs for all blocks, or `None` if it
     /// overflows.
     #[must_use]

@@ -46,8 +46,7 @@ impl Communicator {
     /// [`broadcast`](Self::broadcast).
     #[track_caller]
     pub fn gather_in_place<T: Pod>(&mut self, buffer: &mut [T], root: usize) -> Result<(), Error> {
-        self.rooted(root, |root| Collective::Gather { root }, buffer)
-            .map_err(self.context.error_of("gather_in_place"))
+        self.rooted(root, |root| Collective::Gather { root }, buffer).map_err(self.context.error_of("gather_in_place"))
     }
 
     /// Distributes the blocks of the root, as [`scatter`](Self::scatter).

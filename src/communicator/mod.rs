@@ -33,7 +33,8 @@
 // `using.rs` a choice for single calls, and `certificate.rs` verifies algorithms and schedules of
 // the user's own.
 //
-// `varying.rs` has alltoall with blocks of different lengths, which `counts.rs` describes.
+// `varying.rs` has the collectives with blocks of different lengths, which `counts.rs` describes, and
+// `varying_plan.rs` plans them.
 // `permute.rs` permutes distributed arrays, and `permute_report.rs` is what that costs.
 // `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
 // communicators. `options.rs` has the options of a new one.
@@ -59,6 +60,7 @@ mod planned_call;
 mod split;
 mod using;
 mod varying;
+mod varying_plan;
 
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) use choosing::can_be_chosen;

@@ -8,6 +8,7 @@
 //! The communicator remembers these agreements, not the plan. A member may have to plan a call anew
 //! (its cache dropped the plan, or the plan is persistent) while another still has its plan.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::Communicator;
@@ -27,7 +28,7 @@ impl Communicator {
     }
 
     /// Makes the error for a call that was chosen to be native but that the backend does not offer.
-    pub(super) fn not_offered(&self, collective: &Collective, call: &NativeCall) -> BuildError {
+    pub(super) fn not_offered(&self, collective: &Collective, call: impl fmt::Display) -> BuildError {
         BuildError::Unfit {
             algorithm: "native".to_owned(),
             collective: collective.to_string(),
@@ -43,7 +44,11 @@ impl Communicator {
         signature: Signature,
     ) -> Result<PlannedCall, ArgumentError> {
         let barrier = self.barrier_of_agreement()?;
-        Ok(PlannedCall { signature, executor: Executor::Library(LibraryCall { call, barrier, agreed: None }), result: None })
+        Ok(PlannedCall {
+            signature,
+            executor: Executor::Library(LibraryCall { call, barrier, agreed: None }),
+            result: None,
+        })
     }
 
     /// Returns the barrier in which members agree; plans it on first use. It sends messages of this

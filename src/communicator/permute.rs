@@ -118,7 +118,10 @@ impl Communicator {
         let length = total(width, each, size_of::<T>())?;
         let (planned, report) = self.plan_permutation(map, Element::of::<T>(), width)?;
         let (owner, need) = (self.context.communicator(), BufferLength::Exactly(length));
-        Ok((Persistent { planned, owner, send: need, receive: need, reduction: None, key: None, of: PhantomData }, report))
+        Ok((
+            Persistent { planned, owner, send: need, receive: need, reduction: None, key: None, of: PhantomData },
+            report,
+        ))
     }
 
     /// Returns the name of the chosen method. Fails unless the choice is one of them.

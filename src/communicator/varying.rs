@@ -1,33 +1,19 @@
-//! Alltoall of blocks of different lengths, anywhere in the buffers.
-//!
-//! A rank knows the lengths of the blocks that it sends and receives. An algorithm that relays
-//! blocks needs the lengths of the relayed ones too. So planning is collective: the counts travel
-//! once over the same schedule, as blocks of one number, and every rank keeps those that reach it.
-//!
-//! The counts also travel for a call of the backend's own library, which does not check that a rank
-//! expects the lengths that the others send.
+//! Collectives with blocks of different lengths, anywhere in the buffers.
 
-use std::collections::{BTreeSet, HashMap};
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::choosing::VARYING;
+use super::collectives::reduction_key;
 use super::element::Element;
-use super::how::How;
 use super::lengths::{BufferLength, check};
-use super::planned_call::PlannedCall;
+use super::varying_plan::{ALLTOALLV, BlockList, VaryingCall};
 use super::{Communicator, Counts, Persistent};
-use crate::algorithm::{Algorithm, alltoall::Direct, find};
-use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
-use crate::plan::{Buffer, Layout, Lengths, Place, PlanError, Run, Strided, StridedBlocks, compile, overlap_of};
-use crate::transport::native::{Blocks, NativeCall};
-use crate::transport::{Cause, Failure};
-use crate::vocabulary::{Problem, RankRound};
+use crate::op::{OnBytes, Op};
+use crate::plan::{PlanError, Reduction, Strided};
 
 impl Communicator {
     /// Exchanges blocks of any lengths between all ranks.
@@ -55,10 +41,10 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Length`] unless there is a count and a displacement for each rank;
-    /// [`ArgumentError::Block`] if a block lies outside its buffer; [`ArgumentError::Overlap`] if
-    /// two received blocks overlap; [`ArgumentError::SelfBlock`] if this rank's block for itself
-    /// has two lengths; [`Error::Failed`] with [`Cause::Length`] if a rank expects another length
+    /// [`ArgumentError::Length`](crate::error::ArgumentError::Length) unless there is a count and a displacement for each rank;
+    /// [`ArgumentError::Block`](crate::error::ArgumentError::Block) if a block lies outside its buffer; [`ArgumentError::Overlap`](crate::error::ArgumentError::Overlap) if
+    /// two received blocks overlap; [`ArgumentError::SelfBlock`](crate::error::ArgumentError::SelfBlock) if this rank's block for itself
+    /// has two lengths; [`Error::Failed`] with [`Cause::Length`](crate::transport::Cause::Length) if a rank expects another length
     /// than the other sends; otherwise see [`Communicator`].
     #[track_caller]
     pub fn alltoallv<'a, T: Pod>(
@@ -68,9 +54,8 @@ impl Communicator {
         receive: &mut [T],
         receive_counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
-        let (from, into) =
-            self.sides(&send_counts.into(), &receive_counts.into()).map_err(self.context.error_of("alltoallv"))?;
-        self.exchange("alltoallv", (send, &from), (receive, &into)).map_err(self.context.error_of("alltoallv"))
+        let counts = (send_counts.into(), receive_counts.into());
+        self.exchange_counted((send, &counts.0), (receive, &counts.1)).map_err(self.context.error_of("alltoallv"))
     }
 
     /// Plans an [`alltoallv`](Self::alltoallv) of these counts.
@@ -88,9 +73,8 @@ impl Communicator {
         send_counts: impl Into<Counts<'a>>,
         receive_counts: impl Into<Counts<'a>>,
     ) -> Result<Persistent<T>, Error> {
-        let (from, into) =
-            self.sides(&send_counts.into(), &receive_counts.into()).map_err(self.context.error_of("alltoallv_init"))?;
-        self.exchange_init("alltoallv", &from, &into).map_err(self.context.error_of("alltoallv_init"))
+        let counts = (send_counts.into(), receive_counts.into());
+        self.exchange_counted_init(&counts.0, &counts.1).map_err(self.context.error_of("alltoallv_init"))
     }
 
     /// Exchanges strided blocks between all ranks, without packing.
@@ -125,15 +109,15 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// - [`ArgumentError::Length`] unless there is a block for each rank on both sides;
-    /// - [`ArgumentError::Block`] if a block lies outside its buffer, or if a [`Strided`] names an
+    /// - [`ArgumentError::Length`](crate::error::ArgumentError::Length) unless there is a block for each rank on both sides;
+    /// - [`ArgumentError::Block`](crate::error::ArgumentError::Block) if a block lies outside its buffer, or if a [`Strided`] names an
     ///   element twice or its dimensions interlock, so that this cannot be excluded;
-    /// - [`ArgumentError::Overlap`] if two elements are received into one;
-    /// - [`ArgumentError::Interlocked`] if checking for that would take too long;
-    /// - [`ArgumentError::SelfBlock`] if this rank's block for itself has two lengths;
-    /// - [`ArgumentError::Plan`] with [`PlanError::Runs`] if the blocks consist of more pieces than
+    /// - [`ArgumentError::Overlap`](crate::error::ArgumentError::Overlap) if two elements are received into one;
+    /// - [`ArgumentError::Interlocked`](crate::error::ArgumentError::Interlocked) if checking for that would take too long;
+    /// - [`ArgumentError::SelfBlock`](crate::error::ArgumentError::SelfBlock) if this rank's block for itself has two lengths;
+    /// - [`ArgumentError::Plan`](crate::error::ArgumentError::Plan) with [`PlanError::Runs`] if the blocks consist of more pieces than
     ///   a plan lists;
-    /// - [`Error::Failed`] with [`Cause::Length`] if a rank expects another length than the other
+    /// - [`Error::Failed`] with [`Cause::Length`](crate::transport::Cause::Length) if a rank expects another length than the other
     ///   sends;
     /// - otherwise see [`Communicator`].
     #[track_caller]
@@ -144,7 +128,8 @@ impl Communicator {
         receive: &mut [T],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<(), Error> {
-        self.exchange("alltoallw", (send, from), (receive, into)).map_err(self.context.error_of("alltoallw"))
+        let call = exchange::<T>("alltoallw", (from, Some(send.len())), (into, Some(receive.len())));
+        self.call_varying(call, send, receive, None).map_err(self.context.error_of("alltoallw"))
     }
 
     /// Plans an [`alltoallw`](Self::alltoallw) of these blocks.
@@ -163,267 +148,510 @@ impl Communicator {
         from: &[impl AsRef<[Strided]>],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
-        self.exchange_init("alltoallw", from, into).map_err(self.context.error_of("alltoallw_init"))
+        self.varying_init(exchange::<T>("alltoallw", (from, None), (into, None)), None)
+            .map_err(self.context.error_of("alltoallw_init"))
     }
 
-    /// Returns the blocks to send and to receive.
-    fn sides(&self, send: &Counts<'_>, receive: &Counts<'_>) -> Result<(Vec<Strided>, Vec<Strided>), CallError> {
-        Ok((send.blocks("send", self.size())?, receive.blocks("receive", self.size())?))
-    }
-
-    /// Plans and executes an exchange.
-    fn exchange<T: Pod>(
+    /// Exchanges blocks as [`alltoallv`](Self::alltoallv), in one buffer. Block j goes to rank j, and
+    /// the block from rank j, which has the same length, takes its place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`alltoallv`](Self::alltoallv).
+    #[track_caller]
+    pub fn alltoallv_in_place<'a, T: Pod>(
         &mut self,
-        collective: &str,
-        (send, from): (&[T], &[impl AsRef<[Strided]>]),
-        (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
+        buffer: &mut [T],
+        counts: impl Into<Counts<'a>>,
+    ) -> Result<(), Error> {
+        let counts = counts.into();
+        self.exchange_in_place(buffer, &counts).map_err(self.context.error_of("alltoallv_in_place"))
+    }
+
+    fn exchange_in_place<T: Pod>(&mut self, buffer: &mut [T], counts: &Counts<'_>) -> Result<(), CallError> {
+        let blocks = counts.blocks("receive", self.size())?;
+        let length = Some(buffer.len());
+        let call = VaryingCall { in_place: true, ..exchange::<T>(ALLTOALLV, (&blocks, length), (&blocks, length)) };
+        self.call_varying(call, &[], buffer, None)
+    }
+
+    /// Collects blocks of any lengths at the root.
+    ///
+    /// Block i of the root's `receive` is the `send` of rank i. [`Counts`] give the lengths and
+    /// positions of the root's blocks. Other ranks may pass `None` and empty counts; theirs are
+    /// ignored.
+    ///
+    /// ```
+    /// let all = necklace::local::run(3, |mut comm| {
+    ///     let send = vec![comm.rank(); comm.rank() + 1];
+    ///     let mut all = [9; 6];
+    ///     let receive = (comm.rank() == 1).then_some(&mut all[..]);
+    ///     comm.gatherv(&send, receive, &[1, 2, 3], 1).unwrap();
+    ///     all
+    /// });
+    /// assert_eq!(all.unwrap(), [[9; 6], [0, 1, 1, 2, 2, 2], [9; 6]]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::RootBuffer`](crate::error::ArgumentError::RootBuffer) if the root passes `None`; [`ArgumentError::Root`](crate::error::ArgumentError::Root) if the root
+    /// is not a member; otherwise those of [`alltoallv`](Self::alltoallv).
+    #[track_caller]
+    pub fn gatherv<'a, T: Pod>(
+        &mut self,
+        send: &[T],
+        receive: Option<&mut [T]>,
+        counts: impl Into<Counts<'a>>,
+        root: usize,
+    ) -> Result<(), Error> {
+        let counts = counts.into();
+        self.gather_counted(send, receive, &counts, root).map_err(self.context.error_of("gatherv"))
+    }
+
+    fn gather_counted<T: Pod>(
+        &mut self,
+        send: &[T],
+        receive: Option<&mut [T]>,
+        counts: &Counts<'_>,
+        root: usize,
     ) -> Result<(), CallError> {
-        let (from, into) =
-            (BlockList::new("send", from, Some(send.len())), BlockList::new("receive", into, Some(receive.len())));
-        let mut planned = self.plan_varying(collective, Element::of::<T>(), &from, &into, false)?;
-        Ok(self.context.execute(&mut planned, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), None)?)
+        let receive = self.at_root(root, receive, "receive buffer")?;
+        let (root, into) = self.blocks_of_root(root, "receive", counts)?;
+        let (from, collective) = ([Strided::run(0, send.len())], Collective::Gather { root });
+        let call = varying::<T>("gatherv", collective, (&from, Some(send.len())), (&into, Some(receive.len())));
+        self.call_varying(call, send, receive, None)
     }
 
-    /// Plans an exchange as a persistent plan.
-    fn exchange_init<T: Pod>(
+    /// Collects blocks of any lengths at the root, as [`gatherv`](Self::gatherv), with the root's
+    /// own block at its place in the buffer. The buffer of any other rank is its block.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`gatherv`](Self::gatherv).
+    #[track_caller]
+    pub fn gatherv_in_place<'a, T: Pod>(
         &mut self,
-        collective: &str,
-        from: &[impl AsRef<[Strided]>],
-        into: &[impl AsRef<[Strided]>],
+        buffer: &mut [T],
+        counts: impl Into<Counts<'a>>,
+        root: usize,
+    ) -> Result<(), Error> {
+        let (counts, collective) = (counts.into(), |root| Collective::Gather { root });
+        self.rooted_in_place("gatherv", collective, buffer, &counts, root)
+            .map_err(self.context.error_of("gatherv_in_place"))
+    }
+
+    /// Distributes blocks of any lengths from the root.
+    ///
+    /// Rank i receives block i of the root's `send`. [`Counts`] give the lengths and positions of
+    /// the root's blocks. Other ranks may pass `None` and empty counts; theirs are ignored.
+    ///
+    /// ```
+    /// let parts = necklace::local::run(3, |mut comm| {
+    ///     let mut part = vec![0; comm.rank() + 1];
+    ///     let all: [i32; 6] = [0, 10, 11, 20, 21, 22];
+    ///     comm.scatterv((comm.rank() == 0).then_some(&all[..]), &[1, 2, 3], &mut part, 0).unwrap();
+    ///     part
+    /// });
+    /// assert_eq!(parts.unwrap(), [vec![0], vec![10, 11], vec![20, 21, 22]]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`gatherv`](Self::gatherv).
+    #[track_caller]
+    pub fn scatterv<'a, T: Pod>(
+        &mut self,
+        send: Option<&[T]>,
+        counts: impl Into<Counts<'a>>,
+        receive: &mut [T],
+        root: usize,
+    ) -> Result<(), Error> {
+        let counts = counts.into();
+        self.scatter_counted(send, &counts, receive, root).map_err(self.context.error_of("scatterv"))
+    }
+
+    fn scatter_counted<T: Pod>(
+        &mut self,
+        send: Option<&[T]>,
+        counts: &Counts<'_>,
+        receive: &mut [T],
+        root: usize,
+    ) -> Result<(), CallError> {
+        let send = self.at_root(root, send, "send buffer")?;
+        let (root, from) = self.blocks_of_root(root, "send", counts)?;
+        let (into, collective) = ([Strided::run(0, receive.len())], Collective::Scatter { root });
+        let call = varying::<T>("scatterv", collective, (&from, Some(send.len())), (&into, Some(receive.len())));
+        self.call_varying(call, send, receive, None)
+    }
+
+    /// Distributes blocks of any lengths from the root, as [`scatterv`](Self::scatterv). The root's
+    /// buffer does not change. The buffer of any other rank is filled with its block.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`gatherv`](Self::gatherv).
+    #[track_caller]
+    pub fn scatterv_in_place<'a, T: Pod>(
+        &mut self,
+        buffer: &mut [T],
+        counts: impl Into<Counts<'a>>,
+        root: usize,
+    ) -> Result<(), Error> {
+        let (counts, collective) = (counts.into(), |root| Collective::Scatter { root });
+        self.rooted_in_place("scatterv", collective, buffer, &counts, root)
+            .map_err(self.context.error_of("scatterv_in_place"))
+    }
+
+    /// Gathers or scatters in one buffer.
+    fn rooted_in_place<T: Pod>(
+        &mut self,
+        name: &'static str,
+        collective: impl Fn(Rank) -> Collective,
+        buffer: &mut [T],
+        counts: &Counts<'_>,
+        root: usize,
+    ) -> Result<(), CallError> {
+        let (rank, size, length) = (self.rank(), self.size(), Some(buffer.len()));
+        let (root, all) = self.blocks_of_root(root, "receive", counts)?;
+        let collective = collective(root);
+        let own = [all.get(rank).cloned().unwrap_or(Strided::run(0, buffer.len()))];
+        let blocks = |count: usize| match count {
+            0 => &[][..],
+            1 => &own[..],
+            _ => &all[..],
+        };
+        let me = Rank::new(rank);
+        let (before, after) = (collective.before(size, me).len(), collective.after(size, me).len());
+        let call = varying::<T>(name, collective, (blocks(before), length), (blocks(after), length));
+        self.call_varying(VaryingCall { in_place: true, ..call }, &[], buffer, None)
+    }
+
+    /// Collects blocks of any lengths on every rank: block i of `receive` is the `send` of rank i.
+    ///
+    /// [`Counts`] give the lengths and positions of the blocks. The lengths are the same on every
+    /// rank, the positions may differ.
+    ///
+    /// ```
+    /// let all = necklace::local::run(3, |mut comm| {
+    ///     let send = vec![comm.rank(); comm.rank() + 1];
+    ///     let mut all = [9; 6];
+    ///     comm.allgatherv(&send, &mut all, &[1, 2, 3]).unwrap();
+    ///     all
+    /// });
+    /// assert_eq!(all.unwrap(), [[0, 1, 1, 2, 2, 2]; 3]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`alltoallv`](Self::alltoallv). If ranks pass different lengths, the call fails
+    /// with [`Cause::Disagree`](crate::transport::Cause::Disagree), which lists them for up to 16 ranks.
+    #[track_caller]
+    pub fn allgatherv<'a, T: Pod>(
+        &mut self,
+        send: &[T],
+        receive: &mut [T],
+        counts: impl Into<Counts<'a>>,
+    ) -> Result<(), Error> {
+        let counts = counts.into();
+        let from = [Strided::run(0, send.len())];
+        let into = counts.blocks("receive", self.size()).map_err(self.context.error_of("allgatherv"))?;
+        let all =
+            varying::<T>("allgatherv", Collective::Allgather, (&from, Some(send.len())), (&into, Some(receive.len())));
+        let call = VaryingCall { known: Some(counts.lengths()), ..all };
+        self.call_varying(call, send, receive, None).map_err(self.context.error_of("allgatherv"))
+    }
+
+    /// Collects blocks of any lengths on every rank, as [`allgatherv`](Self::allgatherv), with this
+    /// rank's own block at its place in the buffer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`allgatherv`](Self::allgatherv).
+    #[track_caller]
+    pub fn allgatherv_in_place<'a, T: Pod>(
+        &mut self,
+        buffer: &mut [T],
+        counts: impl Into<Counts<'a>>,
+    ) -> Result<(), Error> {
+        let (counts, length, rank) = (counts.into(), Some(buffer.len()), self.rank());
+        let into = counts.blocks("receive", self.size()).map_err(self.context.error_of("allgatherv_in_place"))?;
+        let all = varying::<T>("allgatherv", Collective::Allgather, (&into[rank..=rank], length), (&into, length));
+        let call = VaryingCall { known: Some(counts.lengths()), in_place: true, ..all };
+        self.call_varying(call, &[], buffer, None).map_err(self.context.error_of("allgatherv_in_place"))
+    }
+
+    /// Combines block i of every rank's `send` for rank i, element by element. Blocks have any
+    /// lengths, as in `MPI_Reduce_scatter`.
+    ///
+    /// `counts` has the length of each block. It is the same on every rank. Contributions are
+    /// combined in rank order unless the operation [commutes](Op::is_commutative).
+    ///
+    /// ```
+    /// use necklace::op::Sum;
+    /// let sums = necklace::local::run(2, |mut comm| {
+    ///     let mut sums = vec![0; comm.rank() + 1];
+    ///     comm.reduce_scatterv(&[1, 10, 20], &[1, 2], &mut sums, Sum).unwrap();
+    ///     sums
+    /// });
+    /// assert_eq!(sums.unwrap(), [vec![2], vec![20, 40]]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Length`](crate::error::ArgumentError::Length) unless there is a count for each rank and the buffers are as long
+    /// as they say; otherwise see [`allreduce`](Self::allreduce). If ranks pass different counts,
+    /// the call fails with [`Cause::Disagree`](crate::transport::Cause::Disagree), which lists them for up to 16 ranks.
+    #[track_caller]
+    pub fn reduce_scatterv<T: Pod>(
+        &mut self,
+        send: &[T],
+        counts: &[usize],
+        receive: &mut [T],
+        op: impl Op<T>,
+    ) -> Result<(), Error> {
+        self.reduce_scatter_counted(send, counts, receive, &op).map_err(self.context.error_of("reduce_scatterv"))
+    }
+
+    fn reduce_scatter_counted<T: Pod>(
+        &mut self,
+        send: &[T],
+        counts: &[usize],
+        receive: &mut [T],
+        op: &impl Op<T>,
+    ) -> Result<(), CallError> {
+        let from = Counts::packed(counts).blocks("send", self.size())?;
+        check("send buffer", send.len(), Counts::packed(counts).end().ok_or_else(|| too_long::<T>(counts))?)?;
+        check("receive buffer", receive.len(), counts[self.rank()])?;
+        let into = [Strided::run(0, receive.len())];
+        let (from, into) = ((&from[..], Some(send.len())), (&into[..], Some(receive.len())));
+        let call = reduction::<T>(op, counts, varying::<T>("reduce_scatterv", Collective::ReduceScatter, from, into))?;
+        self.call_varying(call, send, receive, Some(&OnBytes::new(op)))
+    }
+
+    /// Combines block i of every rank's buffer for rank i, as
+    /// [`reduce_scatterv`](Self::reduce_scatterv).
+    ///
+    /// The result is stored at the start of the buffer, as in MPI. What the rest holds afterwards
+    /// is not defined.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reduce_scatterv`](Self::reduce_scatterv).
+    #[track_caller]
+    pub fn reduce_scatterv_in_place<T: Pod>(
+        &mut self,
+        buffer: &mut [T],
+        counts: &[usize],
+        op: impl Op<T>,
+    ) -> Result<(), Error> {
+        self.reduce_scatter_counted_in_place(buffer, counts, &op)
+            .map_err(self.context.error_of("reduce_scatterv_in_place"))
+    }
+
+    fn reduce_scatter_counted_in_place<T: Pod>(
+        &mut self,
+        buffer: &mut [T],
+        counts: &[usize],
+        op: &impl Op<T>,
+    ) -> Result<(), CallError> {
+        let from = Counts::packed(counts).blocks("send", self.size())?;
+        let (into, length) = ([Strided::run(0, counts[self.rank()])], Some(buffer.len()));
+        check("buffer", buffer.len(), Counts::packed(counts).end().ok_or_else(|| too_long::<T>(counts))?)?;
+        let call = varying::<T>("reduce_scatterv", Collective::ReduceScatter, (&from, length), (&into, length));
+        let call = VaryingCall { in_place: true, ..reduction::<T>(op, counts, call)? };
+        self.call_varying(call, &[], buffer, Some(&OnBytes::new(op)))
+    }
+
+    /// Plans a [`gatherv`](Self::gatherv) of `elements` elements of this rank. The root gives the
+    /// lengths and positions of all blocks; other ranks may pass empty counts.
+    ///
+    /// Collective, unless the algorithm is `direct`, as it is without a choice.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`gatherv`](Self::gatherv).
+    #[track_caller]
+    pub fn gatherv_init<'a, T: Pod>(
+        &mut self,
+        elements: usize,
+        counts: impl Into<Counts<'a>>,
+        root: usize,
+    ) -> Result<Persistent<T>, Error> {
+        let (from, counts) = ([Strided::run(0, elements)], counts.into());
+        let planned = self.blocks_of_root(root, "receive", &counts).and_then(|(root, into)| {
+            self.varying_init(varying::<T>("gatherv", Collective::Gather { root }, (&from, None), (&into, None)), None)
+        });
+        planned.map_err(self.context.error_of("gatherv_init"))
+    }
+
+    /// Plans a [`scatterv`](Self::scatterv) of `elements` elements for this rank. The root gives the
+    /// lengths and positions of all blocks; other ranks may pass empty counts.
+    ///
+    /// Collective, unless the algorithm is `direct`, as it is without a choice.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`gatherv`](Self::gatherv).
+    #[track_caller]
+    pub fn scatterv_init<'a, T: Pod>(
+        &mut self,
+        counts: impl Into<Counts<'a>>,
+        elements: usize,
+        root: usize,
+    ) -> Result<Persistent<T>, Error> {
+        let (into, counts) = ([Strided::run(0, elements)], counts.into());
+        let planned = self.blocks_of_root(root, "send", &counts).and_then(|(root, from)| {
+            self.varying_init(
+                varying::<T>("scatterv", Collective::Scatter { root }, (&from, None), (&into, None)),
+                None,
+            )
+        });
+        planned.map_err(self.context.error_of("scatterv_init"))
+    }
+
+    /// Returns the root, and its blocks if this rank is the root.
+    fn blocks_of_root(
+        &self,
+        root: usize,
+        side: &'static str,
+        counts: &Counts<'_>,
+    ) -> Result<(Rank, Vec<Strided>), CallError> {
+        let root = self.root(root)?;
+        let is_root = root.index() == self.rank();
+        Ok((root, if is_root { counts.blocks(side, self.size())? } else { vec![] }))
+    }
+
+    /// Plans an [`allgatherv`](Self::allgatherv) of these counts. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`allgatherv`](Self::allgatherv).
+    #[track_caller]
+    pub fn allgatherv_init<'a, T: Pod>(&mut self, counts: impl Into<Counts<'a>>) -> Result<Persistent<T>, Error> {
+        let counts = counts.into();
+        let planned = counts.blocks("receive", self.size()).map_err(CallError::from).and_then(|into| {
+            let from = [Strided::run(0, counts.lengths()[self.rank()])];
+            let all = varying::<T>("allgatherv", Collective::Allgather, (&from, None), (&into, None));
+            self.varying_init(VaryingCall { known: Some(counts.lengths()), ..all }, None)
+        });
+        planned.map_err(self.context.error_of("allgatherv_init"))
+    }
+
+    /// Plans a [`reduce_scatterv`](Self::reduce_scatterv) of these counts. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reduce_scatterv`](Self::reduce_scatterv).
+    #[track_caller]
+    pub fn reduce_scatterv_init<T: Pod>(
+        &mut self,
+        counts: &[usize],
+        op: impl Op<T> + 'static,
+    ) -> Result<Persistent<T>, Error> {
+        let planned = Counts::packed(counts).blocks("send", self.size()).map_err(CallError::from).and_then(|from| {
+            let into = [Strided::run(0, counts[self.rank()])];
+            let call = varying::<T>("reduce_scatterv", Collective::ReduceScatter, (&from, None), (&into, None));
+            let call = reduction::<T>(&op, counts, call)?;
+            self.varying_init(call, Some(Box::new(OnBytes::new(op))))
+        });
+        planned.map_err(self.context.error_of("reduce_scatterv_init"))
+    }
+
+    fn exchange_counted<T: Pod>(
+        &mut self,
+        (send, from): (&[T], &Counts<'_>),
+        (receive, into): (&mut [T], &Counts<'_>),
+    ) -> Result<(), CallError> {
+        let (from, into) = (from.blocks("send", self.size())?, into.blocks("receive", self.size())?);
+        let call = exchange::<T>(ALLTOALLV, (&from, Some(send.len())), (&into, Some(receive.len())));
+        self.call_varying(call, send, receive, None)
+    }
+
+    fn exchange_counted_init<T: Pod>(
+        &mut self,
+        from: &Counts<'_>,
+        into: &Counts<'_>,
     ) -> Result<Persistent<T>, CallError> {
-        let (from, into) = (BlockList::new("send", from, None), BlockList::new("receive", into, None));
+        let (from, into) = (from.blocks("send", self.size())?, into.blocks("receive", self.size())?);
+        self.varying_init(exchange::<T>(ALLTOALLV, (&from, None), (&into, None)), None)
+    }
+
+    /// Plans and executes a call.
+    fn call_varying<T: Pod>(
+        &mut self,
+        call: VaryingCall<'_>,
+        send: &[T],
+        receive: &mut [T],
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<(), CallError> {
+        let mut planned = self.plan_varying(call)?;
+        let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
+        Ok(self.context.execute(&mut planned, input, output, reduction)?)
+    }
+
+    /// Plans a call as a persistent plan.
+    fn varying_init<T: Pod>(
+        &mut self,
+        call: VaryingCall<'_>,
+        reduction: Option<Box<dyn Reduction + Send + Sync>>,
+    ) -> Result<Persistent<T>, CallError> {
+        let (sent, received) = (call.send.length, call.receive.length);
         Ok(Persistent {
-            planned: self.plan_varying(collective, Element::of::<T>(), &from, &into, true)?,
+            planned: self.plan_varying(VaryingCall { persistent: true, ..call })?,
             owner: self.context.communicator(),
-            send: BufferLength::AtLeast(from.length),
-            receive: BufferLength::AtLeast(into.length),
-            reduction: None,
+            send: BufferLength::AtLeast(sent),
+            receive: BufferLength::AtLeast(received),
+            reduction,
             key: None,
             of: PhantomData,
         })
     }
+}
 
-    /// Plans an exchange, as a persistent plan or for one call.
-    fn plan_varying(
-        &mut self,
-        collective: &str,
-        element: Element,
-        send: &BlockList<'_>,
-        receive: &BlockList<'_>,
-        persistent: bool,
-    ) -> Result<PlannedCall, CallError> {
-        let (rank, size) = (Rank::new(self.rank()), self.size());
-        let (sent, expected) = (send.check(size)?, receive.check(size)?);
-        let problem = self.problem(Collective::Alltoall)?;
-        let mut layout = Layout::strided(rank, element.size, send.strided(), receive.strided())?;
-        receive.check_disjoint()?;
-        let (to_self, from_self) = (sent[rank.index()], expected[rank.index()]);
-        if to_self != from_self {
-            return Err(ArgumentError::SelfBlock { rank: rank.index(), sent: to_self, expected: from_self }.into());
-        }
-        let chosen = self.how(VARYING, false).filter(|how| how.as_name() != Some("auto")).cloned();
-        let native = chosen.as_ref().map_or(persistent && self.context.native, |how| how.as_name() == Some("native"));
-        let native = if native { Some(native_call(collective, &layout)?) } else { None };
-        let native = match native {
-            Some(call) if self.offers(&call) => Some(call),
-            Some(call) if chosen.is_some() => return Err(self.not_offered(problem.collective(), &call).into()),
-            _ => None,
-        };
-        let user = chosen.as_ref().and_then(How::as_user);
-        let algorithm: Arc<dyn Algorithm> = match (&user, chosen.as_ref().and_then(How::as_name)) {
-            (Some(user), _) => Arc::clone(&user.algorithm),
-            (None, Some(name)) => find(problem.collective(), name)?,
-            (None, None) => Arc::new(Direct),
-        };
-        let by = match user {
-            Some(user) => user.certified(&problem)?.to_string(),
-            None if native.is_some() => "native".to_owned(),
-            None => algorithm.name(),
-        };
-        let what = format!("of {}-byte elements ({}) among {size} ranks by {by}", element.size, element.name);
-        let description = format!("{collective} {what} on {}", self.topology.text());
-        if let Some(call) = native {
-            return self.plan_native(call, &problem, (&sent, &expected), element.size, description);
-        }
-        let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
-        if user.is_none() && algorithm.name() == "direct" {
-            return Ok(PlannedCall::new(compile(rounds, &layout)?, self.signature(description))?);
-        }
-        let passing = self.exchange_counts(&problem, &rounds, &sent, format!("counts of {description}"))?;
-        self.check_counts(&passing, &expected, element.size as u64, &description)?;
-        let own = |(i, &count): (usize, &usize)| (Block::new(rank, Rank::new(i)), count as u64);
-        layout.lengths = Lengths::Each(passing.into_iter().chain(sent.iter().enumerate().map(own)).collect());
-        // The others rely on this rank by now, so an error in its planning fails the communicator.
-        let planned = check_sums(&layout, element.size)
-            .and_then(|()| compile(rounds, &layout))
-            .map_err(ArgumentError::from)
-            .and_then(|plan| PlannedCall::new(plan, self.signature(description.clone())));
-        planned.map_err(|error| {
-            let cause = Cause::Aborted { rank, reason: error.to_string().into() };
-            self.fail_planning(&description, Some(rank), cause).into()
-        })
-    }
+/// The blocks of a buffer, and its length if it is known.
+type Side<'a, S> = (&'a [S], Option<usize>);
 
-    /// Plans a call of the backend's library, after every rank has checked the counts of the
-    /// others.
-    fn plan_native(
-        &mut self,
-        call: NativeCall,
-        problem: &Problem,
-        (sent, expected): (&[usize], &[usize]),
-        element: usize,
-        description: String,
-    ) -> Result<PlannedCall, CallError> {
-        let rounds: Vec<RankRound> = Direct.share(problem, Rank::new(self.rank()))?.collect();
-        // Plans of different counts are different calls, on each of which the members must agree.
-        let description = format!("{description}, counted in call {}", self.context.history.calls);
-        let planned = self.plan_library_call(call, self.signature(description.clone()))?;
-        let arrived = self.exchange_counts(problem, &rounds, sent, format!("counts of {description}"))?;
-        self.check_counts(&arrived, expected, element as u64, &description)?;
-        Ok(planned)
-    }
-
-    /// Sends the counts over the schedule, and returns those of all blocks that reach this rank.
-    fn exchange_counts(
-        &mut self,
-        problem: &Problem,
-        rounds: &[RankRound],
-        counts: &[usize],
-        description: String,
-    ) -> Result<HashMap<Block, u64>, CallError> {
-        const WORD: u64 = size_of::<u64>() as u64;
-        let rank = Rank::new(self.rank());
-        let arrivals = rounds.iter().flat_map(|round| &round.receives).flat_map(|end| &end.blocks);
-        let passing: BTreeSet<Block> = arrivals.map(|block| block.whole()).collect();
-        let run = |buffer, i: usize| Place::from(Run::new(buffer, i as u64 * WORD, WORD));
-        let word = |buffer, (i, block): (usize, Block)| (block, run(buffer, i));
-        let layout = Layout {
-            element: WORD,
-            lengths: Lengths::Equal(1),
-            before: problem.all().map(|to| word(Buffer::Input, (to.index(), Block::new(rank, to)))).collect(),
-            after: passing.iter().copied().enumerate().map(|at| word(Buffer::Output, at)).collect(),
-            input: counts.len() as u64 * WORD,
-            output: passing.len() as u64 * WORD,
-        };
-        let plan = compile(rounds.iter().cloned(), &layout).map_err(ArgumentError::from)?;
-        let mut planned = PlannedCall::new(plan, self.signature(description))?;
-        let sent: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
-        let mut arrived = vec![0_u64; passing.len()];
-        self.context.execute(
-            &mut planned,
-            bytemuck::cast_slice(&sent),
-            bytemuck::cast_slice_mut(&mut arrived),
-            None,
-        )?;
-        Ok(passing.into_iter().zip(arrived).collect())
-    }
-
-    /// Fails the communicator on every member unless the others send the counts that this rank
-    /// expects.
-    fn check_counts(
-        &mut self,
-        sent: &HashMap<Block, u64>,
-        expected: &[usize],
-        element: u64,
-        description: &str,
-    ) -> Result<(), Error> {
-        let me = Rank::new(self.rank());
-        for (i, &count) in expected.iter().enumerate().filter(|(i, _)| *i != me.index()) {
-            let from = Rank::new(i);
-            let (expected, found) = (count as u64, sent.get(&Block::new(from, me)).copied().unwrap_or(0));
-            if expected != found {
-                let (expected, found) = (expected.saturating_mul(element), found.saturating_mul(element));
-                let cause = Cause::Length { from, to: me, expected, found };
-                return Err(self.fail_planning(description, None, cause));
-            }
-        }
-        Ok(())
-    }
-
-    /// Fails the communicator for an error that the counts of other ranks have caused.
-    fn fail_planning(&mut self, description: &str, culprit: Option<Rank>, cause: Cause) -> Error {
-        let (call, observer) = (self.context.history.calls.saturating_sub(1), Rank::new(self.rank()));
-        let failure = Failure { call, description: description.into(), round: 0, observer, culprit, cause };
-        self.context.transport.abort(failure.clone());
-        self.context.failed(self.context.transport.failure().unwrap_or(failure))
+/// Describes a call with these blocks.
+fn varying<'a, T: Pod>(
+    name: &'static str,
+    collective: Collective,
+    (from, sent): Side<'a, impl AsRef<[Strided]>>,
+    (into, received): Side<'a, impl AsRef<[Strided]>>,
+) -> VaryingCall<'a> {
+    VaryingCall {
+        name,
+        collective,
+        element: Element::of::<T>(),
+        send: BlockList::new("send", from, sent),
+        receive: BlockList::new("receive", into, received),
+        in_place: false,
+        persistent: false,
+        known: None,
+        op: None,
     }
 }
 
-/// The blocks of one buffer, by rank.
-struct BlockList<'a> {
-    /// `send` or `receive`.
-    side: &'static str,
-    blocks: Vec<&'a [Strided]>,
-    /// The length of the buffer in elements.
-    length: usize,
+/// Describes an alltoall with these blocks.
+fn exchange<'a, T: Pod>(
+    name: &'static str,
+    from: Side<'a, impl AsRef<[Strided]>>,
+    into: Side<'a, impl AsRef<[Strided]>>,
+) -> VaryingCall<'a> {
+    varying::<T>(name, Collective::Alltoall, from, into)
 }
 
-impl<'a> BlockList<'a> {
-    /// Lists the blocks of a buffer of this length, or of the shortest one that has them all.
-    fn new(side: &'static str, blocks: &'a [impl AsRef<[Strided]>], length: Option<usize>) -> Self {
-        let blocks: Vec<&[Strided]> = blocks.iter().map(AsRef::as_ref).collect();
-        let ends = || blocks.iter().flat_map(|parts| parts.iter()).map(|part| part.end().unwrap_or(usize::MAX));
-        let length = length.unwrap_or_else(|| ends().max().unwrap_or(0));
-        Self { side, blocks, length }
-    }
-
-    fn strided(&self) -> StridedBlocks<'_> {
-        StridedBlocks { blocks: &self.blocks, elements: self.length }
-    }
-
-    /// Returns the lengths of the blocks. Fails unless there is one for each rank, inside the
-    /// buffer.
-    fn check(&self, ranks: usize) -> Result<Vec<usize>, ArgumentError> {
-        let Self { side, blocks, length } = self;
-        check(if *side == "send" { "list of send blocks" } else { "list of receive blocks" }, blocks.len(), ranks)?;
-        let count = |(i, parts): (usize, &&[Strided])| {
-            let refuse = |why: String| ArgumentError::Block { side, block: i, why };
-            parts.iter().try_fold(0_usize, |sum, part| {
-                part.fault(*length).map_or(Ok(()), |why| Err(refuse(why)))?;
-                let sum = part.elements().and_then(|elements| sum.checked_add(elements));
-                sum.ok_or_else(|| refuse("the number of its elements overflows".to_owned()))
-            })
-        };
-        blocks.iter().enumerate().map(count).collect()
-    }
-
-    /// Fails if an element belongs to two blocks, or twice to one. The elements of each part must
-    /// differ.
-    fn check_disjoint(&self) -> Result<(), ArgumentError> {
-        // Only elements without bytes can be this many, and they cannot overlap.
-        if isize::try_from(self.length).is_err() {
-            return Ok(());
-        }
-        let found = overlap_of(self.blocks.iter().flat_map(|parts| parts.iter()), Layout::MOST_RUNS);
-        let interlocked = |pieces| ArgumentError::Interlocked { side: self.side, pieces, most: Layout::MOST_RUNS };
-        let Some(index) = found.map_err(interlocked)? else { return Ok(()) };
-        let holders = self.blocks.iter().enumerate().flat_map(|(i, parts)| parts.iter().map(move |part| (i, part)));
-        let mut holders = holders.filter(|(_, part)| part.has(index)).map(|(i, _)| i);
-        let (i, j) = (holders.next().unwrap_or(0), holders.next().unwrap_or(0));
-        Err(ArgumentError::Overlap { side: self.side, blocks: (i, j), element: index })
-    }
+/// Describes a reduction by an operation, of blocks of lengths that every rank knows.
+fn reduction<'a, T: Pod>(
+    op: &impl Op<T>,
+    counts: &'a [usize],
+    call: VaryingCall<'a>,
+) -> Result<VaryingCall<'a>, ArgumentError> {
+    let key = reduction_key(call.collective.clone(), op)?;
+    Ok(VaryingCall { op: Some((key.purpose.into_owned(), key.commutes)), known: Some(counts), ..call })
 }
 
-/// Makes the call of a library for the blocks of a layout.
-fn native_call(collective: &str, layout: &Layout) -> Result<NativeCall, CallError> {
-    let blocks = |side: &[(Block, Place)]| {
-        let blocks = Blocks::new(side.iter().map(|(_, place)| place.clone()).collect());
-        blocks.ok_or(Error::Internal("blocks that are in no buffer".into()))
-    };
-    let (send, receive) = (blocks(&layout.before)?, blocks(&layout.after)?);
-    Ok(match collective {
-        "alltoallv" => NativeCall::Alltoallv { send, receive },
-        _ => NativeCall::Alltoallw { send, receive },
-    })
-}
-
-/// Fails if the bytes of all blocks that a rank sends, receives or relays overflow together.
-fn check_sums(layout: &Layout, element: usize) -> Result<(), PlanError> {
-    let Lengths::Each(table) = &layout.lengths else { return Ok(()) };
-    let elements = table.values().map(|&elements| u128::from(elements)).sum::<u128>();
-    if elements.saturating_mul(element as u128) > i64::MAX as u128 {
-        let elements = usize::try_from(elements).unwrap_or(usize::MAX);
-        return Err(PlanError::Overflow { blocks: 1, elements, element });
-    }
-    Ok(())
+/// Makes the error for blocks that are too long together.
+fn too_long<T>(counts: &[usize]) -> PlanError {
+    let elements = counts.iter().copied().max().unwrap_or(0);
+    PlanError::Overflow { blocks: counts.len(), elements, element: size_of::<T>() }
 }

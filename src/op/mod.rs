@@ -27,11 +27,11 @@ pub(crate) use bytes::OnBytes;
 /// The crate of [`f16`](half::f16) and [`bf16`](half::bf16). Needs the feature `half`.
 #[cfg(feature = "half")]
 pub use half;
+pub use located::{Located, MaxLoc, MinLoc};
+pub use mean::{Divisible, Mean};
 /// The crate of [`Complex`](num_complex::Complex). Needs the feature `num-complex`.
 #[cfg(feature = "num-complex")]
 pub use num_complex;
-pub use located::{Located, MaxLoc, MinLoc};
-pub use mean::{Divisible, Mean};
 /// The identity elements of [`Number`]s, from the crate `num-traits`.
 pub use num_traits::{One, Zero};
 pub use number::Number;

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use super::runs::joined;
 use super::{Buffer, Place, PlanError, Run, Strided};
 use crate::block::Block;
-use crate::ids::Rank;
 
 /// The lengths of blocks, in elements.
 #[derive(Clone, Debug)]
@@ -46,9 +45,10 @@ pub struct Layout {
     pub output: u64,
 }
 
-/// The strided blocks of a buffer, by rank.
+/// The strided blocks of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StridedBlocks<'a> {
+    pub(crate) names: &'a [Block],
     /// The parts of each block, one after the other.
     pub(crate) blocks: &'a [&'a [Strided]],
     /// The length of the buffer in elements.
@@ -184,9 +184,9 @@ impl Layout {
         self
     }
 
-    /// Returns the layout of an alltoall of strided blocks: rank j is sent the elements that the
-    /// j-th block of `send` names, one part after the other, and block i of `receive` names those
-    /// for what rank i sends.
+    /// Returns a layout of strided blocks: the rank starts with the blocks of `before`, and ends with
+    /// those of `after`, each the elements that its description names, one part after the other.
+    /// Elements have `element` bytes. If `from` is the output, the rank starts with blocks of that.
     ///
     /// [`lengths`](Self::lengths) has these blocks only. The caller adds the blocks that the rank
     /// forwards.
@@ -197,10 +197,9 @@ impl Layout {
     /// [`PlanError::Runs`] if the blocks have more than [`MOST_RUNS`](Self::MOST_RUNS) runs
     /// together.
     pub(crate) fn strided(
-        rank: Rank,
         element: usize,
-        send: StridedBlocks<'_>,
-        receive: StridedBlocks<'_>,
+        (from, before): (Buffer, StridedBlocks<'_>),
+        after: StridedBlocks<'_>,
     ) -> Result<Self, PlanError> {
         let overflow = |elements: usize| PlanError::Overflow { blocks: 1, elements, element };
         let bytes = |elements: usize| {
@@ -231,14 +230,13 @@ impl Layout {
             table.insert(block, elements);
             Ok((block, place))
         };
-        let own = |i: usize| Rank::new(i);
-        let before =
-            send.blocks.iter().enumerate().map(|(i, parts)| place(Block::new(rank, own(i)), Buffer::Input, parts));
-        let before = before.collect::<Result<_, PlanError>>()?;
-        let after =
-            receive.blocks.iter().enumerate().map(|(i, parts)| place(Block::new(own(i), rank), Buffer::Output, parts));
-        let after = after.collect::<Result<_, PlanError>>()?;
-        let (input, output) = (bytes(send.elements)?, bytes(receive.elements)?);
-        Ok(Self { element: element as u64, lengths: Lengths::Each(table), before, after, input, output })
+        let mut places = |side: &StridedBlocks<'_>, buffer| {
+            let all = side.names.iter().zip(side.blocks);
+            all.map(|(&block, parts)| place(block, buffer, parts)).collect::<Result<Vec<_>, PlanError>>()
+        };
+        let (first, last) = (places(&before, from)?, places(&after, Buffer::Output)?);
+        let (input, output) = (bytes(before.elements)?, bytes(after.elements)?);
+        let input = if from == Buffer::Input { input } else { 0 };
+        Ok(Self { element: element as u64, lengths: Lengths::Each(table), before: first, after: last, input, output })
     }
 }

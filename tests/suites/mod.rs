@@ -18,6 +18,7 @@ mod custom_schedules;
 pub mod definitions;
 mod disagreement;
 pub mod failures;
+mod lengths;
 mod networks;
 mod persistent;
 mod plans;
@@ -136,6 +137,12 @@ macro_rules! suites {
                 calls_of_a_returned_rank_are_still_compared
                 close_finds_differing_roots_on_every_rank
                 close_succeeds_after_equal_calls
+            }
+            lengths {
+                blocks_of_any_lengths_are_collected_and_distributed
+                ranks_with_different_counts_are_told_both
+                wrong_length_of_one_rank_is_found_by_all
+                mistakes_in_lengths_are_refused
             }
             networks {
                 network_of_another_size_than_the_job_is_refused

@@ -4,7 +4,9 @@ use std::num::Wrapping;
 
 use half::{bf16, f16};
 use necklace::bytemuck::Pod;
-use necklace::op::{And, BitAnd, BitOr, BitXor, Located, Max, MaxLoc, Mean, Min, MinLoc, Op, Or, Product, Sum, Xor, by};
+use necklace::op::{
+    And, BitAnd, BitOr, BitXor, Located, Max, MaxLoc, Mean, Min, MinLoc, Op, Or, Product, Sum, Xor, by,
+};
 use necklace::{Communicator, Options};
 
 use num_complex::Complex;

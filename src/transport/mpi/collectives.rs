@@ -73,15 +73,8 @@ struct BlockLayout {
 }
 
 /// One of MPI's reductions, with a count of elements and a root.
-type Run = fn(
-    *const c_void,
-    *mut c_void,
-    c_int,
-    ffi::MPI_Datatype,
-    ffi::MPI_Op,
-    c_int,
-    ffi::MPI_Comm,
-) -> Result<(), MpiError>;
+type Run =
+    fn(*const c_void, *mut c_void, c_int, ffi::MPI_Datatype, ffi::MPI_Op, c_int, ffi::MPI_Comm) -> Result<(), MpiError>;
 
 /// Maximum number of elements in one call of MPI.
 const MAX_COUNT: u64 = 1 << 30;
@@ -259,9 +252,9 @@ impl Collectives {
                 Collective::Exscan => {
                     |from, into, count, of, op, _, comm| call!(MPI_Exscan(from, into, count, of, op, comm))
                 }
-                Collective::ReduceScatter => {
-                    |from, into, count, of, op, _, comm| call!(MPI_Reduce_scatter_block(from, into, count, of, op, comm))
-                }
+                Collective::ReduceScatter => |from, into, count, of, op, _, comm| {
+                    call!(MPI_Reduce_scatter_block(from, into, count, of, op, comm))
+                },
                 _ => return Err(unknown()),
             };
             return self.reduce(comm, regular, (from, into), reduction, run);

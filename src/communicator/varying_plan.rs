@@ -1,0 +1,337 @@
+//! Plans of collectives with blocks of different lengths, anywhere in the buffers.
+//!
+//! A rank knows the lengths of the blocks that it sends and receives. An algorithm that relays
+//! blocks needs the lengths of the relayed ones too. So planning is collective, unless every rank
+//! knows all lengths: the counts travel once over the same schedule, as blocks of one number, and
+//! every rank keeps those that reach it.
+//!
+//! The counts also travel for a call of the backend's own library, which does not check that a rank
+//! expects the lengths that the others send.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::Communicator;
+use super::element::Element;
+use super::how::How;
+use super::lengths::check;
+use super::planned_call::{CombinedResult, PlannedCall};
+use crate::algorithm::{Algorithm, find};
+use crate::block::Block;
+use crate::collective::{Collective, Holding};
+use crate::error::{ArgumentError, CallError, Error};
+use crate::ids::Rank;
+use crate::plan::{Buffer, Layout, Lengths, Place, PlanError, Run, Strided, StridedBlocks, compile, overlap_of};
+use crate::transport::native::{Blocks, NativeCall};
+use crate::transport::{Cause, Failure};
+use crate::vocabulary::{Problem, RankRound};
+
+/// A collective with blocks of different lengths.
+#[derive(Debug)]
+pub(super) struct VaryingCall<'a> {
+    /// The name of the method, by which an algorithm is chosen.
+    pub(super) name: &'static str,
+    pub(super) collective: Collective,
+    pub(super) element: Element,
+    pub(super) send: BlockList<'a>,
+    pub(super) receive: BlockList<'a>,
+    /// Whether the blocks that the rank starts with lie in the receive buffer.
+    pub(super) in_place: bool,
+    pub(super) persistent: bool,
+    /// If every rank knows the lengths of all blocks: the length of each rank's.
+    pub(super) known: Option<&'a [usize]>,
+    /// The name of the operation of a reduction, and whether it commutes.
+    pub(super) op: Option<(String, bool)>,
+}
+
+/// The name by which the algorithm of [`alltoallv`](Communicator::alltoallv) and
+/// [`alltoallw`](Communicator::alltoallw) is chosen.
+pub(super) const ALLTOALLV: &str = "alltoallv";
+
+/// The calls with blocks of different lengths for which an algorithm can be chosen, and the
+/// collective that each is a form of.
+pub(super) const VARYING: [(&str, &str); 5] = [
+    (ALLTOALLV, "alltoall"),
+    ("gatherv", "gather"),
+    ("scatterv", "scatter"),
+    ("allgatherv", "allgather"),
+    ("reduce_scatterv", "reduce_scatter"),
+];
+
+/// The largest number of counts that a description lists.
+const LISTED: usize = 16;
+
+impl Communicator {
+    /// Plans a collective with blocks of different lengths, as a persistent plan or for one call.
+    pub(super) fn plan_varying(&mut self, mut call: VaryingCall<'_>) -> Result<PlannedCall, CallError> {
+        let (rank, size) = (Rank::new(self.rank()), self.size());
+        let names = |holding: Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
+        let collective = &call.collective;
+        (call.send.names, call.receive.names) =
+            (names(collective.before(size, rank)), names(collective.after(size, rank)));
+        let (sent, expected) = (call.send.check()?, call.receive.check()?);
+        let VaryingCall { name, collective, element, send, receive, in_place, persistent, known, op } = &call;
+        let problem = self.problem(collective.clone())?;
+        let problem = if op.as_ref().is_none_or(|(_, commutes)| *commutes) { problem } else { problem.ordered() };
+        let from = if *in_place { Buffer::Output } else { Buffer::Input };
+        let mut layout = Layout::strided(element.size, (from, send.strided()), receive.strided())?;
+        receive.check_disjoint()?;
+        let own = send.names.iter().zip(&sent).find_map(|(block, &sent)| {
+            let at = receive.names.iter().position(|received| received == block)?;
+            Some((sent, expected[at])).filter(|(sent, expected)| sent != expected)
+        });
+        if let Some((sent, expected)) = own {
+            return Err(ArgumentError::SelfBlock { rank: rank.index(), sent, expected }.into());
+        }
+        let chosen = if *name == "alltoallw" { ALLTOALLV } else { name };
+        let chosen = self.how(chosen, false).filter(|how| how.as_name() != Some("auto")).cloned();
+        let can_be_native = *collective == Collective::Alltoall && !*in_place;
+        let native = chosen
+            .as_ref()
+            .map_or(can_be_native && *persistent && self.context.native, |how| how.as_name() == Some("native"));
+        let native = match native && can_be_native {
+            true => Some(native_call(name, &layout)?).filter(|call| self.offers(call)),
+            false => None,
+        };
+        if native.is_none() && chosen.as_ref().is_some_and(|how| how.as_name() == Some("native")) {
+            return Err(self.not_offered(problem.collective(), name).into());
+        }
+        let user = chosen.as_ref().and_then(How::as_user);
+        let algorithm: Arc<dyn Algorithm> = match (&user, chosen.as_ref().and_then(How::as_name), known) {
+            (Some(user), _, _) => Arc::clone(&user.algorithm),
+            (None, Some(name), _) => find(problem.collective(), name)?,
+            (None, None, Some(known)) => {
+                let elements = known.iter().map(|&count| count as u128).sum::<u128>() / size as u128;
+                let bytes = u64::try_from(elements * element.size as u128).unwrap_or(u64::MAX);
+                self.scheduled_by_price(&problem, bytes)?
+            }
+            (None, None, None) => find(problem.collective(), "direct")?,
+        };
+        let by = match user {
+            Some(user) => user.certified(&problem)?.to_string(),
+            None if native.is_some() => "native".to_owned(),
+            None => algorithm.name(),
+        };
+        let root = collective.root().map_or(String::new(), |root| format!(" with root {root}"));
+        let op = op.as_ref().map_or(String::new(), |(op, commutes)| {
+            format!(" ({op}){}", if *commutes { "" } else { ", in rank order," })
+        });
+        let counts = known.map_or(String::new(), |known| described(known));
+        let what = format!("{counts}of {}-byte elements ({}) among {size} ranks by {by}", element.size, element.name);
+        let description = format!("{name}{root}{op} {what} on {}", self.topology.text());
+        if let Some(native) = native {
+            return self.plan_native(native, &problem, (&sent, &expected), &call, description);
+        }
+        let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
+        let result = collective.result(size, rank).map(|(_, of)| of.len());
+        if user.is_none() && algorithm.name() == "direct" && known.is_none() {
+            return Ok(PlannedCall::new(compile(rounds, &layout)?, self.signature(description))?);
+        }
+        if let Some(known) = known {
+            // A temporary with a destination holds contributions to the result of that rank.
+            let length = |block: Block| {
+                let rank = if block.source() >= 0 { block.source() } else { block.destination() };
+                usize::try_from(rank).ok().and_then(|rank| known.get(rank)).map_or(0, |&count| count as u64)
+            };
+            let moved =
+                rounds.iter().flat_map(|round| round.sends.iter().chain(&round.receives)).flat_map(|end| &end.blocks);
+            let merged = rounds.iter().flat_map(|round| &round.local).flat_map(|step| [&step.from, &step.into]);
+            let all = moved.chain(merged).chain(&send.names).chain(&receive.names).map(|block| block.whole());
+            layout.lengths = Lengths::Each(all.map(|block| (block, length(block))).collect());
+            check_sums(&layout, element.size)?;
+            let mut planned = PlannedCall::new(compile(rounds, &layout)?, self.signature(description))?;
+            let bytes = expected.first().map_or(0, |elements| elements * element.size);
+            planned.result = result.map(|contributions| CombinedResult { contributions, bytes });
+            return Ok(planned);
+        }
+        let passing = self.exchange_counts(&rounds, (&send.names, &sent), format!("counts of {description}"))?;
+        self.check_counts(&passing, (&receive.names, &expected), element.size as u64, &description)?;
+        let own = send.names.iter().zip(&sent).map(|(&block, &count)| (block, count as u64));
+        layout.lengths = Lengths::Each(passing.into_iter().chain(own).collect());
+        // The others rely on this rank by now, so an error in its planning fails the communicator.
+        let planned = check_sums(&layout, element.size)
+            .and_then(|()| compile(rounds, &layout))
+            .map_err(ArgumentError::from)
+            .and_then(|plan| PlannedCall::new(plan, self.signature(description.clone())));
+        planned.map_err(|error| {
+            let cause = Cause::Aborted { rank, reason: error.to_string().into() };
+            self.fail_planning(&description, Some(rank), cause).into()
+        })
+    }
+
+    /// Plans a call of the backend's library, after every rank has checked the counts of the
+    /// others.
+    fn plan_native(
+        &mut self,
+        call: NativeCall,
+        problem: &Problem,
+        (sent, expected): (&[usize], &[usize]),
+        VaryingCall { send, receive, element, .. }: &VaryingCall<'_>,
+        description: String,
+    ) -> Result<PlannedCall, CallError> {
+        let direct = find(problem.collective(), "direct")?;
+        let rounds: Vec<RankRound> = direct.share(problem, Rank::new(self.rank()))?.collect();
+        // Plans of different counts are different calls, on each of which the members must agree.
+        let description = format!("{description}, counted in call {}", self.context.history.calls);
+        let planned = self.plan_library_call(call, self.signature(description.clone()))?;
+        let arrived = self.exchange_counts(&rounds, (&send.names, sent), format!("counts of {description}"))?;
+        self.check_counts(&arrived, (&receive.names, expected), element.size as u64, &description)?;
+        Ok(planned)
+    }
+
+    /// Sends the counts over the schedule, and returns those of all blocks that reach this rank.
+    fn exchange_counts(
+        &mut self,
+        rounds: &[RankRound],
+        (held, counts): (&[Block], &[usize]),
+        description: String,
+    ) -> Result<HashMap<Block, u64>, CallError> {
+        const WORD: u64 = size_of::<u64>() as u64;
+        let arrivals = rounds.iter().flat_map(|round| &round.receives).flat_map(|end| &end.blocks);
+        let passing: BTreeSet<Block> = arrivals.map(|block| block.whole()).collect();
+        let run = |buffer, i: usize| Place::from(Run::new(buffer, i as u64 * WORD, WORD));
+        let word = |buffer, (i, block): (usize, Block)| (block, run(buffer, i));
+        let layout = Layout {
+            element: WORD,
+            lengths: Lengths::Equal(1),
+            before: held.iter().copied().enumerate().map(|at| word(Buffer::Input, at)).collect(),
+            after: passing.iter().copied().enumerate().map(|at| word(Buffer::Output, at)).collect(),
+            input: counts.len() as u64 * WORD,
+            output: passing.len() as u64 * WORD,
+        };
+        let plan = compile(rounds.iter().cloned(), &layout).map_err(ArgumentError::from)?;
+        let mut planned = PlannedCall::new(plan, self.signature(description))?;
+        let sent: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
+        let mut arrived = vec![0_u64; passing.len()];
+        self.context.execute(
+            &mut planned,
+            bytemuck::cast_slice(&sent),
+            bytemuck::cast_slice_mut(&mut arrived),
+            None,
+        )?;
+        Ok(passing.into_iter().zip(arrived).collect())
+    }
+
+    /// Fails the communicator on every member unless the others send the counts that this rank
+    /// expects.
+    fn check_counts(
+        &mut self,
+        sent: &HashMap<Block, u64>,
+        (awaited, expected): (&[Block], &[usize]),
+        element: u64,
+        description: &str,
+    ) -> Result<(), Error> {
+        let me = Rank::new(self.rank());
+        let from = |block: &Block| usize::try_from(block.source()).ok().map(Rank::new);
+        for (block, &count) in awaited.iter().zip(expected) {
+            let Some(from) = from(block).filter(|from| *from != me) else { continue };
+            let (expected, found) = (count as u64, sent.get(block).copied().unwrap_or(0));
+            if expected != found {
+                let (expected, found) = (expected.saturating_mul(element), found.saturating_mul(element));
+                let cause = Cause::Length { from, to: me, expected, found };
+                return Err(self.fail_planning(description, None, cause));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails the communicator for an error that the counts of other ranks have caused.
+    fn fail_planning(&mut self, description: &str, culprit: Option<Rank>, cause: Cause) -> Error {
+        let (call, observer) = (self.context.history.calls.saturating_sub(1), Rank::new(self.rank()));
+        let failure = Failure { call, description: description.into(), round: 0, observer, culprit, cause };
+        self.context.transport.abort(failure.clone());
+        self.context.failed(self.context.transport.failure().unwrap_or(failure))
+    }
+}
+
+/// The blocks of one buffer, in the order of the collective's definition.
+#[derive(Debug)]
+pub(super) struct BlockList<'a> {
+    /// `send` or `receive`.
+    side: &'static str,
+    /// Known once the call is planned.
+    names: Vec<Block>,
+    blocks: Vec<&'a [Strided]>,
+    /// The length of the buffer in elements.
+    pub(super) length: usize,
+}
+
+impl<'a> BlockList<'a> {
+    /// Lists the blocks of a buffer of this length, or of the shortest one that has them all.
+    pub(super) fn new(side: &'static str, blocks: &'a [impl AsRef<[Strided]>], length: Option<usize>) -> Self {
+        let blocks: Vec<&[Strided]> = blocks.iter().map(AsRef::as_ref).collect();
+        let ends = || blocks.iter().flat_map(|parts| parts.iter()).map(|part| part.end().unwrap_or(usize::MAX));
+        let length = length.unwrap_or_else(|| ends().max().unwrap_or(0));
+        Self { side, names: vec![], blocks, length }
+    }
+
+    fn strided(&self) -> StridedBlocks<'_> {
+        StridedBlocks { names: &self.names, blocks: &self.blocks, elements: self.length }
+    }
+
+    /// Returns the lengths of the blocks. Fails unless there are as many as the collective has,
+    /// inside the buffer.
+    fn check(&self) -> Result<Vec<usize>, ArgumentError> {
+        let Self { side, names, blocks, length } = self;
+        let what = if *side == "send" { "list of send blocks" } else { "list of receive blocks" };
+        check(what, blocks.len(), names.len())?;
+        let count = |(i, parts): (usize, &&[Strided])| {
+            let refuse = |why: String| ArgumentError::Block { side, block: i, why };
+            parts.iter().try_fold(0_usize, |sum, part| {
+                part.fault(*length).map_or(Ok(()), |why| Err(refuse(why)))?;
+                let sum = part.elements().and_then(|elements| sum.checked_add(elements));
+                sum.ok_or_else(|| refuse("the number of its elements overflows".to_owned()))
+            })
+        };
+        blocks.iter().enumerate().map(count).collect()
+    }
+
+    /// Fails if an element belongs to two blocks, or twice to one. The elements of each part must
+    /// differ.
+    fn check_disjoint(&self) -> Result<(), ArgumentError> {
+        // Only elements without bytes can be this many, and they cannot overlap.
+        if isize::try_from(self.length).is_err() {
+            return Ok(());
+        }
+        let found = overlap_of(self.blocks.iter().flat_map(|parts| parts.iter()), Layout::MOST_RUNS);
+        let interlocked = |pieces| ArgumentError::Interlocked { side: self.side, pieces, most: Layout::MOST_RUNS };
+        let Some(index) = found.map_err(interlocked)? else { return Ok(()) };
+        let holders = self.blocks.iter().enumerate().flat_map(|(i, parts)| parts.iter().map(move |part| (i, part)));
+        let mut holders = holders.filter(|(_, part)| part.has(index)).map(|(i, _)| i);
+        let (i, j) = (holders.next().unwrap_or(0), holders.next().unwrap_or(0));
+        Err(ArgumentError::Overlap { side: self.side, blocks: (i, j), element: index })
+    }
+}
+
+/// Makes the call of a library for the blocks of a layout.
+fn native_call(name: &str, layout: &Layout) -> Result<NativeCall, CallError> {
+    let blocks = |side: &[(Block, Place)]| {
+        let blocks = Blocks::new(side.iter().map(|(_, place)| place.clone()).collect());
+        blocks.ok_or(Error::Internal("blocks that are in no buffer".into()))
+    };
+    let (send, receive) = (blocks(&layout.before)?, blocks(&layout.after)?);
+    Ok(match name {
+        ALLTOALLV => NativeCall::Alltoallv { send, receive },
+        _ => NativeCall::Alltoallw { send, receive },
+    })
+}
+
+/// Fails if the bytes of all blocks that a rank sends, receives or relays overflow together.
+fn check_sums(layout: &Layout, element: usize) -> Result<(), PlanError> {
+    let Lengths::Each(table) = &layout.lengths else { return Ok(()) };
+    let elements = table.values().map(|&elements| u128::from(elements)).sum::<u128>();
+    if elements.saturating_mul(element as u128) > i64::MAX as u128 {
+        let elements = usize::try_from(elements).unwrap_or(usize::MAX);
+        return Err(PlanError::Overflow { blocks: 1, elements, element });
+    }
+    Ok(())
+}
+
+/// Describes the counts that every rank knows.
+fn described(counts: &[usize]) -> String {
+    if counts.len() <= LISTED {
+        return format!("of counts {counts:?} ");
+    }
+    let step = |hash: u64, &count: &usize| (hash.rotate_left(5) ^ count as u64).wrapping_mul(0x517c_c1b7_2722_0a95);
+    format!("of {} counts [{:016x}] ", counts.len(), counts.iter().fold(0, step))
+}
