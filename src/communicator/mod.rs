@@ -37,11 +37,13 @@
 // `varying_plan.rs` plans them.
 // `permute.rs` permutes distributed arrays, and `permute_report.rs` is what that costs.
 // `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
-// communicators. `options.rs` has the options of a new one.
+// communicators, `cartesian.rs` those with a process grid. `owned.rs` has the short forms of
+// collectives, for one value or a vector. `options.rs` has the options of a new one.
 
 mod agreement;
 mod cache;
 mod call_context;
+mod cartesian;
 mod certificate;
 mod choosing;
 mod collectives;
@@ -53,6 +55,7 @@ mod in_place;
 mod lengths;
 mod native;
 mod options;
+mod owned;
 mod permute;
 mod permute_report;
 mod persistent;
@@ -62,6 +65,7 @@ mod using;
 mod varying;
 mod varying_plan;
 
+pub use cartesian::Cartesian;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) use choosing::can_be_chosen;
 pub use counts::Counts;

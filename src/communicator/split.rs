@@ -80,15 +80,52 @@ impl Communicator {
         self.duplicate().map_err(self.context.error_of("dup"))
     }
 
+    /// Makes a communicator for each of `threads` threads of this process, as [`dup`](Self::dup)
+    /// does one. The i-th of each member form a communicator.
+    ///
+    /// Collective, at the cost of one barrier for all of them.
+    ///
+    /// ```
+    /// let sums = necklace::local::run(2, |mut comm| {
+    ///     let comms = comm.for_threads(3).unwrap();
+    ///     let add = |(i, mut comm): (u32, necklace::Communicator)| {
+    ///         let mut sum = [0];
+    ///         comm.allreduce(&[10 * i + comm.rank() as u32], &mut sum, necklace::op::Sum).unwrap();
+    ///         sum[0]
+    ///     };
+    ///     std::thread::scope(|scope| {
+    ///         let threads: Vec<_> = (0..).zip(comms).map(|comm| scope.spawn(move || add(comm))).collect();
+    ///         threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    ///     })
+    /// });
+    /// assert_eq!(sums.unwrap(), [[1, 21, 41], [1, 21, 41]]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`Communicator`].
+    #[track_caller]
+    pub fn for_threads(&mut self, threads: usize) -> Result<Vec<Self>, Error> {
+        let first = self.barrier_for(format!("for_threads({threads})").into());
+        first
+            .and_then(|()| (0..threads).map(|_| self.duplicate_agreed()).collect())
+            .map_err(self.context.error_of("for_threads"))
+    }
+
     fn duplicate(&mut self) -> Result<Self, CallError> {
         self.barrier_for("dup".into())?;
+        self.duplicate_agreed()
+    }
+
+    /// Makes a communicator of the same members, which have agreed on that. Local.
+    pub(super) fn duplicate_agreed(&mut self) -> Result<Self, CallError> {
         let context = self.next_context(0);
         let (topology, placement) = (Arc::clone(&self.topology), self.placement.clone());
         self.derived(context, Arc::clone(&self.context.members), topology, placement)
     }
 
     /// Returns the context for the next communicator made from this one.
-    fn next_context(&mut self, part: u64) -> ContextId {
+    pub(super) fn next_context(&mut self, part: u64) -> ContextId {
         let sequence = self.splits;
         self.splits += 1;
         self.context.id.child(sequence, part)
@@ -121,18 +158,24 @@ impl Communicator {
             .map(|(rank, member)| (member[2], rank))
             .collect();
         part.sort_unstable();
-        let nodes: Vec<Node> = part.iter().map(|&(_, rank)| self.placement.node(Rank::new(rank))).collect();
+        let ranks: Vec<usize> = part.into_iter().map(|(_, rank)| rank).collect();
+        self.part_with(context, &ranks).map(Some)
+    }
+
+    /// Makes the communicator of these ranks of this one, on their part of the network. Local.
+    pub(super) fn part_with(&self, context: ContextId, ranks: &[usize]) -> Result<Self, CallError> {
+        let nodes: Vec<Node> = ranks.iter().map(|&rank| self.placement.node(Rank::new(rank))).collect();
         let (topology, placement) = match self.topology.part(&nodes) {
             Some((topology, numbers)) => {
                 let placement = Placement::new(numbers, topology.nodes())?;
                 (topology, placement)
             }
             None => {
-                let complete = Complete::new(part.len()).ok_or(Error::Internal("an empty part".into()))?;
-                (Arc::new(complete) as Arc<dyn Topology>, Placement::identity(part.len()))
+                let complete = Complete::new(ranks.len()).ok_or(Error::Internal("an empty part".into()))?;
+                (Arc::new(complete) as Arc<dyn Topology>, Placement::identity(ranks.len()))
             }
         };
-        let members = part.into_iter().map(|(_, rank)| self.context.members[rank]).collect();
-        self.derived(context, members, topology, placement).map(Some)
+        let members = ranks.iter().map(|&rank| self.context.members[rank]).collect();
+        self.derived(context, members, topology, placement)
     }
 }

@@ -90,6 +90,15 @@ pub enum ArgumentError {
         /// The communicator on which it was to execute.
         used: String,
     },
+    /// Axes are not those of a process grid.
+    #[error("axes {axes:?} of a grid with {dimensions}; expected different axes below {dimensions}, at least one")]
+    #[non_exhaustive]
+    Axes {
+        /// The axes.
+        axes: Vec<usize>,
+        /// The number of axes of the grid.
+        dimensions: usize,
+    },
     /// A persistent plan cannot be planned in place.
     #[error("{call} cannot be in place; expected a plan of blocks of equal lengths")]
     #[non_exhaustive]
@@ -179,13 +188,13 @@ pub enum ArgumentError {
         /// The maximum.
         most: u64,
     },
-    /// The scratch buffer of a plan cannot be allocated.
-    #[error("{call}: cannot allocate {bytes} bytes of scratch memory; use smaller blocks or another algorithm")]
+    /// The scratch buffer of a plan or the vector of a result cannot be allocated.
+    #[error("{call}: cannot allocate {bytes} bytes of memory; use smaller blocks or another algorithm")]
     #[non_exhaustive]
     Memory {
         /// Description of the call.
         call: Arc<str>,
-        /// The size of the scratch buffer in bytes.
+        /// The size of the buffer in bytes.
         bytes: u64,
     },
     /// The chosen schedule, or the schedule of the chosen algorithm, violates a rule.

@@ -93,6 +93,50 @@ impl Grid {
         Self::new(extents, true)
     }
 
+    /// Returns the torus of `nodes` nodes whose `dimensions` extents are as close to each other as
+    /// possible, the greatest first, as `MPI_Dims_create`. `None` unless
+    /// `1 <= nodes <= MAX_NODES` and there is a dimension.
+    ///
+    /// For the mesh of the same extents, pass [`extents`](Self::extents) to [`mesh`](Self::mesh).
+    ///
+    /// ```
+    /// use necklace::topology::Grid;
+    /// let extents = |nodes, dimensions| Grid::balanced(nodes, dimensions).map(|grid| grid.extents().to_vec());
+    /// assert_eq!(extents(12, 2), Some(vec![4, 3]));
+    /// assert_eq!(extents(24, 3), Some(vec![4, 3, 2]));
+    /// assert_eq!(extents(7, 2), Some(vec![7, 1]));
+    /// ```
+    #[must_use]
+    pub fn balanced(nodes: usize, dimensions: usize) -> Option<Self> {
+        // The lowest greatest extent that leaves room for the others, and so on. There are at most
+        // 31 extents above 1.
+        fn split(rest: usize, dimensions: usize, most: usize, extents: &mut Vec<usize>) -> bool {
+            let divides = |extent: &usize| rest.is_multiple_of(*extent);
+            if dimensions <= 1 {
+                extents.push(rest);
+                return rest <= most;
+            }
+            let low = (1..=rest.isqrt()).filter(divides);
+            let high = (1..=rest.isqrt()).rev().filter(divides).map(|low| rest / low);
+            for extent in low.chain(high).take_while(|&extent| extent <= most) {
+                let length = extents.len();
+                extents.push(extent);
+                if split(rest / extent, dimensions - 1, extent, extents) {
+                    return true;
+                }
+                extents.truncate(length);
+            }
+            false
+        }
+        if dimensions == 0 || !(1..=MAX_NODES).contains(&nodes) {
+            return None;
+        }
+        let (mut extents, ones) = (Vec::new(), dimensions.saturating_sub(31));
+        split(nodes, dimensions - ones, nodes, &mut extents);
+        extents.resize(dimensions, 1);
+        Self::torus(&extents)
+    }
+
     pub(super) fn new(extents: &[usize], wraps: bool) -> Option<Self> {
         let nodes = extents.iter().try_fold(1_usize, |nodes, &extent| nodes.checked_mul(extent))?;
         (!extents.is_empty() && (1..=MAX_NODES).contains(&nodes))
@@ -332,6 +376,39 @@ mod tests {
 
     fn grid(text: &str) -> Grid {
         Grid::of(&parse(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn balanced_grids_are_the_closest_to_a_cube() {
+        fn all(nodes: usize, dimensions: usize, most: usize) -> Vec<Vec<usize>> {
+            let divisors = (1..=nodes.min(most)).filter(|extent| nodes.is_multiple_of(*extent));
+            let longer = |extent: usize| match dimensions {
+                1 => {
+                    if extent == nodes {
+                        vec![vec![extent]]
+                    } else {
+                        vec![]
+                    }
+                }
+                _ => all(nodes / extent, dimensions - 1, extent)
+                    .into_iter()
+                    .map(|rest| [&[extent][..], &rest].concat())
+                    .collect(),
+            };
+            divisors.flat_map(longer).collect()
+        }
+        for dimensions in 1..=4 {
+            for nodes in 1..=130 {
+                let best = all(nodes, dimensions, nodes).into_iter().min();
+                assert_eq!(Grid::balanced(nodes, dimensions).map(|grid| grid.extents().to_vec()), best);
+            }
+        }
+        assert_eq!(Grid::balanced(0, 2), None);
+        assert_eq!(Grid::balanced(8, 0), None);
+        assert_eq!(Grid::balanced(2, 200).unwrap().extents()[..2], [2, 1]);
+        let most = Grid::balanced(1 << 30, 31).unwrap();
+        assert_eq!((most.extents()[0], most.extents()[30]), (2, 1));
+        assert_eq!(Grid::balanced(MAX_NODES, 3).unwrap().nodes(), MAX_NODES);
     }
 
     #[test]

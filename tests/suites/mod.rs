@@ -18,12 +18,14 @@ mod custom_schedules;
 pub mod definitions;
 mod disagreement;
 pub mod failures;
+mod grids;
 mod lengths;
 mod networks;
 mod persistent;
 mod plans;
 mod reductions;
 mod regular;
+mod short_forms;
 mod split;
 mod strided;
 mod varying;
@@ -138,6 +140,13 @@ macro_rules! suites {
                 close_finds_differing_roots_on_every_rank
                 close_succeeds_after_equal_calls
             }
+            grids {
+                ranks_along_axes_form_communicators
+                parts_of_a_grid_know_their_part_of_the_network
+                meshes_end_at_their_borders
+                wrong_grids_and_axes_are_refused
+                threads_have_communicators_of_their_own
+            }
             lengths {
                 blocks_of_any_lengths_are_collected_and_distributed
                 ranks_with_different_counts_are_told_both
@@ -176,6 +185,10 @@ macro_rules! suites {
                 barrier_waits_for_every_rank
                 buffer_may_change_after_the_call
                 random_sequences_of_calls_have_correct_results
+            }
+            short_forms {
+                short_forms_have_the_results_of_the_long_ones
+                mistakes_in_short_forms_are_refused_on_their_own_rank
             }
             split {
                 rows_and_columns_of_a_torus_are_rings
