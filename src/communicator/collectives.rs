@@ -41,6 +41,15 @@ impl Communicator {
         self.regular(key::<T>(Collective::Alltoall), send, receive, None).map_err(self.context.error_of("alltoall"))
     }
 
+    pub(super) fn alltoall_for<T: Pod>(
+        &mut self,
+        send: &[T],
+        receive: &mut [T],
+        purpose: Cow<'static, str>,
+    ) -> Result<(), CallError> {
+        self.regular(PlanKey { purpose, ..key::<T>(Collective::Alltoall) }, send, receive, None)
+    }
+
     /// Collects a block from every rank on every rank: block i of `receive` is the `send` of rank
     /// i.
     ///

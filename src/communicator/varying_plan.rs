@@ -236,7 +236,7 @@ impl Communicator {
     }
 
     /// Fails the communicator for an error that the counts of other ranks have caused.
-    fn fail_planning(&mut self, description: &str, culprit: Option<Rank>, cause: Cause) -> Error {
+    pub(super) fn fail_planning(&mut self, description: &str, culprit: Option<Rank>, cause: Cause) -> Error {
         let (call, observer) = (self.context.history.calls.saturating_sub(1), Rank::new(self.rank()));
         let failure = Failure { call, description: description.into(), round: 0, observer, culprit, cause };
         self.context.transport.abort(failure.clone());
@@ -265,16 +265,41 @@ impl<'a> BlockList<'a> {
         Self { side, names: vec![], blocks, length }
     }
 
-    fn strided(&self) -> StridedBlocks<'_> {
+    /// Lists blocks of these names.
+    pub(super) fn of(side: &'static str, names: Vec<Block>, blocks: &'a [Vec<Strided>], length: usize) -> Self {
+        Self { side, names, blocks: blocks.iter().map(AsRef::as_ref).collect(), length }
+    }
+
+    pub(super) fn names(&self) -> &[Block] {
+        &self.names
+    }
+
+    /// Returns the parts of each block.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &'a [Strided]> {
+        self.blocks.iter().copied()
+    }
+
+    /// Returns the length of the block of that name.
+    pub(super) fn elements_of(&self, name: Block) -> Option<usize> {
+        let at = self.names.iter().position(|block| *block == name)?;
+        self.blocks[at].iter().try_fold(0_usize, |sum, part| sum.checked_add(part.elements()?))
+    }
+
+    pub(super) fn strided(&self) -> StridedBlocks<'_> {
         StridedBlocks { names: &self.names, blocks: &self.blocks, elements: self.length }
     }
 
     /// Returns the lengths of the blocks. Fails unless there are as many as the collective has,
     /// inside the buffer.
     fn check(&self) -> Result<Vec<usize>, ArgumentError> {
-        let Self { side, names, blocks, length } = self;
+        self.check_for(self.names.len())
+    }
+
+    /// Does the same for a number of blocks.
+    pub(super) fn check_for(&self, count: usize) -> Result<Vec<usize>, ArgumentError> {
+        let Self { side, blocks, length, .. } = self;
         let what = if *side == "send" { "list of send blocks" } else { "list of receive blocks" };
-        check(what, blocks.len(), names.len())?;
+        check(what, blocks.len(), count)?;
         let count = |(i, parts): (usize, &&[Strided])| {
             let refuse = |why: String| ArgumentError::Block { side, block: i, why };
             parts.iter().try_fold(0_usize, |sum, part| {
@@ -288,7 +313,7 @@ impl<'a> BlockList<'a> {
 
     /// Fails if an element belongs to two blocks, or twice to one. The elements of each part must
     /// differ.
-    fn check_disjoint(&self) -> Result<(), ArgumentError> {
+    pub(super) fn check_disjoint(&self) -> Result<(), ArgumentError> {
         // Only elements without bytes can be this many, and they cannot overlap.
         if isize::try_from(self.length).is_err() {
             return Ok(());

@@ -90,6 +90,29 @@ pub enum ArgumentError {
         /// The communicator on which it was to execute.
         used: String,
     },
+    /// A rank is not a member of the communicator.
+    #[error("rank {rank} is out of range; with {ranks} ranks, expected 0 to {}", ranks - 1)]
+    #[non_exhaustive]
+    Peer {
+        /// The rank.
+        rank: usize,
+        /// The number of ranks in the communicator.
+        ranks: usize,
+    },
+    /// An array has no halo of that width for a process grid.
+    #[error(
+        "an array of extents {extents:?} with a halo of {width} on a grid of {axes} axes; expected an extent for each axis, \
+         at least three times the width of the halo"
+    )]
+    #[non_exhaustive]
+    Halo {
+        /// The extents of the array.
+        extents: Vec<usize>,
+        /// The number of axes of the grid.
+        axes: usize,
+        /// The width of the halo.
+        width: usize,
+    },
     /// Axes are not those of a process grid.
     #[error("axes {axes:?} of a grid with {dimensions}; expected different axes below {dimensions}, at least one")]
     #[non_exhaustive]

@@ -50,6 +50,49 @@ impl Strided {
         Self::run(offset, columns).repeated(rows, width)
     }
 
+    /// Returns a part of an array of these extents, the last axis fastest: `lengths[i]` elements
+    /// along axis i, from `starts[i]` on. `None` unless all three have the same number of axes and
+    /// the part lies in the array.
+    ///
+    /// ```
+    /// use necklace::Strided;
+    /// // Rows 1 and 2, columns 2 to 4 of a matrix of 3 rows and 10 columns.
+    /// assert_eq!(Strided::part(&[3, 10], &[1, 2], &[2, 3]), Some(Strided::matrix(12, 2, 3, 10)));
+    /// assert_eq!(Strided::part(&[3, 10], &[2, 2], &[2, 3]), None);
+    /// ```
+    #[must_use]
+    pub fn part(extents: &[usize], starts: &[usize], lengths: &[usize]) -> Option<Self> {
+        let axes = extents.len();
+        let inside = |i: usize| starts[i].checked_add(lengths[i]).is_some_and(|end| end <= extents[i]);
+        if starts.len() != axes || lengths.len() != axes || !(0..axes).all(inside) {
+            return None;
+        }
+        let mut part = Self { offset: 0, dimensions: SmallVec::new() };
+        let mut distance = 1_usize;
+        for i in (0..axes).rev() {
+            part.offset = part.offset.checked_add(starts[i].checked_mul(distance)?)?;
+            part.dimensions.insert(0, (lengths[i], distance));
+            distance = distance.checked_mul(extents[i])?;
+        }
+        Some(part)
+    }
+
+    /// Changes the order of the dimensions: dimension i of the result is dimension `order[i]`. The
+    /// last varies fastest. `None` unless `order` names each dimension once.
+    ///
+    /// ```
+    /// use necklace::Strided;
+    /// let part = Strided::matrix(12, 2, 3, 10);
+    /// assert_eq!(part.clone().in_order(&[1, 0]), Some(part.transposed()));
+    /// ```
+    #[must_use]
+    pub fn in_order(self, order: &[usize]) -> Option<Self> {
+        let dimensions = self.dimensions.len();
+        let once = |(i, at): (usize, &usize)| *at < dimensions && !order[..i].contains(at);
+        let permuted = order.len() == dimensions && order.iter().enumerate().all(once);
+        permuted.then(|| Self { dimensions: order.iter().map(|&at| self.dimensions[at]).collect(), ..self })
+    }
+
     /// Repeats all elements `count` times, one after the other, `distance` elements apart.
     #[must_use]
     pub fn repeated(mut self, count: usize, distance: usize) -> Self {

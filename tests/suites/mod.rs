@@ -20,6 +20,7 @@ mod disagreement;
 pub mod failures;
 mod grids;
 mod lengths;
+mod neighbours;
 mod networks;
 mod persistent;
 mod plans;
@@ -152,6 +153,15 @@ macro_rules! suites {
                 ranks_with_different_counts_are_told_both
                 wrong_length_of_one_rank_is_found_by_all
                 mistakes_in_lengths_are_refused
+            }
+            neighbours {
+                neighbours_in_the_network_exchange_blocks
+                neighbours_in_a_grid_are_matched_by_direction
+                neighbours_in_any_graph_are_matched_in_order
+                halo_of_an_array_is_exchanged_in_place
+                blocks_are_shifted_and_swapped
+                disagreeing_neighbours_are_told
+                mistakes_with_neighbours_are_refused
             }
             networks {
                 network_of_another_size_than_the_job_is_refused

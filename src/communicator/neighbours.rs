@@ -1,0 +1,697 @@
+//! Exchanges with a few other ranks: neighbours in a graph, halos of a grid, one partner.
+//!
+//! Messages travel only between ranks that are neighbours. All blocks for one rank are one message,
+//! in the order of their directions, on which sender and receiver agree.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use super::call_context::CommunicatorId;
+use super::element::Element;
+use super::lengths::BufferLength;
+use super::planned_call::PlannedCall;
+use super::varying_plan::BlockList;
+use super::{Cartesian, Communicator, Counts, Persistent};
+use crate::block::Block;
+use crate::error::{ArgumentError, CallError, Error};
+use crate::ids::Rank;
+use crate::plan::{Buffer, Layout, Strided, compile};
+use crate::topology::Topology;
+use crate::transport::Cause;
+use crate::vocabulary::{End, RankRound};
+
+/// The ranks that a rank sends blocks to and receives blocks from, in order: the neighbours of
+/// neighbour collectives.
+///
+/// Made by [`Communicator::neighbourhood`] (the neighbours in the network),
+/// [`Cartesian::neighbourhood`] (in a process grid) and
+/// [`Communicator::neighbourhood_of`] (in a graph of the program's own).
+#[derive(Clone, Debug)]
+pub struct Neighbourhood {
+    /// For each block to send, the receiver and the direction. `None` at a border.
+    destinations: Vec<Option<Direction>>,
+    /// For each block to receive, the sender and the direction in which it sends.
+    sources: Vec<Option<Direction>>,
+    /// What the ranks have agreed on.
+    name: String,
+    owner: CommunicatorId,
+}
+
+/// A rank, and the number of a direction. Blocks for one rank are ordered by it.
+#[derive(Clone, Copy, Debug)]
+struct Direction {
+    rank: usize,
+    number: usize,
+}
+
+impl Neighbourhood {
+    /// Returns the ranks that blocks go to, in order. `None` stands for no rank, beyond the border
+    /// of a mesh.
+    pub fn destinations(&self) -> impl ExactSizeIterator<Item = Option<usize>> {
+        self.destinations.iter().map(|to| to.map(|to| to.rank))
+    }
+
+    /// Returns the ranks that blocks come from, in order. `None` stands for no rank, beyond the
+    /// border of a mesh.
+    pub fn sources(&self) -> impl ExactSizeIterator<Item = Option<usize>> {
+        self.sources.iter().map(|from| from.map(|from| from.rank))
+    }
+
+    /// Numbers the occurrences of each rank.
+    fn in_order(ranks: &[usize]) -> Vec<Option<Direction>> {
+        let number = |i: usize| ranks[..i].iter().filter(|rank| **rank == ranks[i]).count();
+        (0..ranks.len()).map(|i| Some(Direction { rank: ranks[i], number: number(i) })).collect()
+    }
+}
+
+/// The blocks of a buffer, and its length if it is known.
+type Side<'a, S> = (&'a [S], Option<usize>);
+
+impl Communicator {
+    /// Returns the neighbours of this rank in the [network](Self::topology), in ascending order of
+    /// their nodes. Local.
+    #[must_use]
+    pub fn neighbourhood(&self) -> Neighbourhood {
+        let node = self.placement.node(Rank::new(self.rank()));
+        let near = self.topology.neighbours(node).into_iter().filter_map(|node| self.placement.rank(node));
+        let near: Vec<usize> = near.map(Rank::index).collect();
+        let near = Neighbourhood::in_order(&near);
+        Neighbourhood {
+            destinations: near.clone(),
+            sources: near,
+            name: format!("the links of {}", self.topology.text()),
+            owner: self.context.communicator(),
+        }
+    }
+
+    /// Makes a neighbourhood of ranks that this one receives from, `sources`, and sends to,
+    /// `destinations`, as `MPI_Dist_graph_create_adjacent`. A rank may occur several times. The k-th
+    /// block for a rank is its k-th block from this one.
+    ///
+    /// Collective: the ranks check that they agree, by an alltoall of one number.
+    ///
+    /// ```
+    /// // Each rank sends to the next two on a ring of five.
+    /// let sums = necklace::local::run(5, |mut comm| {
+    ///     let at = |by| (comm.rank() + by) % 5;
+    ///     let near = comm.neighbourhood_of(&[at(4), at(3)], &[at(1), at(2)])?;
+    ///     let mut received = [0; 2];
+    ///     comm.neighbour_allgather(&near, &[comm.rank()], &mut received)?;
+    ///     Ok::<_, necklace::Error>(received)
+    /// })?;
+    /// assert_eq!(sums[0].as_ref().unwrap(), &[4, 3]);
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Peer`] for a rank that is not a member; [`Error::Failed`] if one rank names
+    /// another as often as a source as that names it as a destination; otherwise see
+    /// [`Communicator`].
+    #[track_caller]
+    pub fn neighbourhood_of(&mut self, sources: &[usize], destinations: &[usize]) -> Result<Neighbourhood, Error> {
+        self.agreed_neighbourhood(sources, destinations).map_err(self.context.error_of("neighbourhood_of"))
+    }
+
+    fn agreed_neighbourhood(&mut self, sources: &[usize], destinations: &[usize]) -> Result<Neighbourhood, CallError> {
+        for &rank in sources.iter().chain(destinations) {
+            self.peer(rank)?;
+        }
+        let times = |ranks: &[usize]| {
+            let mut times = vec![0_u64; self.size()];
+            ranks.iter().for_each(|&rank| times[rank] += 1);
+            times
+        };
+        let (sent, expected, mut announced) = (times(destinations), times(sources), vec![0; self.size()]);
+        let name = format!("a given graph, made in call {}", self.context.history.calls);
+        self.alltoall_for(&sent, &mut announced, "neighbourhood_of".into())?;
+        if let Some(other) = (0..self.size()).find(|&other| announced[other] != expected[other]) {
+            let (theirs, ours) = (announced[other], expected[other]);
+            let reason = format!("rank {other} sends it {theirs} blocks; it expects {ours}").into();
+            let rank = Rank::new(self.rank());
+            return Err(self.fail_planning("neighbourhood_of", Some(rank), Cause::Aborted { rank, reason }).into());
+        }
+        Ok(Neighbourhood {
+            destinations: Neighbourhood::in_order(destinations),
+            sources: Neighbourhood::in_order(sources),
+            name,
+            owner: self.context.communicator(),
+        })
+    }
+
+    /// Sends a block to each neighbour and receives one from each, as `MPI_Neighbor_alltoall`.
+    ///
+    /// Block i of `send` goes to the i-th [destination](Neighbourhood::destinations); block i of
+    /// `receive` comes from the i-th [source](Neighbourhood::sources). Blocks have equal lengths, on
+    /// all ranks. Where there is no rank, the block is not sent, or does not change.
+    ///
+    /// ```
+    /// let sums = necklace::local::run_on("ring:4", |mut comm| {
+    ///     let near = comm.neighbourhood();
+    ///     let mut received = [0; 2];
+    ///     comm.neighbour_alltoall(&near, &[comm.rank(); 2], &mut received).unwrap();
+    ///     received
+    /// });
+    /// assert_eq!(sums.unwrap(), [[1, 3], [0, 2], [1, 3], [0, 2]]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Length`] unless both buffers have the same number of elements for each
+    /// neighbour; [`ArgumentError::Persistent`] if the neighbourhood is that of another communicator;
+    /// [`Error::Failed`] with [`Cause::Length`] if blocks of two ranks differ in length; otherwise
+    /// see [`Communicator`].
+    #[track_caller]
+    pub fn neighbour_alltoall<T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        send: &[T],
+        receive: &mut [T],
+    ) -> Result<(), Error> {
+        let (from, into) =
+            equal_blocks(near, send.len(), receive.len()).map_err(self.context.error_of("neighbour_alltoall"))?;
+        self.meet("neighbour_alltoall", near, (&from, send), (&into, receive))
+            .map_err(self.context.error_of("neighbour_alltoall"))
+    }
+
+    /// Sends blocks of any lengths to the neighbours and receives theirs, as
+    /// [`neighbour_alltoall`](Self::neighbour_alltoall). [`Counts`] give the lengths and positions
+    /// of the blocks.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`neighbour_alltoallw`](Self::neighbour_alltoallw).
+    #[track_caller]
+    pub fn neighbour_alltoallv<'a, T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        send: &[T],
+        send_counts: impl Into<Counts<'a>>,
+        receive: &mut [T],
+        receive_counts: impl Into<Counts<'a>>,
+    ) -> Result<(), Error> {
+        let (from, into) = (send_counts.into(), receive_counts.into());
+        let from = from.blocks("send", near.destinations.len());
+        let sides = from.and_then(|from| Ok((from, into.blocks("receive", near.sources.len())?)));
+        let (from, into) = sides.map_err(self.context.error_of("neighbour_alltoallv"))?;
+        self.meet("neighbour_alltoallv", near, (&from, send), (&into, receive))
+            .map_err(self.context.error_of("neighbour_alltoallv"))
+    }
+
+    /// Sends strided blocks to the neighbours and receives theirs in place, without packing, as
+    /// [`neighbour_alltoall`](Self::neighbour_alltoall) and [`alltoallw`](Self::alltoallw).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`alltoallw`](Self::alltoallw), and [`ArgumentError::Persistent`] as
+    /// [`neighbour_alltoall`](Self::neighbour_alltoall).
+    #[track_caller]
+    pub fn neighbour_alltoallw<T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        send: &[T],
+        from: &[impl AsRef<[Strided]>],
+        receive: &mut [T],
+        into: &[impl AsRef<[Strided]>],
+    ) -> Result<(), Error> {
+        self.meet("neighbour_alltoallw", near, (from, send), (into, receive))
+            .map_err(self.context.error_of("neighbour_alltoallw"))
+    }
+
+    /// Sends strided blocks of a buffer to the neighbours and receives theirs into the same buffer:
+    /// interior edges out, ghost cells in. As [`neighbour_alltoallw`](Self::neighbour_alltoallw).
+    ///
+    /// [`Cartesian::exchange_halo`] does this for the halo of an array.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`neighbour_alltoallw`](Self::neighbour_alltoallw).
+    #[track_caller]
+    pub fn neighbour_alltoallw_in_place<T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        buffer: &mut [T],
+        from: &[impl AsRef<[Strided]>],
+        into: &[impl AsRef<[Strided]>],
+    ) -> Result<(), Error> {
+        self.meet_in_place("neighbour_alltoallw_in_place", near, buffer, from, into)
+            .map_err(self.context.error_of("neighbour_alltoallw_in_place"))
+    }
+
+    /// Plans a [`neighbour_alltoallw`](Self::neighbour_alltoallw) of these blocks. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`neighbour_alltoallw`](Self::neighbour_alltoallw).
+    #[track_caller]
+    pub fn neighbour_alltoallw_init<T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        from: &[impl AsRef<[Strided]>],
+        into: &[impl AsRef<[Strided]>],
+    ) -> Result<Persistent<T>, Error> {
+        self.meeting("neighbour_alltoallw", near, from, into, false)
+            .map_err(self.context.error_of("neighbour_alltoallw_init"))
+    }
+
+    /// Plans a [`neighbour_alltoall`](Self::neighbour_alltoall) of blocks of `elements` elements.
+    /// Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`neighbour_alltoall`](Self::neighbour_alltoall);
+    /// [`ArgumentError::Plan`] if a buffer would be too long.
+    #[track_caller]
+    pub fn neighbour_alltoall_init<T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        elements: usize,
+    ) -> Result<Persistent<T>, Error> {
+        let blocks = |count: usize| {
+            let begin = |i: usize| i.checked_mul(elements).unwrap_or(usize::MAX);
+            (0..count).map(|i| Strided::run(begin(i), elements)).collect::<Vec<_>>()
+        };
+        let (from, into) = (blocks(near.destinations.len()), blocks(near.sources.len()));
+        self.meeting("neighbour_alltoall", near, &from, &into, false)
+            .map_err(self.context.error_of("neighbour_alltoall_init"))
+    }
+
+    /// Sends the same elements to each neighbour and receives theirs, as
+    /// `MPI_Neighbor_allgather`. Block i of `receive` is the `send` of the i-th
+    /// [source](Neighbourhood::sources).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`neighbour_alltoall`](Self::neighbour_alltoall).
+    #[track_caller]
+    pub fn neighbour_allgather<T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        send: &[T],
+        receive: &mut [T],
+    ) -> Result<(), Error> {
+        let from = vec![Strided::run(0, send.len()); near.destinations.len()];
+        let into = blocks_of(near.sources.len(), receive.len(), "receive buffer")
+            .map_err(self.context.error_of("neighbour_allgather"))?;
+        self.meet("neighbour_allgather", near, (&from, send), (&into, receive))
+            .map_err(self.context.error_of("neighbour_allgather"))
+    }
+
+    /// Sends `send` to a rank and receives `receive` from a rank, as `MPI_Sendrecv`. `None` stands
+    /// for no rank.
+    ///
+    /// Collective: every member calls it, also one that has no partner. The rank that one names as
+    /// `to` must name that as `from`.
+    ///
+    /// ```
+    /// let swapped = necklace::local::run(3, |mut comm| {
+    ///     // Ranks 0 and 2 swap.
+    ///     let partner = [Some(2), None, Some(0)][comm.rank()];
+    ///     let mut other = [9];
+    ///     comm.sendrecv(&[comm.rank()], partner, &mut other, partner).unwrap();
+    ///     other[0]
+    /// });
+    /// assert_eq!(swapped.unwrap(), [2, 9, 0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Peer`] for a rank that is not a member; [`Error::Failed`] with
+    /// [`Cause::Length`] if the partner's buffer has another length; otherwise see [`Communicator`].
+    /// If a rank expects a message from one that sends it none, the call fails after the
+    /// [deadline](crate::guide::failures#the-two-deadlines).
+    #[track_caller]
+    pub fn sendrecv<T: Pod>(
+        &mut self,
+        send: &[T],
+        to: Option<usize>,
+        receive: &mut [T],
+        from: Option<usize>,
+    ) -> Result<(), Error> {
+        let near = self.partners("partners", to, from).map_err(self.context.error_of("sendrecv"))?;
+        let (out, into) = ([Strided::run(0, send.len())], [Strided::run(0, receive.len())]);
+        self.meet("sendrecv", &near, (&out, send), (&into, receive)).map_err(self.context.error_of("sendrecv"))
+    }
+
+    /// Sends a buffer to a rank and replaces it by that of another, as `MPI_Sendrecv_replace` and
+    /// [`sendrecv`](Self::sendrecv). Without a `from`, it does not change.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sendrecv`](Self::sendrecv).
+    #[track_caller]
+    pub fn sendrecv_in_place<T: Pod>(
+        &mut self,
+        buffer: &mut [T],
+        to: Option<usize>,
+        from: Option<usize>,
+    ) -> Result<(), Error> {
+        let near = self.partners("partners", to, from).map_err(self.context.error_of("sendrecv_in_place"))?;
+        let all = [Strided::run(0, buffer.len())];
+        self.meet_in_place("sendrecv_in_place", &near, buffer, &all, &all)
+            .map_err(self.context.error_of("sendrecv_in_place"))
+    }
+
+    /// Shifts blocks along the ranks, in a circle: rank i sends `send` to rank `i + by`, modulo the
+    /// number of ranks, and receives from rank `i - by`.
+    ///
+    /// ```
+    /// let shifted = necklace::local::run(4, |mut comm| {
+    ///     let mut from = [0];
+    ///     comm.shift(&[comm.rank()], &mut from, 1).unwrap();
+    ///     from[0]
+    /// });
+    /// assert_eq!(shifted.unwrap(), [3, 0, 1, 2]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Length`] unless both buffers have the same length; otherwise see
+    /// [`Communicator`]. Ranks that pass different distances disagree.
+    #[track_caller]
+    pub fn shift<T: Pod>(&mut self, send: &[T], receive: &mut [T], by: isize) -> Result<(), Error> {
+        self.shifted(send, receive, by).map_err(self.context.error_of("shift"))
+    }
+
+    fn shifted<T: Pod>(&mut self, send: &[T], receive: &mut [T], by: isize) -> Result<(), CallError> {
+        super::lengths::check("receive buffer", receive.len(), send.len())?;
+        let near = self.circle(by)?;
+        let all = [Strided::run(0, send.len())];
+        self.meet("shift", &near, (&all, send), (&all, receive))
+    }
+
+    /// Shifts blocks along the ranks in one buffer, as [`shift`](Self::shift).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`shift`](Self::shift).
+    #[track_caller]
+    pub fn shift_in_place<T: Pod>(&mut self, buffer: &mut [T], by: isize) -> Result<(), Error> {
+        let all = [Strided::run(0, buffer.len())];
+        let near = self.circle(by).map_err(self.context.error_of("shift_in_place"))?;
+        self.meet_in_place("shift", &near, buffer, &all, &all).map_err(self.context.error_of("shift_in_place"))
+    }
+
+    /// Plans a [`shift`](Self::shift) of `elements` elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Plan`] if a buffer would be too long.
+    #[track_caller]
+    pub fn shift_init<T: Pod>(&mut self, elements: usize, by: isize) -> Result<Persistent<T>, Error> {
+        let all = [Strided::run(0, elements)];
+        let planned = self.circle(by).map_err(CallError::from);
+        planned
+            .and_then(|near| self.meeting("shift", &near, &all, &all, false))
+            .map_err(self.context.error_of("shift_init"))
+    }
+
+    /// Returns the ranks at a distance, in a circle.
+    fn circle(&self, by: isize) -> Result<Neighbourhood, ArgumentError> {
+        let (me, size) = (self.rank(), self.size());
+        let ahead = by.rem_euclid(size as isize) as usize;
+        self.partners(&format!("by {ahead}"), Some((me + ahead) % size), Some((me + size - ahead) % size))
+    }
+
+    fn partners(&self, name: &str, to: Option<usize>, from: Option<usize>) -> Result<Neighbourhood, ArgumentError> {
+        let one = |rank: Option<usize>| {
+            rank.map_or(Ok(None), |rank| self.peer(rank).map(|rank| Some(Direction { rank, number: 0 })))
+        };
+        let (destinations, sources) = (vec![one(to)?], vec![one(from)?]);
+        Ok(Neighbourhood { destinations, sources, name: name.to_owned(), owner: self.context.communicator() })
+    }
+
+    /// Checks the number of another rank.
+    fn peer(&self, rank: usize) -> Result<usize, ArgumentError> {
+        let ranks = self.size();
+        if rank < ranks { Ok(rank) } else { Err(ArgumentError::Peer { rank, ranks }) }
+    }
+
+    /// Plans and executes an exchange between neighbours.
+    fn meet<T: Pod>(
+        &mut self,
+        name: &'static str,
+        near: &Neighbourhood,
+        (from, send): (&[impl AsRef<[Strided]>], &[T]),
+        (into, receive): (&[impl AsRef<[Strided]>], &mut [T]),
+    ) -> Result<(), CallError> {
+        let (from, into) = ((from, Some(send.len())), (into, Some(receive.len())));
+        let (mut planned, ..) = self.plan_meeting(name, near, Element::of::<T>(), from, into, false)?;
+        let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
+        Ok(self.context.execute(&mut planned, input, output, None)?)
+    }
+
+    fn meet_in_place<T: Pod>(
+        &mut self,
+        name: &'static str,
+        near: &Neighbourhood,
+        buffer: &mut [T],
+        from: &[impl AsRef<[Strided]>],
+        into: &[impl AsRef<[Strided]>],
+    ) -> Result<(), CallError> {
+        let length = Some(buffer.len());
+        let (mut planned, ..) =
+            self.plan_meeting(name, near, Element::of::<T>(), (from, length), (into, length), true)?;
+        Ok(self.context.execute(&mut planned, &[], bytemuck::cast_slice_mut(buffer), None)?)
+    }
+
+    /// Plans an exchange between neighbours as a persistent plan.
+    fn meeting<T: Pod>(
+        &mut self,
+        name: &'static str,
+        near: &Neighbourhood,
+        from: &[impl AsRef<[Strided]>],
+        into: &[impl AsRef<[Strided]>],
+        in_place: bool,
+    ) -> Result<Persistent<T>, CallError> {
+        let (planned, sent, received) =
+            self.plan_meeting(name, near, Element::of::<T>(), (from, None), (into, None), in_place)?;
+        Ok(Persistent {
+            planned,
+            owner: self.context.communicator(),
+            send: BufferLength::AtLeast(if in_place { 0 } else { sent }),
+            receive: BufferLength::AtLeast(received),
+            reduction: None,
+            key: None,
+            of: PhantomData,
+        })
+    }
+
+    /// Plans an exchange between neighbours. Returns also the lengths of the buffers.
+    fn plan_meeting(
+        &mut self,
+        name: &'static str,
+        near: &Neighbourhood,
+        element: Element,
+        (from, sent): Side<'_, impl AsRef<[Strided]>>,
+        (into, received): Side<'_, impl AsRef<[Strided]>>,
+        in_place: bool,
+    ) -> Result<(PlannedCall, usize, usize), CallError> {
+        let (made, used) = (near.owner, self.context.communicator());
+        if made != used {
+            return Err(ArgumentError::Persistent { made: made.to_string(), used: used.to_string() }.into());
+        }
+        let (me, size) = (Rank::new(self.rank()), self.size());
+        let (from, into) = (BlockList::new("send", from, sent), BlockList::new("receive", into, received));
+        from.check_for(near.destinations.len())?;
+        into.check_for(near.sources.len())?;
+        into.check_disjoint()?;
+        let length = from.length.max(into.length);
+        let (sent, received) = if in_place { (length, length) } else { (from.length, into.length) };
+        let sends = by_rank("send", &from, &near.destinations, (sent, |rank| Block::new(me, rank)));
+        let receives = by_rank("receive", &into, &near.sources, (received, |rank| Block::new(rank, me)));
+        let (sends, receives) = (sends.list(), receives.list());
+        let buffer = if in_place { Buffer::Output } else { Buffer::Input };
+        let layout = Layout::strided(element.size, (buffer, sends.strided()), receives.strided())?;
+        let own = Block::new(me, me);
+        let of_own = |list: &BlockList<'_>| list.elements_of(own);
+        if let (sent, expected) = (of_own(&sends), of_own(&receives))
+            && sent != expected
+        {
+            let (sent, expected) = (sent.unwrap_or(0), expected.unwrap_or(0));
+            return Err(ArgumentError::SelfBlock { rank: me.index(), sent, expected }.into());
+        }
+        // Each rank begins with the ranks above it, so that they do not all send to one.
+        let ends = |list: &BlockList<'_>, peer: &dyn Fn(Block) -> i32| {
+            let mut ends: Vec<End> = list
+                .names()
+                .iter()
+                .filter(|block| **block != own)
+                .map(|&block| End::new(Rank::new(peer(block) as usize), vec![block]))
+                .collect();
+            ends.sort_by_key(|end| (end.peer.index() + size - me.index()) % size);
+            ends
+        };
+        let round = RankRound::new(ends(&sends, &Block::destination), ends(&receives, &Block::source));
+        let place = if in_place { " in place" } else { "" };
+        let Element { size: bytes, name: of, .. } = element;
+        let description = format!(
+            "{name}{place} over {} of {bytes}-byte elements ({of}) among {size} ranks on {}",
+            near.name,
+            self.topology.text()
+        );
+        let planned = PlannedCall::new(compile([round], &layout)?, self.signature(description))?;
+        Ok((planned, sent, received))
+    }
+}
+
+impl Cartesian {
+    /// Returns the neighbours of this rank in the process grid. Local.
+    ///
+    /// There are two for each axis, the one behind and the one ahead, in the order of the axes, as
+    /// in MPI. Blocks are matched by direction: what a rank sends ahead is received as coming from
+    /// behind, also where both neighbours are one rank, on an axis of two, or this rank itself, on
+    /// an axis of one. Beyond the border of a mesh, there is none.
+    #[must_use]
+    pub fn neighbourhood(&self) -> Neighbourhood {
+        let axes = 0..self.grid().extents().len();
+        let sides = axes.flat_map(|axis| [(axis, -1), (axis, 1)]);
+        let (destinations, sources) = sides
+            .map(|(axis, by)| {
+                let rank = self.shift(axis, by).1;
+                let number = |ahead: bool| 2 * axis + usize::from(ahead);
+                let direction = |number| rank.map(|rank| Direction { rank, number });
+                (direction(number(by > 0)), direction(number(by < 0)))
+            })
+            .unzip();
+        let name = format!("the grid {}", self.grid().text());
+        Neighbourhood { destinations, sources, name, owner: self.context.communicator() }
+    }
+
+    /// Exchanges the halo of an array with the neighbours in the process grid, in place.
+    ///
+    /// The array has these extents, one for each axis of the grid, the last axis fastest; they
+    /// include a halo of `width` elements on each side. The outermost elements of the interior go to
+    /// the neighbours, and theirs arrive in the halo. Edges and corners of the halo, where two axes
+    /// end, do not change. Beyond the border of a mesh, the halo does not change.
+    ///
+    /// ```
+    /// use necklace::topology::Grid;
+    /// // A row of three ranks, each with two elements and a halo of one.
+    /// let rows = necklace::local::run(3, |mut comm| {
+    ///     let mut grid = comm.on_grid(Grid::torus(&[3]).unwrap()).unwrap();
+    ///     let me = grid.rank();
+    ///     let mut row = [99, 10 * me, 10 * me + 1, 99];
+    ///     grid.exchange_halo(&mut row, &[4], 1).unwrap();
+    ///     row
+    /// });
+    /// assert_eq!(rows.unwrap()[0], [21, 0, 1, 10]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Halo`] unless there is an extent for each axis of the grid, each at least
+    /// three times the width; [`ArgumentError::Length`] unless the buffer has as many elements as
+    /// the array; otherwise see [`Communicator`].
+    #[track_caller]
+    pub fn exchange_halo<T: Pod>(&mut self, buffer: &mut [T], extents: &[usize], width: usize) -> Result<(), Error> {
+        let near = self.neighbourhood();
+        let sides = self.halo(extents, width).and_then(|(from, into)| {
+            let elements = extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
+            super::lengths::check("buffer", buffer.len(), elements.unwrap_or(usize::MAX))?;
+            Ok((from, into))
+        });
+        let (from, into) = sides.map_err(self.context.error_of("exchange_halo"))?;
+        self.meet_in_place("exchange_halo", &near, buffer, &from, &into).map_err(self.context.error_of("exchange_halo"))
+    }
+
+    /// Plans an [`exchange_halo`](Self::exchange_halo) of an array of these extents, for
+    /// [`execute_in_place`](Persistent::execute_in_place). Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`exchange_halo`](Self::exchange_halo).
+    #[track_caller]
+    pub fn halo_init<T: Pod>(&mut self, extents: &[usize], width: usize) -> Result<Persistent<T>, Error> {
+        let near = self.neighbourhood();
+        let (from, into) = self.halo(extents, width).map_err(self.context.error_of("halo_init"))?;
+        self.meeting("exchange_halo", &near, &from, &into, true).map_err(self.context.error_of("halo_init"))
+    }
+
+    /// Returns the elements to send and those to receive, in the order of the neighbours.
+    fn halo(&self, extents: &[usize], width: usize) -> Result<(Vec<Strided>, Vec<Strided>), ArgumentError> {
+        let axes = self.grid().extents().len();
+        let refused = || ArgumentError::Halo { extents: extents.to_vec(), axes, width };
+        let least = width.checked_mul(3).ok_or_else(refused)?;
+        if extents.len() != axes || extents.iter().any(|&extent| extent < least) {
+            return Err(refused());
+        }
+        let interior: Vec<usize> = extents.iter().map(|extent| extent - 2 * width).collect();
+        let side = |axis: usize, start: usize| {
+            let (mut starts, mut lengths) = (vec![width; axes], interior.clone());
+            (starts[axis], lengths[axis]) = (start, width);
+            Strided::part(extents, &starts, &lengths).ok_or_else(refused)
+        };
+        let (mut from, mut into) = (Vec::new(), Vec::new());
+        for (axis, &extent) in extents.iter().enumerate() {
+            from.extend([side(axis, width)?, side(axis, extent - 2 * width)?]);
+            into.extend([side(axis, 0)?, side(axis, extent - width)?]);
+        }
+        Ok((from, into))
+    }
+}
+
+/// The blocks for each rank, joined: their parts follow each other in the order of the directions.
+struct ByRank {
+    side: &'static str,
+    names: Vec<Block>,
+    parts: Vec<Vec<Strided>>,
+    length: usize,
+}
+
+impl ByRank {
+    fn list(&self) -> BlockList<'_> {
+        BlockList::of(self.side, self.names.clone(), &self.parts, self.length)
+    }
+}
+
+fn by_rank(
+    side: &'static str,
+    blocks: &BlockList<'_>,
+    directions: &[Option<Direction>],
+    (length, name): (usize, impl Fn(Rank) -> Block),
+) -> ByRank {
+    let mut joined: BTreeMap<usize, Vec<(usize, &[Strided])>> = BTreeMap::new();
+    for (direction, parts) in directions.iter().zip(blocks.parts()) {
+        if let Some(Direction { rank, number }) = *direction {
+            joined.entry(rank).or_default().push((number, parts));
+        }
+    }
+    let names = joined.keys().map(|&rank| name(Rank::new(rank))).collect();
+    let in_order = |mut parts: Vec<(usize, &[Strided])>| {
+        parts.sort_by_key(|(number, _)| *number);
+        parts.into_iter().flat_map(|(_, parts)| parts.to_vec()).collect()
+    };
+    ByRank { side, names, parts: joined.into_values().map(in_order).collect(), length }
+}
+
+/// Returns blocks of equal lengths for all neighbours, in both buffers.
+fn equal_blocks(
+    near: &Neighbourhood,
+    send: usize,
+    receive: usize,
+) -> Result<(Vec<Strided>, Vec<Strided>), ArgumentError> {
+    let (to, from) = (near.destinations.len(), near.sources.len());
+    let (sends, receives) = (blocks_of(to, send, "send buffer")?, blocks_of(from, receive, "receive buffer")?);
+    if to > 0 && from > 0 {
+        super::lengths::check("receive buffer", receive, (send / to).saturating_mul(from))?;
+    }
+    Ok((sends, receives))
+}
+
+/// Cuts a buffer into blocks of equal lengths.
+fn blocks_of(count: usize, length: usize, what: &'static str) -> Result<Vec<Strided>, ArgumentError> {
+    let whole = if count == 0 { length == 0 } else { length.is_multiple_of(count) };
+    if !whole {
+        let expected = if count == 0 {
+            "0, since there are no neighbours".to_owned()
+        } else {
+            format!("a multiple of {count} (a block for each neighbour)")
+        };
+        return Err(ArgumentError::Length { what, expected, found: length });
+    }
+    let block = length / count.max(1);
+    Ok((0..count).map(|i| Strided::run(i * block, block)).collect())
+}

@@ -1,0 +1,300 @@
+//! Exchanges with neighbours, partners and halos.
+
+use necklace::communicator::Neighbourhood;
+use necklace::topology::{Grid, Topology};
+use necklace::transport::Cause;
+use necklace::{Communicator, Error, Node, Rank, Strided};
+
+use super::definitions::{Dice, block, poisoned, same};
+use super::failures::{one_failure, run};
+use crate::jobs::{self, on, watched};
+
+/// Exchanges blocks in every form; `number(other, i)` is the number that the sender has given to the
+/// block that the i-th source has sent.
+fn exchanges(comm: &mut Communicator, near: &Neighbourhood, number: impl Fn(usize, usize) -> usize) {
+    let me = comm.rank();
+    let (to, from): (Vec<_>, Vec<_>) = (near.destinations().collect(), near.sources().collect());
+    let content = |from: usize, number: usize, elements: usize| block::<u64>(from, 100 + number, elements);
+    for elements in [0, 1, 5] {
+        let send: Vec<u64> = (0..to.len()).flat_map(|i| content(me, i, elements)).collect();
+        let wanted: Vec<u64> = from
+            .iter()
+            .enumerate()
+            .flat_map(|(i, from)| from.map_or(poisoned(elements), |from| content(from, number(from, i), elements)))
+            .collect();
+        let mut receive = poisoned(wanted.len());
+        comm.neighbour_alltoall(near, &send, &mut receive).unwrap();
+        same(comm, "neighbour_alltoall", &receive, &wanted);
+        let mut plan = comm.neighbour_alltoall_init(near, elements).unwrap();
+        for _ in 0..2 {
+            receive.copy_from_slice(&poisoned(wanted.len()));
+            plan.execute(comm, &send, &mut receive).unwrap();
+            same(comm, "planned neighbour_alltoall", &receive, &wanted);
+        }
+        let own = content(me, 9, elements);
+        let wanted: Vec<u64> =
+            from.iter().flat_map(|from| from.map_or(poisoned(elements), |from| content(from, 9, elements))).collect();
+        receive.copy_from_slice(&poisoned(wanted.len()));
+        comm.neighbour_allgather(near, &own, &mut receive).unwrap();
+        same(comm, "neighbour_allgather", &receive, &wanted);
+    }
+    // Of any lengths, which both ends know, and in any place: here every second element.
+    let length = |from: usize, number: usize| (2 * from + number) % 4;
+    let sent: Vec<usize> = (0..to.len()).map(|i| length(me, i)).collect();
+    let expected: Vec<usize> =
+        from.iter().enumerate().map(|(i, from)| from.map_or(0, |from| length(from, number(from, i)))).collect();
+    let send: Vec<u64> = (0..to.len()).flat_map(|i| content(me, i, sent[i])).collect();
+    let wanted: Vec<u64> = from
+        .iter()
+        .enumerate()
+        .flat_map(|(i, from)| from.map_or(vec![], |from| content(from, number(from, i), expected[i])))
+        .collect();
+    let mut receive = poisoned(wanted.len());
+    comm.neighbour_alltoallv(near, &send, &sent, &mut receive, &expected).unwrap();
+    same(comm, "neighbour_alltoallv", &receive, &wanted);
+    let every_second = |counts: &[usize]| -> Vec<Strided> {
+        let begin = |i: usize| counts[..i].iter().sum::<usize>();
+        (0..counts.len())
+            .map(|i| Strided::run(2 * begin(i), 1).repeated(counts[i], 2))
+            .map(Strided::transposed)
+            .collect()
+    };
+    let spread = |values: &[u64]| values.iter().flat_map(|&value| [value, 7]).collect::<Vec<u64>>();
+    let mut receive = vec![7; 2 * wanted.len()];
+    comm.neighbour_alltoallw(near, &spread(&send), &every_second(&sent), &mut receive, &every_second(&expected))
+        .unwrap();
+    same(comm, "neighbour_alltoallw", &receive, &spread(&wanted));
+}
+
+pub(super) fn neighbours_in_the_network_exchange_blocks() {
+    for network in ["complete:1", "ring:2", "ring:5", "line:4", "torus:4x3", "hypercube:3", "complete:5"] {
+        watched(network, move || {
+            let run = on(network).run(|mut comm| {
+                let near = comm.neighbourhood();
+                let links = comm.topology().neighbours(Node::new(comm.rank()));
+                assert!(near.sources().eq(links.iter().map(|node| Some(node.index()))));
+                let back = {
+                    let topology = std::sync::Arc::clone(comm.topology());
+                    let me = Node::new(comm.rank());
+                    move |other: usize, _: usize| {
+                        topology.neighbours(Node::new(other)).iter().position(|node| *node == me).unwrap()
+                    }
+                };
+                exchanges(&mut comm, &near, back);
+            });
+            run.unwrap();
+        });
+    }
+}
+
+pub(super) fn neighbours_in_a_grid_are_matched_by_direction() {
+    // On an axis of two, both neighbours are one rank; on an axis of one, they are the rank itself.
+    for (extents, wraps) in [
+        (vec![2], true),
+        (vec![1], true),
+        (vec![5], true),
+        (vec![2, 2], true),
+        (vec![3, 1, 2], true),
+        (vec![2, 3], false),
+        (vec![4], false),
+    ] {
+        watched(&format!("{extents:?}, wraps: {wraps}"), move || {
+            jobs::run(extents.iter().product(), |mut comm| {
+                let grid = if wraps { Grid::torus(&extents) } else { Grid::mesh(&extents) };
+                let mut grid = comm.on_grid(grid.unwrap()).unwrap();
+                let near = grid.neighbourhood();
+                for axis in 0..extents.len() {
+                    let (behind, ahead) = grid.shift(axis, 1);
+                    let found: Vec<_> = near.destinations().collect();
+                    assert_eq!(found[2 * axis..2 * axis + 2], [behind, ahead]);
+                    assert!(near.sources().eq(found));
+                }
+                // What comes from behind was sent ahead.
+                exchanges(&mut grid, &near, |_, i| i ^ 1);
+            })
+            .unwrap();
+        });
+    }
+}
+
+pub(super) fn neighbours_in_any_graph_are_matched_in_order() {
+    for (ranks, seed) in [(1, 1), (2, 2), (5, 3), (7, 4), (8, 5)] {
+        watched(&format!("{ranks} ranks"), move || {
+            jobs::run(ranks, |mut comm| {
+                let me = comm.rank();
+                let mut dice = Dice(seed);
+                // The receivers of each rank, some of them several times.
+                let graph: Vec<Vec<usize>> =
+                    (0..ranks).map(|_| (0..dice.below(6)).map(|_| dice.below(ranks)).collect()).collect();
+                let mut sources: Vec<usize> = (0..ranks)
+                    .flat_map(|from| vec![from; graph[from].iter().filter(|to| **to == me).count()])
+                    .collect();
+                // In any order of the ranks.
+                sources.reverse();
+                let near = comm.neighbourhood_of(&sources, &graph[me]).unwrap();
+                let number = |from: usize, i: usize| {
+                    let before = sources[..i].iter().filter(|other| **other == from).count();
+                    (0..graph[from].len()).filter(|&at| graph[from][at] == me).nth(before).unwrap()
+                };
+                exchanges(&mut comm, &near, number);
+            })
+            .unwrap();
+        });
+    }
+}
+
+pub(super) fn halo_of_an_array_is_exchanged_in_place() {
+    for (extents, wraps, width) in [
+        (vec![1], true, 1),
+        (vec![2], true, 2),
+        (vec![3], false, 1),
+        (vec![2, 2], true, 1),
+        (vec![1, 3], true, 2),
+        (vec![2, 3], false, 1),
+        (vec![2, 1, 2], true, 1),
+    ] {
+        watched(&format!("{extents:?}, wraps: {wraps}"), move || {
+            jobs::run(extents.iter().product(), |mut comm| {
+                let grid = if wraps { Grid::torus(&extents) } else { Grid::mesh(&extents) };
+                let mut grid = comm.on_grid(grid.unwrap()).unwrap();
+                let axes = extents.len();
+                // The interior of each rank, different along each axis.
+                let inner: Vec<usize> = (0..axes).map(|axis| width + axis + 1).collect();
+                let shape: Vec<usize> = inner.iter().map(|n| n + 2 * width).collect();
+                let at = grid.coordinates(grid.rank());
+                let all: usize = shape.iter().product();
+                let index = |mut i: usize| -> Vec<usize> {
+                    let mut index: Vec<usize> = shape.iter().rev().map(|n| (i % n, i /= n).0).collect();
+                    index.reverse();
+                    index
+                };
+                // The value of an element is its place in the whole array.
+                let value = |i: usize, halo: bool| -> i64 {
+                    let outside =
+                        index(i).iter().zip(&inner).filter(|(x, n)| **x < width || **x >= width + **n).count();
+                    if outside > 1 || outside == 1 && !halo {
+                        return -1;
+                    }
+                    let mut value = 0;
+                    for (axis, x) in index(i).into_iter().enumerate() {
+                        let whole = (inner[axis] * extents[axis]) as i64;
+                        let x = (at[axis] * inner[axis] + x) as i64 - width as i64;
+                        if !wraps && !(0..whole).contains(&x) {
+                            return -1;
+                        }
+                        value = value * whole + x.rem_euclid(whole);
+                    }
+                    value
+                };
+                let before: Vec<i64> = (0..all).map(|i| value(i, false)).collect();
+                let wanted: Vec<i64> = (0..all).map(|i| value(i, true)).collect();
+                let mut array = before.clone();
+                grid.exchange_halo(&mut array, &shape, width).unwrap();
+                same(&grid, "halo", &array, &wanted);
+                let mut plan = grid.halo_init(&shape, width).unwrap();
+                for _ in 0..2 {
+                    array.copy_from_slice(&before);
+                    plan.execute_in_place(&mut grid, &mut array).unwrap();
+                    same(&grid, "planned halo", &array, &wanted);
+                }
+            })
+            .unwrap();
+        });
+    }
+}
+
+pub(super) fn blocks_are_shifted_and_swapped() {
+    for ranks in [1, 2, 5, 8] {
+        watched(&format!("{ranks} ranks"), move || {
+            jobs::run(ranks, |mut comm| {
+                let me = comm.rank();
+                for by in [0, 1, -1, 3, -13, isize::MAX, isize::MIN] {
+                    let from = (me as i128 - by as i128).rem_euclid(ranks as i128) as usize;
+                    let (send, wanted) = (block::<u64>(me, 1, 4), block::<u64>(from, 1, 4));
+                    let mut receive = poisoned(4);
+                    comm.shift(&send, &mut receive, by).unwrap();
+                    same(&comm, "shift", &receive, &wanted);
+                    receive.copy_from_slice(&send);
+                    comm.shift_in_place(&mut receive, by).unwrap();
+                    same(&comm, "shift in place", &receive, &wanted);
+                    let mut plan = comm.shift_init(4, by).unwrap();
+                    plan.execute(&mut comm, &send, &mut receive).unwrap();
+                    same(&comm, "planned shift", &receive, &wanted);
+                }
+                // A random permutation, of which some ranks are left out.
+                let (order, mut dice) = (Dice(ranks as u64).order(ranks), Dice(9));
+                let out: Vec<bool> = (0..ranks).map(|_| dice.below(3) == 0).collect();
+                let to = |rank: usize| Some(order[rank]).filter(|_| !out[rank]);
+                let from = (0..ranks).find(|&rank| to(rank) == Some(me));
+                let (send, mut receive) = (block::<u64>(me, 2, 3), poisoned(3));
+                comm.sendrecv(&send, to(me), &mut receive, from).unwrap();
+                same(&comm, "sendrecv", &receive, &from.map_or(poisoned(3), |from| block(from, 2, 3)));
+                let mut buffer = send.clone();
+                comm.sendrecv_in_place(&mut buffer, to(me), from).unwrap();
+                same(&comm, "sendrecv in place", &buffer, &from.map_or(send, |from| block(from, 2, 3)));
+            })
+            .unwrap();
+        });
+    }
+}
+
+pub(super) fn disagreeing_neighbours_are_told() {
+    watched("graph", || {
+        let outcomes = run(on("complete:3"), |mut comm| {
+            // Rank 1 expects nothing of rank 0.
+            let (sources, destinations): (&[usize], &[usize]) =
+                [(&[][..], &[1][..]), (&[2], &[]), (&[], &[1])][comm.rank()];
+            comm.neighbourhood_of(sources, destinations).map(drop).and_then(|()| comm.barrier())
+        });
+        let failure = one_failure(&outcomes);
+        assert_eq!(failure.culprit, Some(Rank::new(1)));
+        assert!(failure.to_string().contains("rank 0 sends it 1 blocks; it expects 0"), "{failure}");
+    });
+    watched("lengths", || {
+        let outcomes = run(on("ring:4"), |mut comm| {
+            let near = comm.neighbourhood();
+            let elements = if comm.rank() == 2 { 6 } else { 2 };
+            comm.neighbour_alltoall(&near, &vec![1_u64; elements], &mut vec![0; elements]).and_then(|()| comm.barrier())
+        });
+        let failure = one_failure(&outcomes);
+        assert!(matches!(failure.cause, Cause::Length { .. }), "{failure}");
+    });
+    watched("distances", || {
+        let outcomes = run(on("complete:3"), |mut comm| {
+            comm.shift(&[1], &mut [0], if comm.rank() == 1 { 2 } else { 1 }).and_then(|()| comm.barrier())
+        });
+        let words = one_failure(&outcomes).to_string();
+        assert!(words.contains("by 1") && words.contains("by 2"), "{words}");
+    });
+}
+
+pub(super) fn mistakes_with_neighbours_are_refused() {
+    watched("refused", || {
+        jobs::run(3, |mut comm| {
+            let refused = |outcome: Result<(), Error>, words: &str| {
+                let found = outcome.unwrap_err().to_string();
+                assert!(found.contains(words), "{found} instead of {words}");
+            };
+            let near = comm.neighbourhood();
+            refused(comm.neighbour_alltoall(&near, &[1; 3], &mut [0; 3]), "multiple of 2");
+            refused(comm.neighbour_alltoall(&near, &[1; 4], &mut [0; 2]), "receive buffer");
+            refused(comm.neighbour_allgather(&near, &[1; 3], &mut [0; 5]), "multiple of 2");
+            refused(comm.neighbour_alltoallv(&near, &[1; 3], &[1, 1, 1], &mut [0; 3], &[1, 1]), "send counts");
+            let one = [Strided::run(0, 1)];
+            refused(comm.neighbour_alltoallw(&near, &[1; 3], &one, &mut [0; 3], &one), "list of send blocks");
+            refused(comm.sendrecv(&[1], Some(3), &mut [0], None), "rank 3");
+            refused(comm.sendrecv(&[1], None, &mut [0], Some(7)), "rank 7");
+            refused(comm.shift(&[1], &mut [0; 2], 1), "receive buffer");
+            let two = [Strided::run(0, 1), Strided::run(0, 1)];
+            refused(comm.neighbour_alltoallw(&near, &[1; 3], &two, &mut [0; 3], &two), "overlap");
+            let mut other = comm.dup().unwrap();
+            refused(other.neighbour_alltoall(&near, &[1; 2], &mut [0; 2]), "made");
+            let mut grid = comm.on_grid(Grid::torus(&[3]).unwrap()).unwrap();
+            refused(grid.exchange_halo(&mut [0; 5], &[5], 2), "three times");
+            refused(grid.exchange_halo(&mut [0; 5], &[5, 1], 1), "[5, 1]");
+            refused(grid.exchange_halo(&mut [0; 6], &[5], 1), "buffer");
+            comm.barrier().unwrap();
+        })
+        .unwrap();
+    });
+}
