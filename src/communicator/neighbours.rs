@@ -270,7 +270,7 @@ impl Communicator {
         elements: usize,
     ) -> Result<Persistent<T>, Error> {
         let blocks = |count: usize| {
-            let begin = |i: usize| i.checked_mul(elements).unwrap_or(usize::MAX);
+            let begin = |i: usize| i.saturating_mul(elements);
             (0..count).map(|i| Strided::run(begin(i), elements)).collect::<Vec<_>>()
         };
         let (from, into) = (blocks(near.destinations.len()), blocks(near.sources.len()));

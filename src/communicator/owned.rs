@@ -7,6 +7,9 @@ use super::lengths::total;
 use crate::error::{ArgumentError, Error};
 use crate::op::Op;
 
+/// Blocks one after the other, and their lengths.
+type Joined<T> = (Vec<T>, Vec<usize>);
+
 impl Communicator {
     /// Combines one value of each rank, as [`allreduce`](Self::allreduce), and returns the result.
     ///
@@ -159,7 +162,7 @@ impl Communicator {
     ///
     /// Those of [`allgather_vec`](Self::allgather_vec).
     #[track_caller]
-    pub fn allgatherv_vec<T: Pod>(&mut self, send: &[T]) -> Result<(Vec<T>, Vec<usize>), Error> {
+    pub fn allgatherv_vec<T: Pod>(&mut self, send: &[T]) -> Result<Joined<T>, Error> {
         let counts = self.allgather_one(send.len())?;
         let mut all = room(&counts).map_err(self.context.error_of("allgatherv_vec"))?;
         self.allgatherv(send, &mut all, &counts)?;
@@ -203,7 +206,7 @@ impl Communicator {
     ///
     /// Those of [`gather_vec`](Self::gather_vec).
     #[track_caller]
-    pub fn gatherv_vec<T: Pod>(&mut self, send: &[T], root: usize) -> Result<Option<(Vec<T>, Vec<usize>)>, Error> {
+    pub fn gatherv_vec<T: Pod>(&mut self, send: &[T], root: usize) -> Result<Option<Joined<T>>, Error> {
         let Some(counts) = self.gather_one(send.len(), root)? else {
             return self.gatherv(send, None, &[], root).map(|()| None);
         };
@@ -284,7 +287,7 @@ impl Communicator {
     /// Those of [`alltoallv`](Self::alltoallv); [`ArgumentError::Memory`] if there is no memory for
     /// the result.
     #[track_caller]
-    pub fn alltoallv_vec<T: Pod>(&mut self, send: &[T], counts: &[usize]) -> Result<(Vec<T>, Vec<usize>), Error> {
+    pub fn alltoallv_vec<T: Pod>(&mut self, send: &[T], counts: &[usize]) -> Result<Joined<T>, Error> {
         self.check_packed(send.len(), counts).map_err(self.context.error_of("alltoallv_vec"))?;
         let from = self.alltoall_vec(counts)?;
         let mut all = room(&from).map_err(self.context.error_of("alltoallv_vec"))?;

@@ -116,7 +116,7 @@ impl Communicator {
         let op = op.as_ref().map_or(String::new(), |(op, commutes)| {
             format!(" ({op}){}", if *commutes { "" } else { ", in rank order," })
         });
-        let counts = known.map_or(String::new(), |known| described(known));
+        let counts = known.map_or(String::new(), described);
         let what = format!("{counts}of {}-byte elements ({}) among {size} ranks by {by}", element.size, element.name);
         let description = format!("{name}{root}{op} {what} on {}", self.topology.text());
         if let Some(native) = native {

@@ -81,8 +81,8 @@ pub enum ArgumentError {
         /// Size and alignment of a number, in bytes.
         expected: (usize, usize),
     },
-    /// A persistent plan is executed on a communicator that did not make it.
-    #[error("a plan made by {made} cannot execute on {used}; use the communicator that made it")]
+    /// A persistent plan or a neighbourhood is used on a communicator that did not make it.
+    #[error("it is of {made} and cannot be used on {used}; use the communicator that made it")]
     #[non_exhaustive]
     Persistent {
         /// The communicator that made it.

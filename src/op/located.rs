@@ -25,7 +25,11 @@ use super::{Op, Ordered};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C, packed)]
-pub struct Located<T: Pod, L: Pod = u64> {
+pub struct Located<T, L = u64>
+where
+    T: Copy,
+    L: Copy,
+{
     value: T,
     location: L,
 }

@@ -26,12 +26,12 @@ pub(super) fn ranks_along_axes_form_communicators() {
                     let around: Vec<isize> = at.iter().zip(&extents).map(|(&x, &n)| x as isize - n as isize).collect();
                     assert_eq!(grid.rank_at(&around), Some(rank));
                 }
-                for axis in 0..extents.len() {
+                for (axis, &extent) in extents.iter().enumerate() {
                     let same = |at: &Vec<usize>| (0..at.len()).all(|i| i == axis || at[i] == all[me][i]);
                     let wanted: Vec<usize> = (0..all.len()).filter(|&rank| same(&all[rank])).collect();
                     let mut line = grid.axis(axis).unwrap();
                     assert_eq!(line.allgather_one(me).unwrap(), wanted);
-                    assert_eq!(line.grid().extents(), [extents[axis]]);
+                    assert_eq!(line.grid().extents(), [extent]);
                     let at = wanted.iter().position(|&rank| rank == me).unwrap();
                     for by in [-7, -1, 0, 1, 5] {
                         let rank = |x: isize| Some(wanted[x.rem_euclid(wanted.len() as isize) as usize]);
