@@ -17,6 +17,7 @@ mod called_back;
 mod calls;
 mod environment;
 mod failing;
+mod forms;
 mod halfway;
 mod job;
 mod long;
@@ -55,6 +56,7 @@ const TASKS: &[(&str, Task)] = &[
     ("called", called_back::called_back),
     ("long", long::long),
     ("halfway", halfway::halfway),
+    ("forms", forms::forms),
 ];
 
 /// The entry point of the ranks, which are this program started again. Not a test by itself.

@@ -24,7 +24,7 @@ mod neighbours;
 mod networks;
 mod persistent;
 mod plans;
-mod reductions;
+pub mod reductions;
 mod regular;
 mod short_forms;
 mod split;

@@ -99,29 +99,32 @@ pub(super) fn numbers_of_other_crates_are_reduced() {
     }
 }
 
+/// Checks the operations on floats, of which no result is rounded, and on some integers.
+pub fn check_numbers(comm: &mut Communicator) {
+    let single = |rank: usize, i: usize| ((rank * 7 + i * 3) % 11) as f32 - 5.0;
+    let double = |rank: usize, i: usize| f64::from(single(rank, i));
+    // Powers of two: no product is rounded.
+    let power = |rank: usize, i: usize| f64::powi(2.0, (rank as i32 - 2) * (i as i32 + 1));
+    check(comm, single, Sum);
+    check(comm, single, Min);
+    check(comm, single, Max);
+    check(comm, double, Sum);
+    check(comm, double, Min);
+    check(comm, double, Max);
+    check(comm, power, Product);
+    check(comm, single, Mean);
+    check(comm, double, Mean);
+    let located = |rank: usize, i: usize| Located::new(single(rank / 2, i), rank as u64);
+    check(comm, located, MinLoc);
+    check(comm, located, MaxLoc);
+    let bits = |rank: usize, i: usize| element::<u64>(rank, 9, i) as u8;
+    check(comm, bits, Sum);
+    check(comm, bits, BitAnd);
+}
+
 pub(super) fn every_operation_is_exact_on_small_floats() {
     for ranks in [1, 3, 8, 13] {
-        watched(&format!("{ranks} ranks"), move || {
-            jobs::run(ranks, |mut comm| {
-                let single = |rank: usize, i: usize| ((rank * 7 + i * 3) % 11) as f32 - 5.0;
-                let double = |rank: usize, i: usize| f64::from(single(rank, i));
-                // Powers of two: no product is rounded.
-                let power = |rank: usize, i: usize| f64::powi(2.0, (rank as i32 - 2) * (i as i32 + 1));
-                check(&mut comm, single, Sum);
-                check(&mut comm, single, Min);
-                check(&mut comm, single, Max);
-                check(&mut comm, double, Sum);
-                check(&mut comm, double, Min);
-                check(&mut comm, double, Max);
-                check(&mut comm, power, Product);
-                check(&mut comm, single, Mean);
-                check(&mut comm, double, Mean);
-                let located = |rank: usize, i: usize| Located::new(single(rank / 2, i), rank as u64);
-                check(&mut comm, located, MinLoc);
-                check(&mut comm, located, MaxLoc);
-            })
-            .unwrap();
-        });
+        watched(&format!("{ranks} ranks"), move || jobs::run(ranks, |mut comm| check_numbers(&mut comm)).unwrap());
     }
 }
 

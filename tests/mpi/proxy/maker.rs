@@ -1,6 +1,7 @@
 //! How workers are started, and what endpoints they make: by `mpirun`, over MPI.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::env;
 use std::path::Path;
 use std::process::Command;
@@ -32,8 +33,15 @@ pub(super) struct Maker {
     number: usize,
     /// Communicators of the first workers, by their number. MPI waits for all of them in a new one, and
     /// polls without a pause meanwhile, on cores that other jobs share.
-    parts: Mutex<HashMap<usize, SimpleCommunicator>>,
+    parts: Mutex<HashMap<usize, Part>>,
 }
+
+/// A communicator of some workers.
+struct Part(SimpleCommunicator);
+
+// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
+#[allow(unsafe_code)]
+unsafe impl Send for Part {}
 
 impl Maker {
     /// Once in a worker, by its first thread.
@@ -61,15 +69,17 @@ impl Maker {
         _place: &Path,
     ) -> Result<(Option<Supervisor>, Arc<dyn Endpoint>), String> {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        if !parts.contains_key(&size) {
+        let made = || {
             let world = SimpleCommunicator::world();
             let members = world.group().include(&(0..size as i32).collect::<Vec<_>>());
             // Every MPI has tags up to this.
-            let part = world.split_by_subgroup_with_tag(&members, (job % 32768) as Tag).ok_or("it is no member")?;
-            parts.insert(size, part);
-        }
+            world.split_by_subgroup_with_tag(&members, (job % 32768) as Tag).map(Part).ok_or("it is no member")
+        };
         // Each job duplicates it.
-        let part = &parts[&size];
+        let Part(part) = match parts.entry(size) {
+            Entry::Occupied(part) => part.into_mut(),
+            Entry::Vacant(none) => none.insert(made()?),
+        };
         let join =
             MpiJoin::from_communicator(part).map_err(|error| error.to_string())?.timeout(Duration::from_secs(60));
         let made = if supervised {
