@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use necklace::Rank as Member;
 use necklace::collective::Collective;
-use necklace_tests::suites::definitions::performs;
+use necklace_tests::suites::definitions::performs_in_every_form;
 use necklace_tests::suites::reductions::check_numbers;
 
 use crate::failing::communicator;
@@ -22,7 +22,7 @@ pub(crate) fn forms(rank: &Rank) -> i32 {
             }
             let plan = comm.perform_init::<u64>(&collective, 3, necklace::op::Sum).unwrap();
             assert!(plan.description().contains(" by native"), "{}", plan.description());
-            [0, 1, 5, 4000].into_iter().for_each(|elements| performs(&mut comm, &collective, elements));
+            [0, 1, 5, 4000].into_iter().for_each(|elements| performs_in_every_form(&mut comm, &collective, elements));
         }
     }
     check_numbers(&mut comm);

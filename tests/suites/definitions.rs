@@ -144,6 +144,14 @@ pub fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
 /// Does a collective by its value, and checks that what it says is there afterwards is: blocks as
 /// they were, results combined in rank order.
 pub fn performs(comm: &mut Communicator, collective: &Collective, elements: usize) {
+    let (send, wanted) = contents(comm, collective, elements);
+    let mut receive = poisoned(wanted.len());
+    comm.perform(collective, &send, &mut receive, by("compose", compose)).unwrap();
+    same(comm, &collective.to_string(), &receive, &wanted);
+}
+
+/// Returns what a rank holds before a collective, and what it must have after it.
+fn contents(comm: &Communicator, collective: &Collective, elements: usize) -> (Vec<u64>, Vec<u64>) {
     let (me, size) = (Rank::new(comm.rank()), comm.size());
     let elements = if *collective == Collective::Barrier { 0 } else { elements };
     // A rank's contribution to a result is what it holds under that name, or, in a scan, the only
@@ -160,9 +168,16 @@ pub fn performs(comm: &mut Communicator, collective: &Collective, elements: usiz
         each.reduce(both).unwrap()
     };
     let wanted: Vec<u64> = collective.after(size, me).iter().flat_map(|(block, from)| combined(*block, from)).collect();
+    (send, wanted)
+}
+
+/// Does a collective as [`performs`] does, and planned, and in place, and both.
+pub fn performs_in_every_form(comm: &mut Communicator, collective: &Collective, elements: usize) {
+    performs(comm, collective, elements);
+    let me = Rank::new(comm.rank());
+    let elements = if *collective == Collective::Barrier { 0 } else { elements };
+    let (send, wanted) = contents(comm, collective, elements);
     let (op, mut receive) = (by("compose", compose), poisoned(wanted.len()));
-    comm.perform(collective, &send, &mut receive, op).unwrap();
-    same(comm, &collective.to_string(), &receive, &wanted);
     let mut plan = comm.perform_init(collective, elements, op).unwrap();
     for _ in 0..2 {
         receive.fill(poison());
