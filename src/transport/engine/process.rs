@@ -24,11 +24,10 @@ const LONGEST: Duration = Duration::from_secs(30);
 const YIELDING: Duration = Duration::from_micros(500);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 
-/// The number of polls for each peer after which everything that has come on a polled wire is found.
-const POLLS_PER_PEER: usize = 4;
-
-/// The number of peers, among those that share memory, beyond which it does not grow.
-const MOST_ON_A_HOST: usize = 64;
+/// The number of polls for each peer after which everything that has come on a polled wire is found,
+/// and the most at a time: where many processes share a core, their polls add up.
+const POLLS_PER_PEER: usize = 2;
+const MOST_POLLS: usize = 32;
 
 /// A process of a job whose bootstrap is complete.
 #[derive(Debug)]
@@ -101,8 +100,8 @@ impl Shared {
     fn poll_all<'s>(&'s self, mut engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
         if engine.polled {
             // One poll may look at one peer only, as in shared memory those of MPICH do.
-            let peers = engine.connections.len().min(MOST_ON_A_HOST);
-            (0..POLLS_PER_PEER * peers).for_each(|_| engine.handle_events());
+            let polls = (POLLS_PER_PEER * engine.connections.len()).min(MOST_POLLS);
+            (0..polls).for_each(|_| engine.handle_events());
         }
         engine = self.sleep(engine, Duration::ZERO);
         engine.sweep();
