@@ -323,7 +323,7 @@ impl Circle {
 }
 
 /// Returns the dimensions of the product, if rank i sits on node i.
-fn in_order(problem: &Problem) -> Option<Vec<Axis>> {
+pub(in crate::algorithm) fn in_order(problem: &Problem) -> Option<Vec<Axis>> {
     product(problem).filter(|_| problem.placement().is_identity())
 }
 

@@ -11,9 +11,9 @@
 //! first in the registry: at equal prices `native` is chosen, since it has less overhead.
 //!
 //! Each collective's definition names what libraries are known to do: alltoall all at once, in pairs
-//! by rotation or exclusive or, by Bruck's of any radix for short blocks; allgather round a ring or by
-//! recursive doubling; and so on. MPICH's `src/mpi/coll/coll_algorithms.txt` lists all of these. It has more, for long messages;
-//! they will count once the registry has them.
+//! by rotation or exclusive or, by Bruck's of any radix for short blocks; broadcast along a binomial
+//! tree or a chain, or by a scatter and an allgather; and so on. MPICH's
+//! `src/mpi/coll/coll_algorithms.txt` lists these and more.
 
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::collective::Collective;

@@ -73,10 +73,6 @@ impl Communicator {
 
     /// Combines the `send` of all ranks, element by element, and gives the result to every rank.
     ///
-    /// The built-in schedule sends the whole vector in each of about log N rounds. For long vectors
-    /// on many ranks, [`reduce_scatter`](Self::reduce_scatter) and then
-    /// [`allgather`](Self::allgather) send less.
-    ///
     /// Contributions are combined in rank order unless the operation
     /// [commutes](Op::is_commutative).
     ///

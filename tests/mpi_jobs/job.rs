@@ -197,12 +197,19 @@ impl Running {
 
     /// Kills the job and describes what happened.
     fn story(&mut self) -> String {
+        // Name and state of each process that is there, with the launcher's.
+        let states: Vec<String> = processes(&self.place)
+            .into_iter()
+            .chain([self.child.id() as i32])
+            .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).ok())
+            .map(|stat| stat.split_whitespace().take(4).collect::<Vec<_>>().join(" "))
+            .collect();
         self.kill();
         let Job { what, size, variables, .. } = &self.job;
         let said: Vec<_> = (0..size.unwrap_or(1)).map(|rank| said(&self.place, rank)).collect();
         let begin = format!("\n{what} of {size:?} with {variables:?}: {said:#?}");
         let took = self.since.elapsed();
-        format!("{begin}\nafter {took:?}, printed:\n{}", self.printed())
+        format!("{begin}\nafter {took:?}, of {states:?}, printed:\n{}", self.printed())
     }
 
     fn kill(&mut self) {

@@ -19,6 +19,7 @@ mod permutations;
 mod pictures;
 mod plans;
 mod prices;
+mod readme;
 mod replay;
 mod samples;
 mod simulate;

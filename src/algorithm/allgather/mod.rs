@@ -1,7 +1,11 @@
 //! Allgather: every rank sends one block to all ranks (gossip, all-to-all broadcast).
 
+mod bruck;
+mod by_dimension;
 mod recursive_doubling;
 mod ring;
 
+pub use bruck::Bruck;
+pub use by_dimension::ByDimension;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;

@@ -22,6 +22,7 @@
 //! one whose index differs in bit k. The two sides represent neighbouring ranges of ranks, so
 //! combining left or right keeps the order. At the end the odd ranks send the result back.
 
+use crate::algorithm::fold::Fold;
 use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
 use crate::block::{Block, Volume};
@@ -66,7 +67,7 @@ impl Algorithm for RecursiveDoubling {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let fold = Fold::new(problem.ranks());
+        let (fold, result) = (Fold::new(problem.ranks()), Block::RESULT);
         let doubling = (0..fold.doublings).map(move |k| {
             fold.folded_rank(rank).map_or_else(RankRound::default, |me| {
                 let (peer, mine) = (me ^ (1 << k), me);
@@ -77,53 +78,6 @@ impl Algorithm for RecursiveDoubling {
                 RankRound { sends: vec![end(mine, peer)], receives: vec![end(peer, mine)], ..RankRound::default() }
             })
         });
-        Box::new(fold.giving(rank).into_iter().chain(doubling).chain(fold.handing_back(rank)))
-    }
-}
-
-/// The folding of pairs that leaves a power of two of representatives.
-#[derive(Clone, Copy)]
-struct Fold {
-    /// The number of ranks that send their contribution to the next rank.
-    pairs: usize,
-    doublings: u32,
-}
-
-impl Fold {
-    fn new(ranks: usize) -> Self {
-        let doublings = ranks.ilog2();
-        Self { pairs: ranks - (1 << doublings), doublings }
-    }
-
-    /// Returns a rank's index among the representatives.
-    fn folded_rank(self, rank: Rank) -> Option<usize> {
-        match rank.index() {
-            r if r >= 2 * self.pairs => Some(r - self.pairs),
-            r => (r % 2 == 1).then_some(r / 2),
-        }
-    }
-
-    /// Returns the representative with an index.
-    fn rank(self, folded_rank: usize) -> Rank {
-        Rank::new(if folded_rank < self.pairs { 2 * folded_rank + 1 } else { folded_rank + self.pairs })
-    }
-
-    fn giving(self, rank: Rank) -> Option<RankRound> {
-        self.pair_round(rank, 0, Combine::Left)
-    }
-
-    fn handing_back(self, rank: Rank) -> Option<RankRound> {
-        self.pair_round(rank, 1, Combine::Replace)
-    }
-
-    /// Returns the round in which the even (0) or odd (1) rank of each pair sends to the other;
-    /// `None` without pairs.
-    fn pair_round(self, rank: Rank, sender: usize, combine: Combine) -> Option<RankRound> {
-        let mut round = RankRound::default();
-        if rank.index() < 2 * self.pairs {
-            let end = End::new(Rank::new(rank.index() ^ 1), vec![Block::RESULT]).combined(combine);
-            if rank.index() % 2 == sender { round.sends.push(end) } else { round.receives.push(end) }
-        }
-        (self.pairs > 0).then_some(round)
+        Box::new(fold.giving(rank, result).into_iter().chain(doubling).chain(fold.handing_back(rank, result)))
     }
 }

@@ -1,5 +1,11 @@
 //! Broadcast: the root sends one block to all ranks (one-to-all broadcast).
 
 mod binomial;
+mod by_dimension;
+mod chain;
+mod scatter_allgather;
 
 pub use binomial::Binomial;
+pub use by_dimension::ByDimension;
+pub use chain::Chain;
+pub use scatter_allgather::ScatterAllgather;

@@ -1,7 +1,9 @@
 //! Gather: every rank sends a block to the root (all-to-one personalised).
 
 mod binomial;
+mod by_dimension;
 mod direct;
 
 pub use binomial::Binomial;
+pub use by_dimension::ByDimension;
 pub use direct::Direct;

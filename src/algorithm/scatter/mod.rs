@@ -1,7 +1,9 @@
 //! Scatter: the root sends a block to every rank (one-to-all personalised).
 
 mod binomial;
+mod by_dimension;
 mod direct;
 
 pub use binomial::Binomial;
+pub use by_dimension::ByDimension;
 pub use direct::Direct;

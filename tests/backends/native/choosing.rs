@@ -19,21 +19,34 @@ use necklace_tests::jobs::native::{Calls, WithLibrary, offering};
 use necklace_tests::suites::definitions::{compose, everything};
 use necklace_tests::{topology, watched};
 
-const KINDS: [&str; 9] =
-    ["alltoall", "allgather", "allreduce", "scan", "broadcast", "barrier", "scatter", "gather", "reduce_scatter"];
+const KINDS: [&str; 11] = [
+    "alltoall",
+    "allgather",
+    "allreduce",
+    "scan",
+    "broadcast",
+    "barrier",
+    "scatter",
+    "gather",
+    "reduce_scatter",
+    "reduce",
+    "exscan",
+];
 
 /// Algorithms that libraries are assumed to have with any parameters, besides those named in the
 /// algorithm.
-const KNOWN: [(&str, &[&str]); 9] = [
+const KNOWN: [(&str, &[&str]); 11] = [
     ("alltoall", &["direct", "direct-rotated", "direct-xor", "bruck"]),
-    ("allgather", &["ring", "recursive-doubling"]),
-    ("allreduce", &["recursive-doubling"]),
+    ("allgather", &["ring", "recursive-doubling", "bruck"]),
+    ("allreduce", &["recursive-doubling", "rabenseifner"]),
     ("scan", &["recursive-doubling"]),
-    ("broadcast", &["binomial"]),
+    ("broadcast", &["binomial", "scatter-allgather", "chain"]),
     ("barrier", &["dissemination"]),
     ("scatter", &["direct", "binomial"]),
     ("gather", &["direct", "binomial"]),
     ("reduce_scatter", &["pairwise", "recursive-halving"]),
+    ("reduce", &["direct", "binomial"]),
+    ("exscan", &["recursive-doubling"]),
 ];
 
 fn problem(network: &str, kind: &str) -> Problem {

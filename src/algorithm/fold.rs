@@ -1,0 +1,54 @@
+//! Folding: pairs of neighbouring ranks become one, so that a power of two is left.
+
+use crate::block::Block;
+use crate::ids::Rank;
+use crate::vocabulary::{Combine, End, RankRound};
+
+/// The folding of pairs that leaves a power of two of representatives.
+#[derive(Clone, Copy)]
+pub(super) struct Fold {
+    /// The number of ranks that send their contribution to the next rank.
+    pairs: usize,
+    pub(super) doublings: u32,
+}
+
+impl Fold {
+    pub(super) fn new(ranks: usize) -> Self {
+        let doublings = ranks.ilog2();
+        Self { pairs: ranks - (1 << doublings), doublings }
+    }
+
+    /// Returns a rank's index among the representatives.
+    pub(super) fn folded_rank(self, rank: Rank) -> Option<usize> {
+        match rank.index() {
+            r if r >= 2 * self.pairs => Some(r - self.pairs),
+            r => (r % 2 == 1).then_some(r / 2),
+        }
+    }
+
+    /// Returns the representative with an index.
+    pub(super) fn rank(self, folded_rank: usize) -> Rank {
+        Rank::new(if folded_rank < self.pairs { 2 * folded_rank + 1 } else { folded_rank + self.pairs })
+    }
+
+    /// Returns the round in which the representatives get the contributions of the others.
+    pub(super) fn giving(self, rank: Rank, block: Block) -> Option<RankRound> {
+        self.pair_round((rank, 0), (block, Combine::Left))
+    }
+
+    /// Returns the round in which the representatives send the result back.
+    pub(super) fn handing_back(self, rank: Rank, block: Block) -> Option<RankRound> {
+        self.pair_round((rank, 1), (block, Combine::Replace))
+    }
+
+    /// Returns the round in which the even (0) or odd (1) rank of each pair sends to the other;
+    /// `None` without pairs.
+    fn pair_round(self, (rank, sender): (Rank, usize), (block, combine): (Block, Combine)) -> Option<RankRound> {
+        let mut round = RankRound::default();
+        if rank.index() < 2 * self.pairs {
+            let end = End::new(Rank::new(rank.index() ^ 1), vec![block]).combined(combine);
+            if rank.index() % 2 == sender { round.sends.push(end) } else { round.receives.push(end) }
+        }
+        (self.pairs > 0).then_some(round)
+    }
+}

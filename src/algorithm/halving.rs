@@ -1,0 +1,192 @@
+//! Trees on products of lines, rings and complete networks, one dimension after the other: in each
+//! round along a dimension, the nodes of each range are halved, and the node that has the data of
+//! the range hands over to one in the other half.
+//!
+//! The halves of a range are ranges, and messages stay within theirs, so none contend. The ranks of
+//! a range are consecutive: a result that is combined in the reverse order is combined in rank
+//! order.
+
+use std::ops::Range;
+
+use crate::algorithm::doublings;
+use crate::algorithm::loads::in_order;
+use crate::ids::Rank;
+use crate::topology::{Axis, Kind};
+use crate::vocabulary::{Claims, Problem};
+
+/// What the algorithms that use these trees need of a problem.
+pub(super) const NEEDS: &str = "a product of lines, rings and complete networks, with rank i on node i";
+
+/// The largest extent for which claims are computed: they take time in proportion to it.
+const MAX_EXTENT: u64 = 1 << 16;
+
+/// Returns the unmet requirement, if there is one.
+pub(super) fn lacks(problem: &Problem) -> Option<String> {
+    in_order(problem).is_none().then(|| format!("it needs {NEEDS}; this is {}", problem.topology().text()))
+}
+
+/// A rank hands over to another, in the order from the root to the leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Handover {
+    pub(super) from: Rank,
+    pub(super) to: Rank,
+    /// The ranks that are below `to` in the tree, with `to` itself. They are consecutive.
+    pub(super) below: Range<usize>,
+}
+
+impl Handover {
+    /// Returns whether the ranks below follow those that stay with `from`.
+    pub(super) fn is_upwards(&self) -> bool {
+        self.to > self.from
+    }
+}
+
+/// Returns the number of rounds.
+pub(super) fn rounds(axes: &[Axis]) -> u32 {
+    axes.iter().map(|axis| doublings(axis.extent as usize)).sum()
+}
+
+/// Returns for each round the handover that a rank takes part in, from the root to the leaves.
+pub(super) fn handovers(problem: &Problem, rank: Rank) -> Vec<Option<Handover>> {
+    let axes = in_order(problem).unwrap_or_default();
+    let root = problem.collective().root().unwrap_or_default().index();
+    let (mut all, mut stride) = (Vec::with_capacity(rounds(&axes) as usize), problem.ranks());
+    for axis in &axes {
+        let extent = axis.extent as usize;
+        let whole = rank.index() / stride * stride;
+        stride /= extent;
+        // Until a dimension's turn, only nodes with the root's coordinate have anything.
+        let takes_part = rank.index() % stride == root % stride;
+        let coordinate = |rank: usize| rank / stride % extent;
+        let at = |x: usize| Rank::new(whole + x * stride + rank.index() % stride);
+        let along = line(extent, coordinate(root), coordinate(rank.index())).map(|step| {
+            let (from, to, other) = step.filter(|_| takes_part)?;
+            let below = whole + other.start * stride..whole + other.end * stride;
+            Some(Handover { from: at(from), to: at(to), below })
+        });
+        all.extend(along);
+    }
+    all
+}
+
+/// Returns for each round along a line the handover that the node `me` takes part in: the giver, the
+/// receiver, and the receiver's half.
+fn line(extent: usize, root: usize, me: usize) -> impl Iterator<Item = Option<(usize, usize, Range<usize>)>> {
+    let (mut range, mut holder) = (0..extent, root);
+    (0..doublings(extent)).map(move |_| {
+        if range.len() == 1 {
+            return None;
+        }
+        let Halves { own, other, receiver } = Halves::of(&range, holder);
+        let step = (me == holder || me == receiver).then(|| (holder, receiver, other.clone()));
+        (range, holder) = if other.contains(&me) { (other, receiver) } else { (own, holder) };
+        step
+    })
+}
+
+/// The halves of a range. The lower one is longer if they differ.
+struct Halves {
+    /// That of the holder.
+    own: Range<usize>,
+    other: Range<usize>,
+    /// The node in the other half that gets it: as far from its begin as the holder is, if there is
+    /// one.
+    receiver: usize,
+}
+
+impl Halves {
+    fn of(range: &Range<usize>, holder: usize) -> Self {
+        let middle = range.start + range.len().div_ceil(2);
+        let (lower, upper) = (range.start..middle, middle..range.end);
+        if holder < middle {
+            let receiver = (middle + holder - range.start).min(range.end - 1);
+            Self { own: lower, other: upper, receiver }
+        } else {
+            let receiver = range.start + holder - middle;
+            Self { own: upper, other: lower, receiver }
+        }
+    }
+}
+
+/// The costs of a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TreeCosts {
+    pub(super) rounds: u64,
+    /// The sum over rounds of the longest route.
+    pub(super) hops: u64,
+    /// The sum over rounds of the most ranks that are handed over, and the most in any round.
+    pub(super) handed: u64,
+    pub(super) most_handed: u64,
+    /// The most handovers by one rank.
+    pub(super) sends: u64,
+}
+
+impl TreeCosts {
+    /// Computes the costs for a problem. `None` if an extent is too large for that.
+    pub(super) fn of(problem: &Problem) -> Option<Self> {
+        let axes = in_order(problem)?;
+        if axes.iter().any(|axis| axis.extent > MAX_EXTENT) {
+            return None;
+        }
+        let root = problem.collective().root().unwrap_or_default().index() as u64;
+        let (mut all, mut stride, mut of_root) = (Self::default(), 1, 0);
+        for axis in axes.iter().rev() {
+            let mut along = vec![(0, 0); doublings(axis.extent as usize) as usize];
+            let holder = (root / stride % axis.extent) as usize;
+            let sends = Sends::count(*axis, &(0..axis.extent as usize), holder, &mut along);
+            all.rounds += along.len() as u64;
+            all.hops += along.iter().map(|(hops, _)| hops).sum::<u64>();
+            all.handed += along.iter().map(|(_, handed)| handed * stride).sum::<u64>();
+            all.most_handed = along.iter().map(|(_, handed)| handed * stride).fold(all.most_handed, u64::max);
+            // A rank that gets it along this dimension hands over along the later ones as the root
+            // does.
+            all.sends = all.sends.max(sends.most + of_root);
+            of_root += sends.holder;
+            stride *= axis.extent;
+        }
+        Some(all)
+    }
+
+    /// Returns the claims of a tree whose messages are one block each.
+    pub(super) fn claims(problem: &Problem, of_one: impl FnOnce(Self) -> Claims) -> Claims {
+        let Some(costs) = Self::of(problem) else {
+            let rounds = Some(u64::from(in_order(problem).map_or(0, |axes| rounds(&axes))));
+            return Claims { startups: rounds, rearrangements: Some(0), contention_free: true, ..Claims::default() };
+        };
+        Claims {
+            startups: Some(costs.rounds),
+            hops: Some(costs.hops),
+            rearrangements: Some(0),
+            contention_free: true,
+            ..of_one(costs)
+        }
+    }
+}
+
+/// Handovers by one rank, along a line.
+#[derive(Clone, Copy)]
+struct Sends {
+    holder: u64,
+    most: u64,
+}
+
+impl Sends {
+    /// Counts them in a range, and collects for each round the longest route and the most nodes
+    /// handed over.
+    fn count(axis: Axis, range: &Range<usize>, holder: usize, rounds: &mut [(u64, u64)]) -> Self {
+        let (Some((now, later)), true) = (rounds.split_first_mut(), range.len() > 1) else {
+            return Self { holder: 0, most: 0 };
+        };
+        let Halves { own, other, receiver } = Halves::of(range, holder);
+        let distance = holder.abs_diff(receiver) as u64;
+        let hops = match axis.kind {
+            Kind::Line => distance,
+            Kind::Ring => distance.min(axis.extent - distance),
+            Kind::Complete => 1,
+        };
+        *now = (now.0.max(hops), now.1.max(other.len() as u64));
+        let (first, second) = (Self::count(axis, &own, holder, later), Self::count(axis, &other, receiver, later));
+        let holder = first.holder + 1;
+        Self { holder, most: holder.max(first.most).max(second.most) }
+    }
+}
