@@ -12,8 +12,9 @@
 //!
 //! Each collective's definition names what libraries are known to do: alltoall all at once, in pairs
 //! by rotation or exclusive or, by Bruck's of any radix for short blocks; broadcast along a binomial
-//! tree or a chain, or by a scatter and an allgather; and so on. MPICH's
-//! `src/mpi/coll/coll_algorithms.txt` lists these and more.
+//! tree; and so on. MPICH's
+//! `src/mpi/coll/coll_algorithms.txt` lists these and more,
+//! which will count once the registry has them.
 
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::collective::Collective;

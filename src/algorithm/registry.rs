@@ -38,8 +38,6 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(exscan::RecursiveDoubling),
             Arc::new(broadcast::Binomial),
             Arc::new(broadcast::ByDimension),
-            Arc::new(broadcast::ScatterAllgather),
-            Arc::new(broadcast::Chain::default()),
             Arc::new(scatter::Direct),
             Arc::new(scatter::Binomial),
             Arc::new(scatter::ByDimension),

@@ -2,10 +2,6 @@
 
 mod binomial;
 mod by_dimension;
-mod chain;
-mod scatter_allgather;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
-pub use chain::Chain;
-pub use scatter_allgather::ScatterAllgather;

@@ -40,7 +40,7 @@ const KNOWN: [(&str, &[&str]); 11] = [
     ("allgather", &["ring", "recursive-doubling", "bruck"]),
     ("allreduce", &["recursive-doubling", "rabenseifner"]),
     ("scan", &["recursive-doubling"]),
-    ("broadcast", &["binomial", "scatter-allgather", "chain"]),
+    ("broadcast", &["binomial"]),
     ("barrier", &["dissemination"]),
     ("scatter", &["direct", "binomial"]),
     ("gather", &["direct", "binomial"]),
