@@ -86,7 +86,7 @@ fn line(extent: usize, root: usize, me: usize) -> impl Iterator<Item = Option<(u
 
 /// The halves of a range. The lower one is longer if they differ.
 struct Halves {
-    /// That of the holder.
+    /// The half that contains the holder.
     own: Range<usize>,
     other: Range<usize>,
     /// The node in the other half that gets it: as far from its begin as the holder is, if there is

@@ -35,7 +35,7 @@
 //
 // `varying.rs` has the collectives with blocks of different lengths, which `counts.rs` describes, and
 // `varying_plan.rs` plans them.
-// `neighbours.rs` has the exchanges with a few other ranks. `permute.rs` permutes distributed arrays, and `permute_report.rs` is what that costs.
+// `neighbours.rs` has the exchanges with a few other ranks, `halo.rs` those in a process grid. `permute.rs` permutes distributed arrays, and `permute_report.rs` is what that costs.
 // `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
 // communicators, `cartesian.rs` those with a process grid. `owned.rs` has the short forms of
 // collectives, for one value or a vector. `options.rs` has the options of a new one.
@@ -50,6 +50,7 @@ mod collectives;
 mod counts;
 mod definition;
 mod element;
+mod halo;
 mod how;
 mod in_place;
 mod lengths;

@@ -1,0 +1,106 @@
+//! Neighbours in a process grid, and the halos of its arrays.
+
+use bytemuck::Pod;
+
+use super::lengths::check;
+use super::neighbours::{Direction, Neighbourhood};
+use super::{Cartesian, Persistent};
+use crate::error::{ArgumentError, Error};
+use crate::plan::Strided;
+use crate::topology::Topology;
+
+impl Cartesian {
+    /// Returns the neighbours of this rank in the process grid. Local.
+    ///
+    /// There are two for each axis, the one behind and the one ahead, in the order of the axes, as
+    /// in MPI. Blocks are matched by direction: what a rank sends ahead is received as coming from
+    /// behind, also where both neighbours are one rank, on an axis of two, or this rank itself, on
+    /// an axis of one. At the border of a mesh, the neighbour outside is missing.
+    #[must_use]
+    pub fn neighbourhood(&self) -> Neighbourhood {
+        let axes = 0..self.grid().extents().len();
+        let sides = axes.flat_map(|axis| [(axis, -1), (axis, 1)]);
+        let (destinations, sources) = sides
+            .map(|(axis, by)| {
+                let rank = self.shift(axis, by).1;
+                let number = |ahead: bool| 2 * axis + usize::from(ahead);
+                let direction = |number| rank.map(|rank| Direction { rank, number });
+                (direction(number(by > 0)), direction(number(by < 0)))
+            })
+            .unzip();
+        let name = format!("the grid {}", self.grid().text());
+        Neighbourhood { destinations, sources, name, owner: self.context.communicator() }
+    }
+
+    /// Exchanges the halo of an array with the neighbours in the process grid, in place.
+    ///
+    /// The array has these extents, one for each axis of the grid, the last axis fastest; they
+    /// include a halo of `width` elements on each side. The outermost elements of the interior go to
+    /// the neighbours, and theirs arrive in the halo. Edges and corners of the halo, where two axes
+    /// end, do not change. Beyond the border of a mesh, the halo does not change.
+    ///
+    /// ```
+    /// use necklace::topology::Grid;
+    /// // A row of three ranks, each with two elements and a halo of one.
+    /// let rows = necklace::local::run(3, |mut comm| {
+    ///     let mut grid = comm.on_grid(Grid::torus(&[3]).unwrap()).unwrap();
+    ///     let me = grid.rank();
+    ///     let mut row = [99, 10 * me, 10 * me + 1, 99];
+    ///     grid.exchange_halo(&mut row, &[4], 1).unwrap();
+    ///     row
+    /// });
+    /// assert_eq!(rows.unwrap()[0], [21, 0, 1, 10]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Halo`] unless there is an extent for each axis of the grid, each at least
+    /// three times the width; [`ArgumentError::Length`] unless the buffer has as many elements as
+    /// the array; otherwise see [`Communicator`].
+    #[track_caller]
+    pub fn exchange_halo<T: Pod>(&mut self, buffer: &mut [T], extents: &[usize], width: usize) -> Result<(), Error> {
+        let near = self.neighbourhood();
+        let sides = self.halo(extents, width).and_then(|(from, into)| {
+            let elements = extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
+            check("buffer", buffer.len(), elements.unwrap_or(usize::MAX))?;
+            Ok((from, into))
+        });
+        let (from, into) = sides.map_err(self.context.error_of("exchange_halo"))?;
+        self.meet_in_place("exchange_halo", &near, buffer, &from, &into).map_err(self.context.error_of("exchange_halo"))
+    }
+
+    /// Plans an [`exchange_halo`](Self::exchange_halo) of an array of these extents, for
+    /// [`execute_in_place`](Persistent::execute_in_place). Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`exchange_halo`](Self::exchange_halo).
+    #[track_caller]
+    pub fn halo_init<T: Pod>(&mut self, extents: &[usize], width: usize) -> Result<Persistent<T>, Error> {
+        let near = self.neighbourhood();
+        let (from, into) = self.halo(extents, width).map_err(self.context.error_of("halo_init"))?;
+        self.meeting("exchange_halo", &near, &from, &into, true).map_err(self.context.error_of("halo_init"))
+    }
+
+    /// Returns the elements to send and those to receive, in the order of the neighbours.
+    fn halo(&self, extents: &[usize], width: usize) -> Result<(Vec<Strided>, Vec<Strided>), ArgumentError> {
+        let axes = self.grid().extents().len();
+        let refused = || ArgumentError::Halo { extents: extents.to_vec(), axes, width };
+        let least = width.checked_mul(3).ok_or_else(refused)?;
+        if extents.len() != axes || extents.iter().any(|&extent| extent < least) {
+            return Err(refused());
+        }
+        let interior: Vec<usize> = extents.iter().map(|extent| extent - 2 * width).collect();
+        let side = |axis: usize, start: usize| {
+            let (mut starts, mut lengths) = (vec![width; axes], interior.clone());
+            (starts[axis], lengths[axis]) = (start, width);
+            Strided::part(extents, &starts, &lengths).ok_or_else(refused)
+        };
+        let (mut from, mut into) = (Vec::new(), Vec::new());
+        for (axis, &extent) in extents.iter().enumerate() {
+            from.extend([side(axis, width)?, side(axis, extent - 2 * width)?]);
+            into.extend([side(axis, 0)?, side(axis, extent - width)?]);
+        }
+        Ok((from, into))
+    }
+}
