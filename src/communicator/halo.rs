@@ -56,7 +56,7 @@ impl Cartesian {
     ///
     /// [`ArgumentError::Halo`] unless there is an extent for each axis of the grid, each at least
     /// three times the width; [`ArgumentError::Length`] unless the buffer has as many elements as
-    /// the array; otherwise see [`Communicator`].
+    /// the array; otherwise see [`Communicator`](super::Communicator).
     #[track_caller]
     pub fn exchange_halo<T: Pod>(&mut self, buffer: &mut [T], extents: &[usize], width: usize) -> Result<(), Error> {
         let near = self.neighbourhood();
