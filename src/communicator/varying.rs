@@ -35,6 +35,10 @@ impl Communicator {
     /// assert_eq!(received.unwrap(), [vec![0, 1, 1, 2, 2, 2], vec![0, 1, 2], vec![0, 1, 2]]);
     /// ```
     ///
+    /// Two ranks that have nothing for each other exchange no message. If only one of the two passes
+    /// counts of 0 for both directions, the other one's call fails once that rank calls something else
+    /// or leaves.
+    ///
     /// Uses `direct` unless another algorithm is [chosen](Self::choose) for `alltoallv`. Other
     /// algorithms, also `native`, exchange the counts in each call;
     /// [`alltoallv_init`](Self::alltoallv_init) does that once.

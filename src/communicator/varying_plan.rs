@@ -8,7 +8,7 @@
 //! The counts also travel for a call of the backend's own library, which does not check that a rank
 //! expects the lengths that the others send.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Communicator;
@@ -21,10 +21,13 @@ use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
-use crate::plan::{Buffer, Layout, Lengths, Place, PlanError, Run, Strided, StridedBlocks, compile, overlap_of};
+use crate::plan::{
+    Buffer, Layout, Lengths, Message, Place, PlanError, Run, Strided, StridedBlocks, compile, compile_sending,
+    overlap_of,
+};
 use crate::transport::native::{Blocks, NativeCall};
 use crate::transport::{Cause, Failure};
-use crate::vocabulary::{Problem, RankRound};
+use crate::vocabulary::{End, Problem, RankRound};
 
 /// A collective with blocks of different lengths.
 #[derive(Debug)]
@@ -125,7 +128,9 @@ impl Communicator {
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
         let result = collective.result(size, rank).map(|(_, of)| of.len());
         if user.is_none() && algorithm.name() == "direct" && known.is_none() {
-            return Ok(PlannedCall::new(compile(rounds, &layout)?, self.signature(description))?);
+            let busy = busy_ranks(&rounds, &layout);
+            let is_sent = |message: &Message| *collective != Collective::Alltoall || busy.contains(&message.peer);
+            return Ok(PlannedCall::new(compile_sending(rounds, &layout, &is_sent)?, self.signature(description))?);
         }
         if let Some(known) = known {
             // A temporary with a destination holds contributions to the result of that rank.
@@ -139,7 +144,8 @@ impl Communicator {
             let all = moved.chain(merged).chain(&send.names).chain(&receive.names).map(|block| block.whole());
             layout.lengths = Lengths::Each(all.map(|block| (block, length(block))).collect());
             check_sums(&layout, element.size)?;
-            let mut planned = PlannedCall::new(compile(rounds, &layout)?, self.signature(description))?;
+            let plan = compile_sending(rounds, &layout, &|message| message.bytes > 0)?;
+            let mut planned = PlannedCall::new(plan, self.signature(description))?;
             let bytes = expected.first().map_or(0, |elements| elements * element.size);
             planned.result = result.map(|contributions| CombinedResult { contributions, bytes });
             return Ok(planned);
@@ -150,7 +156,7 @@ impl Communicator {
         layout.lengths = Lengths::Each(passing.into_iter().chain(own).collect());
         // The others rely on this rank by now, so an error in its planning fails the communicator.
         let planned = check_sums(&layout, element.size)
-            .and_then(|()| compile(rounds, &layout))
+            .and_then(|()| compile_sending(rounds, &layout, &|message| message.bytes > 0))
             .map_err(ArgumentError::from)
             .and_then(|plan| PlannedCall::new(plan, self.signature(description.clone())));
         planned.map_err(|error| {
@@ -339,6 +345,14 @@ fn native_call(name: &str, layout: &Layout) -> Result<NativeCall, CallError> {
         ALLTOALLV => NativeCall::Alltoallv { send, receive },
         _ => NativeCall::Alltoallw { send, receive },
     })
+}
+
+/// Returns the ranks that this one has a block for, or expects one from. It exchanges no message with
+/// the others: if they agree, they know that too.
+fn busy_ranks(rounds: &[RankRound], layout: &Layout) -> HashSet<Rank> {
+    let has_bytes = |end: &&End| end.blocks.iter().any(|&block| layout.lengths.of(block) > 0);
+    let ends = rounds.iter().flat_map(|round| round.sends.iter().chain(&round.receives));
+    ends.filter(has_bytes).map(|end| end.peer).collect()
 }
 
 /// Fails if the bytes of all blocks that a rank sends, receives or relays overflow together.

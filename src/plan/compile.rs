@@ -30,10 +30,20 @@ use crate::vocabulary::RankRound;
 /// [`PlanError`] if the rounds use a block that the rank does not hold, or the layout does not
 /// match them.
 pub fn compile(rounds: impl IntoIterator<Item = RankRound>, layout: &Layout) -> Result<Plan, PlanError> {
+    compile_sending(rounds, layout, &|_| true)
+}
+
+/// Does the same, and leaves out the messages for which `is_sent` is false. They have no bytes, and
+/// both ends leave them out.
+pub(crate) fn compile_sending(
+    rounds: impl IntoIterator<Item = RankRound>,
+    layout: &Layout,
+    is_sent: &dyn Fn(&Message) -> bool,
+) -> Result<Plan, PlanError> {
     check(layout)?;
     let rounds: Vec<RankRound> = rounds.into_iter().collect();
     let values = Values::of(rounds, layout)?;
-    Compiler::new(values).compile(layout)
+    Compiler::new(values, is_sent).compile(layout)
 }
 
 /// Checks that all blocks lie inside the user's buffers and that received blocks do not overlap.
@@ -61,8 +71,9 @@ fn check(layout: &Layout) -> Result<(), PlanError> {
     shared.map_or(Ok(()), |shared| Err(PlanError::Shared { offset: shared.offset }))
 }
 
-struct Compiler {
+struct Compiler<'a> {
     all: Values,
+    is_sent: &'a dyn Fn(&Message) -> bool,
     scratch: Scratch,
     /// The values that start in the output, by their first byte.
     tenants: Vec<Tenant>,
@@ -82,10 +93,11 @@ struct Tenant {
     reach: u64,
 }
 
-impl Compiler {
-    fn new(all: Values) -> Self {
+impl<'a> Compiler<'a> {
+    fn new(all: Values, is_sent: &'a dyn Fn(&Message) -> bool) -> Self {
         let mut compiler = Self {
             all,
+            is_sent,
             scratch: Scratch::default(),
             tenants: vec![],
             runs: vec![],
@@ -157,8 +169,12 @@ impl Compiler {
         for message in receives {
             self.receive(now, message);
         }
-        let sends = sends.iter().map(|message| self.message(message)).collect::<Result<_, _>>()?;
-        let receives = receives.iter().map(|message| self.message(message)).collect::<Result<_, _>>()?;
+        let is_sent = self.is_sent;
+        let mut messages = |all: &[MessageValues]| {
+            let all = all.iter().map(|message| self.message(message));
+            all.filter(|message| message.as_ref().map_or(true, is_sent)).collect::<Result<_, _>>()
+        };
+        let (sends, receives) = (messages(sends)?, messages(receives)?);
         self.steps.push(Step::Round(self.rounds.len()));
         self.rounds.push(ProgramRound { number, sends, receives });
         Ok(())

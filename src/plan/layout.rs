@@ -18,7 +18,7 @@ pub enum Lengths {
 
 impl Lengths {
     /// Returns the number of elements of a whole block.
-    pub(super) fn of(&self, block: Block) -> u64 {
+    pub(crate) fn of(&self, block: Block) -> u64 {
         match self {
             Self::Equal(elements) => *elements,
             Self::Each(table) => table.get(&block.whole()).copied().unwrap_or(0),

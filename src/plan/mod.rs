@@ -29,6 +29,7 @@ mod values;
 
 pub use buffers::{Buffer, Buffers};
 pub use compile::compile;
+pub(crate) use compile::compile_sending;
 pub use error::PlanError;
 pub use execute::{Execution, Plan, Reduction};
 pub(crate) use layout::StridedBlocks;

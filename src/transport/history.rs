@@ -6,6 +6,8 @@
 //! and a rank that leaves later compares. Correct programs pay no message and no wait for that.
 
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+use std::cmp::Ordering;
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use std::sync::Arc;
 
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
@@ -85,6 +87,17 @@ pub(crate) fn disagreement(mine: &MemberHistory<'_>, theirs: &MemberHistory<'_>)
     let (early, late) = if mine.history.calls < theirs.history.calls { (mine, theirs) } else { (theirs, mine) };
     let cause = Cause::Gone { rank: early.rank, how: "returned before the call".into() };
     failure(common, late.description(common), Some(early.rank), cause)
+}
+
+/// Describes a message of call `theirs` to a rank that is in call `mine`, though both have called the
+/// same so far: they have disagreed on whether there is a message.
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+pub(crate) fn out_of_step(mine: u64, theirs: u64) -> &'static str {
+    match theirs.cmp(&mine) {
+        Ordering::Less => ", with a message that is not expected in that call",
+        Ordering::Equal => "",
+        Ordering::Greater => ", and goes on without the message that is expected before",
+    }
 }
 
 /// A failure of a context of this process: members have left it after different calls, or a call

@@ -1,6 +1,6 @@
 //! Invalid jobs, and jobs that fail.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use necklace::error::{ArgumentError, BuildError, JobCause};
@@ -175,6 +175,32 @@ fn rank_that_leaves_before_an_outstanding_send_is_named() {
         assert_eq!((failure.culprit, failure.cause), (Some(Rank::new(1)), cause));
         assert!(failure.description.contains("broadcast from root 0"), "{}", failure.description);
     });
+}
+
+#[test]
+fn message_that_no_partner_awaits_fails_the_job_at_its_end() {
+    for late in [0, 1] {
+        watched(&format!("rank {late} leaves last"), move || {
+            let [sent, left] = [const { AtomicUsize::new(0) }; 2];
+            let wait = |count: &AtomicUsize, most| {
+                while count.load(Ordering::SeqCst) < most {
+                    thread::yield_now();
+                }
+            };
+            let failure = discord(local::run(2, |mut comm| {
+                let me = comm.rank();
+                comm.sendrecv(&[7_u64, 8], (me == 0).then_some(1), &mut [], None).unwrap();
+                sent.fetch_add(1, Ordering::SeqCst);
+                wait(&sent, 2);
+                wait(&left, usize::from(me == late));
+                drop(comm);
+                left.fetch_add(1, Ordering::SeqCst);
+            }));
+            let Cause::Length { from, to, expected, found, .. } = failure.cause else { panic!("{failure}") };
+            assert_eq!((from.index(), to.index(), expected, found), (0, 1, 0, 16), "{failure}");
+            assert!(failure.description.contains("sendrecv"), "{failure}");
+        });
+    }
 }
 
 #[test]

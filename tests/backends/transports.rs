@@ -4,9 +4,11 @@ use std::net::Ipv6Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use necklace::topology::{Topology, parse};
 use necklace::transport::fault::Faulty;
-use necklace::transport::trace::Tracing;
+use necklace::transport::trace::{Direction, TraceEvent, Tracing};
 use necklace::transport::{Endpoint, local};
+use necklace::{Communicator, Strided};
 
 use crate::support::{Work, alltoall, on_each, world};
 use necklace_tests::jobs::Backend;
@@ -80,4 +82,31 @@ fn many_more_ranks_than_cores_exchange() {
     let all: u64 = (0..size as u64).map(|rank| 100 * (rank + 49)).sum();
     let expected: Vec<u64> = (0..size as u64).map(|rank| all - 100 * (rank + 49)).collect();
     assert_eq!(sums, expected);
+}
+
+/// The ghost cells of a grid of 4 x 4, by an alltoallw whose other blocks are empty.
+#[test]
+fn ranks_without_blocks_for_each_other_exchange_no_message() {
+    let torus: Arc<dyn Topology> = parse("torus:4x4").unwrap();
+    for algorithm in ["direct", "direct-rotated"] {
+        let tracing = Tracing::new();
+        let endpoints = local::job(16).unwrap().into_iter().map(|endpoint| tracing.wrap(endpoint)).collect();
+        on_each(endpoints, |endpoint| {
+            let mut comm = Communicator::new(endpoint, Arc::clone(&torus)).unwrap();
+            let near: Vec<usize> = comm.neighbourhood().destinations().flatten().collect();
+            let block = |rank| {
+                near.iter().position(|other| *other == rank).map_or(Strided::run(0, 0), |at| Strided::run(at, 1))
+            };
+            let blocks: Vec<Strided> = (0..16).map(block).collect();
+            comm.choose("alltoallv", algorithm).unwrap();
+            let mut received = [usize::MAX; 4];
+            let mut plan = comm.alltoallw_init(&blocks, &blocks).unwrap();
+            let mine = [comm.rank(); 4];
+            plan.execute(&mut comm, &mine, &mut received).unwrap();
+            assert_eq!(received, *near);
+        });
+        let exchange =
+            |event: &&TraceEvent| event.description.starts_with("alltoallw") && event.direction == Direction::Out;
+        assert_eq!(tracing.events().iter().filter(exchange).count(), 16 * 4, "{algorithm}");
+    }
 }

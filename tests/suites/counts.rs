@@ -129,3 +129,37 @@ pub(super) fn lengths_that_overflow_in_relays_are_refused() {
         assert!(matches!(failure.cause, Cause::Aborted { .. }), "{failure}");
     });
 }
+
+/// Rank 0 sends rank 1 two elements, and nobody expects anything.
+fn surplus(comm: &mut Communicator) -> Result<(), Error> {
+    let mut counts = [0; 3];
+    if comm.rank() == 0 {
+        counts[1] = 2;
+    }
+    comm.choose("alltoallv", "direct")?;
+    comm.alltoallv(&vec![1_u64; counts.iter().sum()], &counts, &mut [], &[0; 3])
+}
+
+pub(super) fn unexpected_block_is_found_in_the_next_call() {
+    watched("next call", || {
+        let outcomes = run(on("complete:3").choose("alltoall", "direct"), |mut comm| {
+            surplus(&mut comm)?;
+            comm.alltoall(&[1_u64; 3], &mut [0; 3])
+        });
+        let failure = one_failure(&outcomes);
+        let Cause::Disagree { rank_a, rank_b, .. } = &failure.cause else { panic!("{failure}") };
+        assert_eq!(rank_a.index() + rank_b.index(), 1, "{failure}");
+        let words = failure.to_string();
+        assert!(words.contains("alltoallv of 8-byte elements"), "{words}");
+        assert!(words.contains("a message that is not expected") || words.contains("without the message"), "{words}");
+    });
+}
+
+pub(super) fn unexpected_block_is_found_when_its_receiver_leaves() {
+    watched("leaves", || {
+        let outcomes = run(on("complete:3"), |mut comm| surplus(&mut comm));
+        assert!(outcomes[1].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
+        let failure = failure(&outcomes[0]);
+        assert!(matches!(failure.cause, Cause::Gone { rank, .. } if rank.index() == 1), "{failure}");
+    });
+}

@@ -108,6 +108,8 @@ macro_rules! suites {
                 elements_of_different_sizes_are_different_calls
                 relay_without_memory_fails_the_call_on_all
                 lengths_that_overflow_in_relays_are_refused
+                unexpected_block_is_found_in_the_next_call
+                unexpected_block_is_found_when_its_receiver_leaves
             }
             cubes {
                 cubes_exchange_by_necklaces

@@ -213,6 +213,29 @@ impl Context {
         disagreement(&mine, &theirs)
     }
 
+    /// Returns the failure for a message that this process, which leaves, has not awaited in any
+    /// call. Members that call the same leave none.
+    pub(crate) fn surplus(&self, me: usize) -> Option<Failure> {
+        let mut senders = (0..).map(Rank::new).zip(&self.members);
+        senders.find_map(|(from, process)| {
+            let into = &self.lanes[process.index()].into;
+            let header = into.unexpected.first().map(|(header, _)| header).or(into.rts)?;
+            self.surplus_message((from, self.rank_of(me)?), &header)
+        })
+    }
+
+    /// Returns the failure for this message, unless another failure explains it.
+    pub(crate) fn surplus_message(&self, (from, me): (Rank, Rank), header: &Header) -> Option<Failure> {
+        let MessageId { call, round, .. } = header.message_id;
+        let concluded = self.history.is_some() && self.failure.is_none() && self.proposal.is_none();
+        if !concluded || header.bytes == 0 {
+            return None;
+        }
+        let description = self.called(call).map_or_else(|| "a call".into(), |signature| signature.description);
+        let cause = Cause::Length { from, to: me, expected: 0, found: header.bytes };
+        Some(Failure { call, description, round, observer: me, culprit: None, cause })
+    }
+
     /// Returns the call and the round that it is in, or was in last, including calls that a library
     /// executes.
     pub(crate) fn at(&self) -> Option<(u64, u32)> {

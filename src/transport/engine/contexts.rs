@@ -10,7 +10,7 @@ use super::frame::{Header, Kind};
 use super::lane::Left;
 use super::state::Engine;
 use crate::ids::Rank;
-use crate::transport::{ContextId, Disagreement};
+use crate::transport::{ContextId, Disagreement, Failure};
 
 /// Maximum number of contexts that each other process may open before this one does.
 const MAX_EXPECTED: usize = 1024;
@@ -96,17 +96,29 @@ impl Engine {
             Some(process) => context.rank_of(process).and_then(|other| context.disagreement(rank, other)),
             None => (0..context.members.len()).find_map(|other| context.disagreement(rank, Rank::new(other))),
         };
-        if let Some(failure) = found {
-            let members: Arc<[Rank]> = (&*context.members).into();
-            log::warn!("process {}: in context {id}: {}", self.me, failure.named(&members));
-            self.disagreement = Some(Disagreement { failure, rank, members });
+        self.disagreement = found.map(|failure| self.found_late(id, failure));
+    }
+
+    /// Records a message that no call of this process has awaited in a context that it leaves, or
+    /// has left.
+    pub(crate) fn record_surplus(&mut self, id: ContextId, found: Option<Failure>) {
+        if let Some(failure) = found.filter(|_| self.surplus.is_none()) {
+            self.surplus = Some(self.found_late(id, failure));
         }
     }
 
-    /// Returns a disagreement with members that left a context after other calls, unless a failure
-    /// explains it.
+    fn found_late(&self, id: ContextId, failure: Failure) -> Disagreement {
+        let members: Arc<[Rank]> =
+            self.contexts.get(&id).map_or_else(Arc::default, |context| (&*context.members).into());
+        log::warn!("process {}: in context {id}: {}", self.me, failure.named(&members));
+        Disagreement { rank: failure.observer, failure, members }
+    }
+
+    /// Returns a disagreement with members that left a context after other calls, or sent what
+    /// nobody awaited, unless a failure explains it.
     pub(crate) fn disagreement(&self) -> Option<Disagreement> {
-        self.disagreement.clone().filter(|_| !self.any_failed && !self.panicked)
+        let found = self.disagreement.as_ref().or(self.surplus.as_ref());
+        found.filter(|_| !self.any_failed && !self.panicked).cloned()
     }
 
     /// Returns how a process has left a context, if it has, for a member in that call.

@@ -353,6 +353,9 @@ impl Engine {
         let (me, credit, id, text) = (self.me, self.credit, header.context, header.text as usize);
         let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
         if context.failure.is_some() || context.presence == Presence::Left {
+            let ranks = context.rank_of(from).zip(context.rank_of(me));
+            let surplus = ranks.and_then(|ranks| context.surplus_message(ranks, &header));
+            self.record_surplus(id, surplus);
             return Ok(Receiving::Discarded(text));
         }
         let more = update_credit(context, from, header.consumed)?;

@@ -246,9 +246,12 @@ impl Process {
     /// reason, if there is a supervisor.
     pub(crate) fn leave(&self, id: ContextId) {
         let mut engine = self.lock();
+        let me = engine.me;
         let Some(context) = engine.contexts.get_mut(&id) else { return };
         context.presence = Presence::Left;
+        let surplus = context.surplus(me);
         context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
+        engine.record_surplus(id, surplus);
         match (thread::panicking(), engine.supervised) {
             (false, _) => engine.broadcast_leave(id, ""),
             (true, false) => {

@@ -61,6 +61,8 @@ pub(crate) struct Engine {
     /// other calls.
     pub(crate) any_failed: bool,
     pub(super) disagreement: Option<Disagreement>,
+    /// A message that no call has awaited, in a context that this process has left.
+    pub(super) surplus: Option<Disagreement>,
     /// The first failures of contexts that this process has seen.
     pub(crate) failures: Vec<Disagreement>,
     /// The longest silence timeout of any round so far.
@@ -109,6 +111,7 @@ impl Engine {
             panicked: false,
             any_failed: false,
             disagreement: None,
+            surplus: None,
             failures: Vec::new(),
             longest_silence: Duration::ZERO,
             fin_sent: false,

@@ -12,7 +12,7 @@ use super::limits::{MAX_SUSPENSIONS, TICK, grace};
 use super::state::Engine;
 use super::wait_for::{Reply, Snapshot, Traversal};
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts};
+use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts, out_of_step};
 
 /// The culprit, if it is known, and the cause of a failure.
 pub(crate) type Diagnosis = (Option<Rank>, Cause);
@@ -292,9 +292,11 @@ impl Watch {
                 (info.signature.description.clone(), description)
             }
             _ => {
-                let MessageId { call, round, .. } = theirs.message_id;
+                let MessageId { call: at, round, .. } = theirs.message_id;
                 let mine = format!("{} (call {}, round {})", info.signature.description, info.call, info.round);
-                (mine.into(), format!("{description} (call {call}, round {round})").into())
+                let step = out_of_step(info.call, at);
+                let round = if at == call { format!(", round {round}") } else { String::new() };
+                (mine.into(), format!("{description} (call {call}{round}){step}").into())
             }
         };
         Some((None, Cause::Disagree { rank_a: info.rank, call_a, rank_b: from, call_b }))

@@ -11,7 +11,7 @@ use super::status_word::StatusWord;
 use crate::ids::Rank;
 use crate::plan::{Message, Pieces, Program, ProgramRound};
 use crate::transport::bases::Bases;
-use crate::transport::{ContextId, Disagreement, Failure, History, MemberHistory, Signature, disagreement};
+use crate::transport::{Cause, ContextId, Disagreement, Failure, History, MemberHistory, Signature, disagreement};
 
 /// Describes a rank's round to its receivers. All that it points to belongs to the rank until the
 /// round returns.
@@ -310,6 +310,27 @@ impl Group {
             &MemberHistory { rank: Rank::new(first), history: theirs, changes: &changes[1], describe: &describe[1] },
         )?;
         Some(Disagreement { failure, rank: Rank::new(me), members: (&*self.processes).into() })
+    }
+
+    /// Returns the failure for a message that its receiver has not awaited in any call, once all
+    /// members have left.
+    pub(super) fn surplus(&self) -> Option<Disagreement> {
+        if !self.is_deserted() || self.members.iter().any(|member| member.history.get().is_none()) {
+            return None;
+        }
+        let all = 0..self.members.len();
+        let mut pairs = all.clone().flat_map(|to| all.clone().map(move |from| (from, to)));
+        let (from, to, header) = pairs.find_map(|(from, to)| {
+            let taken = self.members[to].sync.taken(from);
+            // SAFETY: all members have left, so no other thread reads or writes messages here.
+            let (header, _) = unsafe { self.mailbox(to)?.read(from, taken, |message| message.header)? };
+            (header.bytes() > 0).then_some((from, to, header))
+        })?;
+        let MessageId { call, fingerprint, round } = header.message_id();
+        let (observer, description) = (Rank::new(to), self.members[from].description(fingerprint));
+        let cause = Cause::Length { from: Rank::new(from), to: observer, expected: 0, found: header.bytes().into() };
+        let failure = Failure { call, description, round, observer, culprit: None, cause };
+        Some(Disagreement { failure, rank: observer, members: (&*self.processes).into() })
     }
 
     /// Whether all members have left.

@@ -46,6 +46,7 @@ impl Job {
                 ranks,
                 failed: false,
                 disagreement: None,
+                surplus: None,
                 failures: Vec::new(),
             }),
         }))
@@ -82,6 +83,8 @@ pub(super) struct Registry {
     pub(super) failed: bool,
     /// Set if members of a context have left it after different calls.
     pub(super) disagreement: Option<Disagreement>,
+    /// Set if a member of a context that all have left has sent what nobody awaited.
+    pub(super) surplus: Option<Disagreement>,
     /// Failures that members knew when they left a context, with their ranks in the job. Kept for
     /// the launcher, if it reports panics.
     pub(super) failures: Vec<(Rank, Disagreement)>,
@@ -154,6 +157,7 @@ impl Registry {
             && context.group.failure().is_none()
         {
             self.disagreement = self.disagreement.take().or_else(|| context.group.disagreement(me));
+            self.surplus = self.surplus.take().or_else(|| context.group.surplus());
         } else {
             self.failed = true;
         }

@@ -6,7 +6,7 @@ use super::active_round::ActiveRound;
 use super::group::MessageId;
 use crate::ids::Rank;
 use crate::plan::Message;
-use crate::transport::Cause;
+use crate::transport::{Cause, out_of_step};
 
 impl ActiveRound<'_> {
     /// Returns why messages of these lengths are not the awaited ones, or `None` if they are.
@@ -59,6 +59,7 @@ impl ActiveRound<'_> {
                 format!("{description} (call {call}, round {round}, {messages} messages)").into()
             }
         };
-        cause(describe(mine), describe(theirs))
+        let step = out_of_step(mine.0.call, theirs.0.call);
+        cause(describe(mine), format!("{}{step}", describe(theirs)).into())
     }
 }

@@ -126,7 +126,8 @@ impl PanicReporter {
     /// if a failure or a panic may be the reason.
     pub(crate) fn disagreement(&self) -> Option<Disagreement> {
         let registry = self.job.registry();
-        registry.disagreement.clone().filter(|_| !registry.failed)
+        let found = registry.disagreement.as_ref().or(registry.surplus.as_ref());
+        found.filter(|_| !registry.failed).cloned()
     }
 }
 

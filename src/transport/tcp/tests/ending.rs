@@ -13,6 +13,7 @@ use super::call::{exchange, open};
 use super::harness::Harness;
 use super::unable::aborted;
 use super::{OVERSUBSCRIBED, endpoint, half, streams};
+use crate::ids::Rank;
 use crate::transport::engine::codec::{read_failure, write_failure};
 use crate::transport::engine::connection::Connection;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
@@ -191,6 +192,34 @@ fn disagreement_on_leaving_is_found_in_any_order() {
                 assert!([rank_a, rank_b].iter().any(|rank| rank.index() == odd), "{failure}");
             }
         }
+    }
+}
+
+#[test]
+fn message_that_nobody_awaits_is_found_by_its_receiver() {
+    for receiver_leaves_first in [false, true] {
+        let mut members = supervised(2);
+        let (mut receiver, mut sender) = (members.pop().unwrap(), members.pop().unwrap());
+        let timeout = Duration::from_secs(20);
+        // Both make a call; rank 1 does not know that it is sent 9 bytes in it.
+        exchange(&mut *receiver.0, 0, &[], &[], timeout).unwrap();
+        let leave = |(mut world, supervisor): (Box<dyn Transport>, Supervisor)| {
+            world.conclude(History { calls: 1, digest: 7 });
+            drop(world);
+            thread::spawn(move || supervisor.end().map(|disagreement| disagreement.failure))
+        };
+        let send = |world: &mut dyn Transport| exchange(world, 0, &[(1, 9)], &[], timeout).unwrap();
+        send(&mut *sender.0);
+        let (receiver, sender) = if receiver_leaves_first {
+            let receiver = leave(receiver);
+            (receiver, leave(sender))
+        } else {
+            let sender = leave(sender);
+            (leave(receiver), sender)
+        };
+        let (found, other) = (receiver.join().unwrap().unwrap(), sender.join().unwrap());
+        let cause = Cause::Length { from: Rank::new(0), to: Rank::new(1), expected: 0, found: 9 };
+        assert_eq!((found.call, found.cause, other), (0, cause, None));
     }
 }
 
