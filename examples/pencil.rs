@@ -177,7 +177,7 @@ fn compare(mut comm: Communicator, extents: [usize; 3]) -> Result<String, Box<dy
     let largest = whole.iter().map(|value| value.norm()).fold(0.0, f64::max);
     let elements = whole.len() as f64;
     let errors = transformed.iter().zip(wanted).map(|(found, wanted)| (found - wanted).norm() / largest);
-    let back = restored.iter().zip(&array).map(|(found, wanted)| (found / elements - wanted).norm() / 20.0);
+    let back = restored.iter().zip(&array).map(|(found, wanted)| (found / elements - wanted).norm());
     let greatest = errors.chain(back).fold(0.0, |greatest: f64, error| greatest.max(error));
     // `f64::max` would ignore NaN.
     if greatest > 1e-12 || restored.iter().any(|value| !value.is_finite()) {
