@@ -11,7 +11,7 @@ use necklace::op::Sum;
 fn main() -> Result<(), necklace::JobError> {
     let lines = Launch::from_env().topology("torus:3x4").run(|mut comm| {
         let rank = comm.rank();
-        // Ranks of one colour form a communicator. A rank with colour `None` joins none.
+        // Ranks of one colour form a communicator. A rank that joins none calls `split_undefined`.
         let mut row = comm.split(rank as u32 / 4, 0)?;
         let mut column = comm.split(rank as u32 % 4, 0)?;
         let (mut of_row, mut of_column) = ([0], [0]);

@@ -1,6 +1,7 @@
 //! The communicator: its state, how it is made and ended, and how it plans calls.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,7 +19,7 @@ use crate::error::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::permutation::BitMap;
-use crate::plan::{Buffers, Layout, Plan, compile};
+use crate::plan::{Buffers, Layout, Plan, compile, even_range};
 use crate::select::Field;
 use crate::topology::{Topology, parse};
 use crate::transport::{Cause, ContextId, Endpoint, Failure, History, OpenError, Signature};
@@ -220,6 +221,20 @@ impl Communicator {
         self.context.members.len()
     }
 
+    /// Returns the indices of this rank's elements if `elements` elements are divided among the
+    /// members, in rank order: as equally as possible, the longer ranges first.
+    ///
+    /// [`Strided::slabs`](crate::Strided::slabs) divides an axis of an array in the same way.
+    ///
+    /// ```
+    /// let ranges = necklace::local::run(3, |comm| comm.range_of(8));
+    /// assert_eq!(ranges.unwrap(), [0..3, 3..6, 6..8]);
+    /// ```
+    #[must_use]
+    pub fn range_of(&self, elements: usize) -> Range<usize> {
+        even_range(elements, self.size(), self.rank())
+    }
+
     /// Returns the network of the members.
     #[must_use]
     pub fn topology(&self) -> &Arc<dyn Topology> {
@@ -333,7 +348,7 @@ impl Communicator {
     /// Plans a regular collective.
     pub(super) fn compile(&mut self, key: &PlanKey) -> Result<PlannedCall, CallError> {
         let result = key.collective.result(self.size(), Rank::new(self.rank()));
-        let combined = |(_, of): (Block, std::ops::Range<usize>)| CombinedResult {
+        let combined = |(_, of): (Block, Range<usize>)| CombinedResult {
             contributions: of.len(),
             bytes: key.elements * key.element.size,
         };

@@ -177,8 +177,8 @@ impl Communicator {
     }
 
     /// Sends blocks of any lengths to the neighbours and receives theirs, as
-    /// [`neighbour_alltoall`](Self::neighbour_alltoall). [`Counts`] give the lengths and positions
-    /// of the blocks.
+    /// `MPI_Neighbor_alltoallv` and [`neighbour_alltoall`](Self::neighbour_alltoall). [`Counts`]
+    /// give the lengths and positions of the blocks.
     ///
     /// # Errors
     ///
@@ -192,10 +192,8 @@ impl Communicator {
         receive: &mut [T],
         receive_counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
-        let (from, into) = (send_counts.into(), receive_counts.into());
-        let from = from.blocks("send", near.destinations.len());
-        let sides = from.and_then(|from| Ok((from, into.blocks("receive", near.sources.len())?)));
-        let (from, into) = sides.map_err(self.context.error_of("neighbour_alltoallv"))?;
+        let (from, into) = counted(near, &send_counts.into(), &receive_counts.into())
+            .map_err(self.context.error_of("neighbour_alltoallv"))?;
         self.meet("neighbour_alltoallv", near, (&from, send), (&into, receive))
             .map_err(self.context.error_of("neighbour_alltoallv"))
     }
@@ -269,13 +267,27 @@ impl Communicator {
         near: &Neighbourhood,
         elements: usize,
     ) -> Result<Persistent<T>, Error> {
-        let blocks = |count: usize| {
-            let begin = |i: usize| i.saturating_mul(elements);
-            (0..count).map(|i| Strided::run(begin(i), elements)).collect::<Vec<_>>()
-        };
-        let (from, into) = (blocks(near.destinations.len()), blocks(near.sources.len()));
+        let (from, into) = (blocks_each(near.destinations.len(), elements), blocks_each(near.sources.len(), elements));
         self.meeting("neighbour_alltoall", near, &from, &into, false)
             .map_err(self.context.error_of("neighbour_alltoall_init"))
+    }
+
+    /// Plans a [`neighbour_alltoallv`](Self::neighbour_alltoallv) of these counts. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`neighbour_alltoallv`](Self::neighbour_alltoallv).
+    #[track_caller]
+    pub fn neighbour_alltoallv_init<'a, T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        send_counts: impl Into<Counts<'a>>,
+        receive_counts: impl Into<Counts<'a>>,
+    ) -> Result<Persistent<T>, Error> {
+        let sides = counted(near, &send_counts.into(), &receive_counts.into()).map_err(CallError::from);
+        sides
+            .and_then(|(from, into)| self.meeting("neighbour_alltoallv", near, &from, &into, false))
+            .map_err(self.context.error_of("neighbour_alltoallv_init"))
     }
 
     /// Sends the same elements to each neighbour and receives theirs, as
@@ -297,6 +309,76 @@ impl Communicator {
             .map_err(self.context.error_of("neighbour_allgather"))?;
         self.meet("neighbour_allgather", near, (&from, send), (&into, receive))
             .map_err(self.context.error_of("neighbour_allgather"))
+    }
+
+    /// Plans a [`neighbour_allgather`](Self::neighbour_allgather) of `elements` elements. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`neighbour_alltoall_init`](Self::neighbour_alltoall_init).
+    #[track_caller]
+    pub fn neighbour_allgather_init<T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        elements: usize,
+    ) -> Result<Persistent<T>, Error> {
+        let from = vec![Strided::run(0, elements); near.destinations.len()];
+        self.meeting("neighbour_allgather", near, &from, &blocks_each(near.sources.len(), elements), false)
+            .map_err(self.context.error_of("neighbour_allgather_init"))
+    }
+
+    /// Sends the same elements to each neighbour and receives theirs, as
+    /// `MPI_Neighbor_allgatherv`. Ranks may send different numbers of elements. [`Counts`] give the
+    /// lengths and positions of the blocks of `receive`.
+    ///
+    /// ```
+    /// // Rank i sends i + 1 elements to both neighbours on a ring.
+    /// let received = necklace::local::run_on("ring:4", |mut comm| {
+    ///     let near = comm.neighbourhood();
+    ///     let counts: Vec<usize> = near.sources().flatten().map(|from| from + 1).collect();
+    ///     let mut received = vec![9; counts.iter().sum()];
+    ///     let send = vec![comm.rank(); comm.rank() + 1];
+    ///     comm.neighbour_allgatherv(&near, &send, &mut received, &counts).unwrap();
+    ///     received
+    /// });
+    /// assert_eq!(received.unwrap()[0], [1, 1, 3, 3, 3, 3]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`neighbour_alltoallv`](Self::neighbour_alltoallv).
+    #[track_caller]
+    pub fn neighbour_allgatherv<'a, T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        send: &[T],
+        receive: &mut [T],
+        counts: impl Into<Counts<'a>>,
+    ) -> Result<(), Error> {
+        let from = vec![Strided::run(0, send.len()); near.destinations.len()];
+        let into = counts.into().blocks("receive", near.sources.len());
+        let into = into.map_err(self.context.error_of("neighbour_allgatherv"))?;
+        self.meet("neighbour_allgatherv", near, (&from, send), (&into, receive))
+            .map_err(self.context.error_of("neighbour_allgatherv"))
+    }
+
+    /// Plans a [`neighbour_allgatherv`](Self::neighbour_allgatherv) of `elements` elements of this
+    /// rank. Local.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`neighbour_allgatherv`](Self::neighbour_allgatherv).
+    #[track_caller]
+    pub fn neighbour_allgatherv_init<'a, T: Pod>(
+        &mut self,
+        near: &Neighbourhood,
+        elements: usize,
+        counts: impl Into<Counts<'a>>,
+    ) -> Result<Persistent<T>, Error> {
+        let from = vec![Strided::run(0, elements); near.destinations.len()];
+        let into = counts.into().blocks("receive", near.sources.len()).map_err(CallError::from);
+        into.and_then(|into| self.meeting("neighbour_allgatherv", near, &from, &into, false))
+            .map_err(self.context.error_of("neighbour_allgatherv_init"))
     }
 
     /// Sends `send` to a rank and receives `receive` from a rank, as `MPI_Sendrecv`. `None` stands
@@ -569,6 +651,20 @@ fn by_rank(
         parts.into_iter().flat_map(|(_, parts)| parts.to_vec()).collect()
     };
     ByRank { side, names, parts: joined.into_values().map(in_order).collect(), length }
+}
+
+/// Returns the blocks of these counts, in both buffers.
+fn counted(
+    near: &Neighbourhood,
+    from: &Counts<'_>,
+    into: &Counts<'_>,
+) -> Result<(Vec<Strided>, Vec<Strided>), ArgumentError> {
+    Ok((from.blocks("send", near.destinations.len())?, into.blocks("receive", near.sources.len())?))
+}
+
+/// Returns blocks of `elements` elements, one after the other.
+fn blocks_each(count: usize, elements: usize) -> Vec<Strided> {
+    (0..count).map(|i| Strided::run(i.saturating_mul(elements), elements)).collect()
 }
 
 /// Returns blocks of equal lengths for all neighbours, in both buffers.

@@ -39,4 +39,4 @@ pub use program::{Message, Program, ProgramError, ProgramRound, Sizes};
 pub(crate) use program::{Piece, Pieces};
 pub use runs::{Place, Run};
 pub use strided::Strided;
-pub(crate) use strided::overlap as overlap_of;
+pub(crate) use strided::{even_range, overlap as overlap_of};

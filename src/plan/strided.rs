@@ -1,6 +1,7 @@
 //! Strided blocks: the places of the elements of a block in a buffer.
 
 use std::fmt;
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -75,6 +76,30 @@ impl Strided {
             distance = distance.checked_mul(extents[i])?;
         }
         Some(part)
+    }
+
+    /// Cuts an array of these extents, the last axis fastest, into slabs along an axis, one for each
+    /// of `parts` ranks: the first slab for rank 0 and so on. Their lengths are as equal as possible,
+    /// the longer ones first. `None` unless there is such an axis and a part.
+    ///
+    /// A slab has the range of the axis that [`Communicator::range_of`](crate::Communicator::range_of)
+    /// returns on its rank.
+    ///
+    /// ```
+    /// use necklace::Strided;
+    /// // The columns of a matrix of 2 rows and 5 columns, for three ranks.
+    /// let columns = [(0, 2), (2, 2), (4, 1)].map(|(start, length)| Strided::matrix(start, 2, length, 5));
+    /// assert_eq!(Strided::slabs(&[2, 5], 1, 3).unwrap(), columns);
+    /// ```
+    #[must_use]
+    pub fn slabs(extents: &[usize], axis: usize, parts: usize) -> Option<Vec<Self>> {
+        let (extent, mut starts, mut lengths) = (*extents.get(axis)?, vec![0; extents.len()], extents.to_vec());
+        let slab = |part: usize| {
+            let range = even_range(extent, parts, part);
+            (starts[axis], lengths[axis]) = (range.start, range.len());
+            Self::part(extents, &starts, &lengths)
+        };
+        (parts > 0).then(|| (0..parts).map(slab).collect())?
     }
 
     /// Changes the order of the dimensions: dimension i of the result is dimension `order[i]`. The
@@ -212,6 +237,14 @@ impl Strided {
     }
 }
 
+/// Returns the indices of a part if `elements` elements are divided into `parts` parts, one after the
+/// other, of lengths that differ by at most one, the longer ones first.
+pub(crate) fn even_range(elements: usize, parts: usize, part: usize) -> Range<usize> {
+    let (each, longer) = (elements / parts, elements % parts);
+    let begin = |part: usize| part * each + part.min(longer);
+    begin(part)..begin(part + 1)
+}
+
 /// Returns an index that occurs twice, if there is one. Each must have an [`end`](Strided::end).
 /// Fails with the number of pieces if more than `most` interleaved pieces had to be compared.
 pub(crate) fn overlap<'a>(all: impl Iterator<Item = &'a Strided>, most: u64) -> Result<Option<usize>, u64> {
@@ -291,6 +324,22 @@ mod tests {
             strided.indices().eq(wanted.iter().copied())
                 && strided.elements() == Some(wanted.len())
                 && strided.end() == Some(end)
+        }
+
+        fn slabs_are_disjoint_and_are_the_whole(extents: Vec<u8>, axis: u8, parts: u8) -> bool {
+            let extents: Vec<usize> = extents.iter().take(3).map(|&extent| usize::from(extent % 7)).collect();
+            let (axis, parts) = (usize::from(axis % 4), usize::from(parts % 9));
+            let Some(slabs) = Strided::slabs(&extents, axis, parts) else {
+                return axis >= extents.len() || parts == 0;
+            };
+            let lengths: Vec<usize> = (0..parts).map(|part| even_range(extents[axis], parts, part).len()).collect();
+            let others: usize = extents.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, extent)| extent).product();
+            let mut indices: Vec<usize> = slabs.iter().flat_map(Strided::indices).collect();
+            indices.sort_unstable();
+            indices.into_iter().eq(0..extents.iter().product())
+                && lengths.is_sorted_by(|longer, shorter| longer >= shorter)
+                && lengths[0] - lengths[parts - 1] <= 1
+                && slabs.iter().map(|slab| slab.elements().unwrap()).eq(lengths.iter().map(|length| length * others))
         }
 
         fn runs_are_the_elements_in_order(offset: u8, dimensions: Vec<(u8, u8)>, element: u8) -> bool {

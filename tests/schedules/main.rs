@@ -9,6 +9,7 @@ mod broken_topologies;
 mod by_dimension;
 mod claims;
 mod cube;
+mod from_mpi;
 mod golden;
 mod grids;
 mod json;

@@ -37,6 +37,10 @@ fn exchanges(comm: &mut Communicator, near: &Neighbourhood, number: impl Fn(usiz
         receive.copy_from_slice(&poisoned(wanted.len()));
         comm.neighbour_allgather(near, &own, &mut receive).unwrap();
         same(comm, "neighbour_allgather", &receive, &wanted);
+        let mut plan = comm.neighbour_allgather_init(near, elements).unwrap();
+        receive.copy_from_slice(&poisoned(wanted.len()));
+        plan.execute(comm, &own, &mut receive).unwrap();
+        same(comm, "planned neighbour_allgather", &receive, &wanted);
     }
     // Of any lengths, which both ends know, and in any place: here every second element.
     let length = |from: usize, number: usize| (2 * from + number) % 4;
@@ -52,6 +56,11 @@ fn exchanges(comm: &mut Communicator, near: &Neighbourhood, number: impl Fn(usiz
     let mut receive = poisoned(wanted.len());
     comm.neighbour_alltoallv(near, &send, &sent, &mut receive, &expected).unwrap();
     same(comm, "neighbour_alltoallv", &receive, &wanted);
+    let mut plan = comm.neighbour_alltoallv_init(near, &sent, &expected).unwrap();
+    receive.copy_from_slice(&poisoned(wanted.len()));
+    plan.execute(comm, &send, &mut receive).unwrap();
+    same(comm, "planned neighbour_alltoallv", &receive, &wanted);
+    every_length_is_collected(comm, near);
     let every_second = |counts: &[usize]| -> Vec<Strided> {
         let begin = |i: usize| counts[..i].iter().sum::<usize>();
         (0..counts.len())
@@ -64,6 +73,25 @@ fn exchanges(comm: &mut Communicator, near: &Neighbourhood, number: impl Fn(usiz
     comm.neighbour_alltoallw(near, &spread(&send), &every_second(&sent), &mut receive, &every_second(&expected))
         .unwrap();
     same(comm, "neighbour_alltoallw", &receive, &spread(&wanted));
+}
+
+/// Collects from the neighbours blocks of lengths that differ between ranks, also of none, with a
+/// gap between them.
+fn every_length_is_collected(comm: &mut Communicator, near: &Neighbourhood) {
+    let me = comm.rank();
+    let counts: Vec<usize> = near.sources().map(|from| from.map_or(0, |from| from % 3)).collect();
+    let places: Vec<usize> = (0..counts.len()).map(|i| 4 * i + 1).collect();
+    let mut wanted = poisoned(4 * counts.len());
+    for ((from, &count), &at) in near.sources().zip(&counts).zip(&places) {
+        wanted[at..at + count].copy_from_slice(&block::<u64>(from.unwrap_or(0), 8, count));
+    }
+    let (own, mut receive) = (block::<u64>(me, 8, me % 3), poisoned(wanted.len()));
+    comm.neighbour_allgatherv(near, &own, &mut receive, (&counts, &places)).unwrap();
+    same(comm, "neighbour_allgatherv", &receive, &wanted);
+    let mut plan = comm.neighbour_allgatherv_init(near, me % 3, (&counts, &places)).unwrap();
+    receive.copy_from_slice(&poisoned(wanted.len()));
+    plan.execute(comm, &own, &mut receive).unwrap();
+    same(comm, "planned neighbour_allgatherv", &receive, &wanted);
 }
 
 pub(super) fn neighbours_in_the_network_exchange_blocks() {
@@ -280,6 +308,10 @@ pub(super) fn mistakes_with_neighbours_are_refused() {
             refused(comm.neighbour_alltoall(&near, &[1; 4], &mut [0; 2]), "receive buffer");
             refused(comm.neighbour_allgather(&near, &[1; 3], &mut [0; 5]), "multiple of 2");
             refused(comm.neighbour_alltoallv(&near, &[1; 3], &[1, 1, 1], &mut [0; 3], &[1, 1]), "send counts");
+            refused(comm.neighbour_allgatherv(&near, &[1], &mut [0; 3], &[1; 3]), "receive counts");
+            refused(comm.neighbour_allgatherv(&near, &[1], &mut [0; 1], &[1; 2]), "receive block 1");
+            refused(comm.neighbour_alltoallv_init::<u8>(&near, &[1], &[1; 2]).map(drop), "send counts");
+            refused(comm.neighbour_allgather_init::<u8>(&near, usize::MAX).map(drop), "receive block");
             let one = [Strided::run(0, 1)];
             refused(comm.neighbour_alltoallw(&near, &[1; 3], &one, &mut [0; 3], &one), "list of send blocks");
             refused(comm.sendrecv(&[1], Some(3), &mut [0], None), "rank 3");
