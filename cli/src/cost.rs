@@ -84,6 +84,11 @@ pub(crate) struct Cases {
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
     root: Option<u32>,
 
+    /// Combine the contributions of a reduction in any order, as an operation that commutes permits
+    /// [default: in rank order]
+    #[arg(long)]
+    commutative: bool,
+
     /// Use these block sizes in bytes; suffixes K, M and G stand for powers of 1024
     #[arg(long, value_name = "B,..", required = true, value_delimiter = ',', allow_negative_numbers = true, value_parser = size)]
     pub(crate) bytes: Vec<u64>,
@@ -151,7 +156,7 @@ impl Cases {
         once("--topology", &topologies.iter().map(|topology| topology.text()).collect::<Vec<_>>())?;
         let mut cases = Vec::new();
         for topology in topologies {
-            let problem = problem(topology, collective.clone())?;
+            let problem = problem(topology, collective.clone(), self.commutative)?;
             let mut algorithms = Vec::new();
             for name in &names {
                 let algorithm = find(problem.collective(), name)?;

@@ -17,6 +17,7 @@ pub(crate) fn text(
     only: Option<&str>,
     topology: Option<&Arc<dyn Topology>>,
     root: Option<Rank>,
+    commutative: bool,
 ) -> Result<String, BuildError> {
     let mut groups: Vec<&str> = Vec::new();
     for algorithm in registry() {
@@ -29,7 +30,7 @@ pub(crate) fn text(
     for group in groups {
         let collective = Collective::named(group, root.unwrap_or_default());
         let place = match (topology, collective) {
-            (Some(topology), Some(collective)) => Some(problem(Arc::clone(topology), collective)?),
+            (Some(topology), Some(collective)) => Some(problem(Arc::clone(topology), collective, commutative)?),
             _ => None,
         };
         let on = place.as_ref().map_or(String::new(), |place| format!(" on {}", place.topology().text()));

@@ -72,6 +72,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
     root: Option<u32>,
 
+    /// Combine the contributions of a reduction in any order, as an operation that commutes permits
+    /// [default: in rank order]
+    #[arg(long)]
+    commutative: bool,
+
     /// Keep to port model P: one, one-send, same-value, all or unlimited [default: the algorithm's]
     ///
     /// A port model limits the transfers of a rank in one round: one (one send and one receive),
@@ -137,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let root = arguments.root.map(|root| Rank::new(root as usize));
     let name = arguments.collective.as_deref();
     let (false, Some(topology), Some(name)) = (arguments.list, &topology, name) else {
-        return print(&list::text(name, topology.as_ref(), root)?);
+        return print(&list::text(name, topology.as_ref(), root, arguments.commutative)?);
     };
     let known = || {
         format!("unknown collective {name:?}; expected one of {}", Collective::names().collect::<Vec<_>>().join(", "))
@@ -146,7 +151,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let (Some(root), None) = (root, collective.root()) {
         return Err(Failure::Usage(format!("{collective} has no root; leave out --root {root}")));
     }
-    let problem = problem(Arc::clone(topology), collective)?;
+    let problem = problem(Arc::clone(topology), collective, arguments.commutative)?;
     let (machine, block_bytes) = (arguments.machine, arguments.bytes.unwrap_or(BLOCK_BYTES));
     let terms = Terms::new(block_bytes, &machine).keeping(arguments.ports.unwrap_or(Ports::Unlimited));
     let choice = select(&problem, &arguments.algorithm, &terms)?;

@@ -53,20 +53,30 @@ pub(super) fn handovers(problem: &Problem, rank: Rank) -> Vec<Option<Handover>> 
     let (mut all, mut stride) = (Vec::with_capacity(rounds(&axes) as usize), problem.ranks());
     for axis in &axes {
         let extent = axis.extent as usize;
-        let whole = rank.index() / stride * stride;
         stride /= extent;
         // Until a dimension's turn, only nodes with the root's coordinate have anything.
         let takes_part = rank.index() % stride == root % stride;
-        let coordinate = |rank: usize| rank / stride % extent;
-        let at = |x: usize| Rank::new(whole + x * stride + rank.index() % stride);
-        let along = line(extent, coordinate(root), coordinate(rank.index())).map(|step| {
-            let (from, to, other) = step.filter(|_| takes_part)?;
-            let below = whole + other.start * stride..whole + other.end * stride;
-            Some(Handover { from: at(from), to: at(to), below })
-        });
-        all.extend(along);
+        all.extend(along(extent, stride, root / stride % extent, rank).map(|step| step.filter(|_| takes_part)));
     }
     all
+}
+
+/// Returns for each round along a rank's row the handover that it takes part in, from the node with
+/// the root's coordinate on.
+pub(super) fn along(
+    extent: usize,
+    stride: usize,
+    root: usize,
+    rank: Rank,
+) -> impl DoubleEndedIterator<Item = Option<Handover>> {
+    let whole = rank.index() / (stride * extent) * (stride * extent);
+    let at = move |x: usize| Rank::new(whole + x * stride + rank.index() % stride);
+    let steps: Vec<_> = line(extent, root, rank.index() / stride % extent).collect();
+    steps.into_iter().map(move |step| {
+        let (from, to, other) = step?;
+        let below = whole + other.start * stride..whole + other.end * stride;
+        Some(Handover { from: at(from), to: at(to), below })
+    })
 }
 
 /// Returns for each round along a line the handover that the node `me` takes part in: the giver, the
@@ -131,9 +141,8 @@ impl TreeCosts {
         let root = problem.collective().root().unwrap_or_default().index() as u64;
         let (mut all, mut stride, mut of_root) = (Self::default(), 1, 0);
         for axis in axes.iter().rev() {
-            let mut along = vec![(0, 0); doublings(axis.extent as usize) as usize];
             let holder = (root / stride % axis.extent) as usize;
-            let sends = Sends::count(*axis, &(0..axis.extent as usize), holder, &mut along);
+            let (along, sends) = Sends::along(*axis, holder);
             all.rounds += along.len() as u64;
             all.hops += along.iter().map(|(hops, _)| hops).sum::<u64>();
             all.handed += along.iter().map(|(_, handed)| handed * stride).sum::<u64>();
@@ -163,6 +172,13 @@ impl TreeCosts {
     }
 }
 
+/// Returns for each round along a row the longest route from the first node on. None if the extent is
+/// too large for that.
+pub(super) fn routes_along(axis: Axis) -> Option<Vec<u64>> {
+    let small = axis.extent <= MAX_EXTENT;
+    small.then(|| Sends::along(axis, 0).0.into_iter().map(|(hops, _)| hops).collect())
+}
+
 /// Handovers by one rank, along a line.
 #[derive(Clone, Copy)]
 struct Sends {
@@ -171,6 +187,15 @@ struct Sends {
 }
 
 impl Sends {
+    /// Counts them along a row, and returns for each round the longest route and the most nodes handed
+    /// over.
+    fn along(axis: Axis, holder: usize) -> (Vec<(u64, u64)>, Self) {
+        let extent = axis.extent as usize;
+        let mut rounds = vec![(0, 0); doublings(extent) as usize];
+        let sends = Self::count(axis, &(0..extent), holder, &mut rounds);
+        (rounds, sends)
+    }
+
     /// Counts them in a range, and collects for each round the longest route and the most nodes
     /// handed over.
     fn count(axis: Axis, range: &Range<usize>, holder: usize, rounds: &mut [(u64, u64)]) -> Self {

@@ -34,8 +34,11 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(allgather::ByDimension),
             Arc::new(allreduce::RecursiveDoubling),
             Arc::new(allreduce::Rabenseifner),
+            Arc::new(allreduce::ByDimension),
             Arc::new(scan::RecursiveDoubling),
+            Arc::new(scan::ByDimension),
             Arc::new(exscan::RecursiveDoubling),
+            Arc::new(exscan::ByDimension),
             Arc::new(broadcast::Binomial),
             Arc::new(broadcast::ByDimension),
             Arc::new(scatter::Direct),
@@ -49,6 +52,8 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(reduce::ByDimension),
             Arc::new(reduce_scatter::Pairwise),
             Arc::new(reduce_scatter::RecursiveHalving),
+            Arc::new(reduce_scatter::Ring),
+            Arc::new(reduce_scatter::ByDimension),
             Arc::new(barrier::Dissemination),
         ];
         native.chain(scheduled).collect()

@@ -17,6 +17,13 @@ fn problem(topology: &Arc<dyn Topology>, algorithm: &dyn Algorithm, root: usize)
     Problem::new(Arc::clone(topology), collective).unwrap().ordered()
 }
 
+/// The problem, and, of a reduction, the one in which contributions combine in any order.
+fn orders(problem: Problem) -> Vec<Problem> {
+    let is_reduction = problem.collective().is_reduction();
+    let free = Problem::new(Arc::clone(problem.topology()), problem.collective().clone()).unwrap();
+    std::iter::once(problem).chain(is_reduction.then_some(free)).collect()
+}
+
 fn proof(algorithm: &dyn Algorithm, problem: &Problem) -> Proof {
     let name = || format!("{} for {} on {}", algorithm.name(), problem.collective(), problem.topology().text());
     let proof = verify_shares(algorithm.shares(problem).unwrap());
@@ -83,8 +90,7 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
             let has_root = problem(&topology, algorithm.as_ref(), 0).collective().root().is_some();
             let rooted = has_root && topology.nodes() <= 16;
             let roots = if rooted { topology.nodes() } else { 1 };
-            for root in 0..roots {
-                let problem = problem(&topology, algorithm.as_ref(), root);
+            for problem in (0..roots).flat_map(|root| orders(problem(&topology, algorithm.as_ref(), root))) {
                 let variants = algorithm.variants(&problem);
                 for algorithm in variants.iter().chain([algorithm]).filter(|a| a.fits(&problem).is_ok()) {
                     proof(algorithm.as_ref(), &problem);

@@ -8,12 +8,14 @@ use necklace::algorithm::registry;
 use necklace::collective::Collective;
 use necklace::error::{ArgumentError, BuildError};
 use necklace::machine::Machine;
+use necklace::op::by;
 use necklace::schedule::{Placement, Problem};
 use necklace::topology::{Graph, Neighbours, Topology};
 use necklace::{Communicator, Error, Node, Options, Rank};
 
 use super::definitions::{
-    Dice, allgather, alltoall, broadcast, composition, ends, everything, performs, performs_in_every_form,
+    Dice, allgather, alltoall, broadcast, composition, ends, everything, performs, performs_in_any_order,
+    performs_in_every_form,
 };
 use crate::jobs::{self, Job, topology, watched};
 
@@ -74,6 +76,11 @@ fn call(comm: &mut Communicator, collective: &str, elements: usize) {
     }
 }
 
+fn is_unfit<T>(result: &Result<T, Error>) -> bool {
+    let argument = result.as_ref().err().and_then(Error::argument);
+    matches!(argument, Some(ArgumentError::Build(BuildError::Unfit { .. })))
+}
+
 pub(super) fn every_fitting_algorithm_executes_its_collective() {
     for network in topologies() {
         watched(&network.text(), move || {
@@ -83,15 +90,19 @@ pub(super) fn every_fitting_algorithm_executes_its_collective() {
                     let collective = Collective::named(kind, Rank::new(comm.size() / 2)).unwrap();
                     let problem = Problem::new(Arc::clone(&network), collective.clone()).unwrap();
                     let native = jobs::is_native() && algorithm.priced_as().is_some();
-                    if !native && algorithm.fits(&problem.ordered()).is_err() {
+                    if !native && algorithm.fits(&problem.clone().ordered()).is_err() {
+                        if algorithm.fits(&problem).is_ok() {
+                            comm.choose(kind, &name).unwrap();
+                            for elements in [0, 1, 3] {
+                                performs_in_any_order(&mut comm, &collective, elements);
+                            }
+                            let ordered = (by("first", |left: u64, _| left), comm.size());
+                            let refused = comm.perform(&collective, &vec![0; ordered.1], &mut [0], ordered.0);
+                            assert!(is_unfit(&refused), "{name}: {refused:?}");
+                            continue;
+                        }
                         let refused = comm.choose(kind, &name);
-                        assert!(
-                            matches!(
-                                refused.as_ref().err().and_then(Error::argument),
-                                Some(ArgumentError::Build(BuildError::Unfit { .. }))
-                            ),
-                            "{name}: {refused:?}"
-                        );
+                        assert!(is_unfit(&refused), "{name}: {refused:?}");
                         continue;
                     }
                     comm.choose(kind, &name).unwrap();

@@ -144,14 +144,27 @@ pub fn ends<T: Element>(comm: &mut Communicator, elements: usize) {
 /// Does a collective by its value, and checks that what it says is there afterwards is: blocks as
 /// they were, results combined in rank order.
 pub fn performs(comm: &mut Communicator, collective: &Collective, elements: usize) {
-    let (send, wanted) = contents(comm, collective, elements);
+    let (send, wanted) = contents(comm, collective, elements, compose);
     let mut receive = poisoned(wanted.len());
     comm.perform(collective, &send, &mut receive, by("compose", compose)).unwrap();
     same(comm, &collective.to_string(), &receive, &wanted);
 }
 
+/// Does a reduction with an operation that commutes, as [`performs`] does with one that does not.
+pub fn performs_in_any_order(comm: &mut Communicator, collective: &Collective, elements: usize) {
+    let (send, wanted) = contents(comm, collective, elements, u64::wrapping_add);
+    let mut receive = poisoned(wanted.len());
+    comm.perform(collective, &send, &mut receive, by("add", u64::wrapping_add).commutative()).unwrap();
+    same(comm, &collective.to_string(), &receive, &wanted);
+}
+
 /// Returns what a rank holds before a collective, and what it must have after it.
-fn contents(comm: &Communicator, collective: &Collective, elements: usize) -> (Vec<u64>, Vec<u64>) {
+fn contents(
+    comm: &Communicator,
+    collective: &Collective,
+    elements: usize,
+    combine: fn(u64, u64) -> u64,
+) -> (Vec<u64>, Vec<u64>) {
     let (me, size) = (Rank::new(comm.rank()), comm.size());
     let elements = if *collective == Collective::Barrier { 0 } else { elements };
     // A rank's contribution to a result is what it holds under that name, or, in a scan, the only
@@ -164,7 +177,7 @@ fn contents(comm: &Communicator, collective: &Collective, elements: usize) -> (V
     let send: Vec<u64> = collective.before(size, me).iter().flat_map(|(block, _)| content(me, *block)).collect();
     let combined = |of: Block, from: &[Rank]| {
         let each = from.iter().map(|&from| content(from, of));
-        let both = |left: Vec<u64>, right: Vec<u64>| left.iter().zip(right).map(|(&l, r)| compose(l, r)).collect();
+        let both = |left: Vec<u64>, right: Vec<u64>| left.iter().zip(right).map(|(&l, r)| combine(l, r)).collect();
         each.reduce(both).unwrap()
     };
     let wanted: Vec<u64> = collective.after(size, me).iter().flat_map(|(block, from)| combined(*block, from)).collect();
@@ -176,7 +189,7 @@ pub fn performs_in_every_form(comm: &mut Communicator, collective: &Collective, 
     performs(comm, collective, elements);
     let me = Rank::new(comm.rank());
     let elements = if *collective == Collective::Barrier { 0 } else { elements };
-    let (send, wanted) = contents(comm, collective, elements);
+    let (send, wanted) = contents(comm, collective, elements, compose);
     let (op, mut receive) = (by("compose", compose), poisoned(wanted.len()));
     let mut plan = comm.perform_init(collective, elements, op).unwrap();
     for _ in 0..2 {

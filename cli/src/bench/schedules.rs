@@ -53,7 +53,7 @@ fn benchmarks(
     for algorithm in fitting(&cell.topology, collective, algorithms)? {
         let kind = Collective::named(collective, Rank::new(0))
             .ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
-        let problem = problem(Arc::clone(&cell.topology), kind)?;
+        let problem = problem(Arc::clone(&cell.topology), kind, false)?;
         let work = work(problem, algorithm.clone());
         all.push(Box::new(Computation { collective: collective.to_owned(), algorithm, work }));
     }

@@ -64,7 +64,7 @@ pub(super) fn fitting(
 ) -> Result<Vec<String>, Failure> {
     let kind = Collective::named(collective, Rank::new(0))
         .ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
-    let problem = problem(Arc::clone(topology), kind.clone())?;
+    let problem = problem(Arc::clone(topology), kind.clone(), false)?;
     let mut fitting = Vec::new();
     for name in names {
         let fits = if name == "auto" {

@@ -1,7 +1,9 @@
 //! Allreduce: every rank contributes to one result, and all ranks get it.
 
+mod by_dimension;
 mod rabenseifner;
 mod recursive_doubling;
 
+pub use by_dimension::ByDimension;
 pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;

@@ -1,5 +1,7 @@
 //! Exscan: rank i gets the combined contributions of the ranks before it (exclusive prefix).
 
+mod by_dimension;
 mod recursive_doubling;
 
+pub use by_dimension::ByDimension;
 pub use recursive_doubling::RecursiveDoubling;
