@@ -11,6 +11,7 @@
 //! | transmission | see below | [`byte`](Machine::byte), [`channel`](Machine::channel) |
 //! | propagation | channels on the longest route of each round | [`hop`](Machine::hop) |
 //! | rearrangement | all blocks of a rank, for each change of phase | [`rearrangement`](Machine::rearrangement) |
+//! | combination | sum over rounds of the most that a rank combines in a reduction | [`combination`](Machine::combination) |
 //! | synchronisation | barriers between rounds | [`synchronisation`](Machine::synchronisation), [`doubling`](Machine::doubling) |
 //!
 //! The papers put a barrier between any two rounds. This crate executes and
@@ -95,6 +96,8 @@ pub struct Demand {
     pub hops: u64,
     /// Blocks of a rank that are rearranged between phases.
     pub rearranged: Volume,
+    /// Sum over rounds of the largest volume that one rank combines.
+    pub combined: Volume,
     /// The number of ranks.
     pub ranks: usize,
     /// Whether blocks have bytes. The blocks of a barrier have none.
@@ -118,6 +121,8 @@ pub struct Price {
     pub propagation: u128,
     /// Blocks that are rearranged between phases.
     pub rearrangement: u128,
+    /// Contributions to reductions that are combined.
+    pub combination: u128,
     /// Barriers between rounds. Not part of the total, since schedules are executed without
     /// barriers.
     pub synchronisation: u128,
@@ -141,6 +146,7 @@ impl Demand {
             ends: figures.end_transmission,
             hops: figures.chained_hops,
             rearranged: blocks_per_rank(problem) * figures.rearrangements,
+            combined: figures.combined,
             ..Self::of(problem)
         }
     }
@@ -165,7 +171,10 @@ impl Demand {
         let problem = search.problem();
         scheduled(algorithm, problem)?;
         let ports = algorithm.about().ports;
-        let claims = algorithm.claims(problem).completed(ports);
+        let mut claims = algorithm.claims(problem).completed(ports);
+        if !problem.collective().is_reduction() {
+            claims.combined = claims.combined.or(Some(Volume::ZERO));
+        }
         Ok(Self::by_claims(&claims, Self::of(problem), blocks_per_rank(problem), || Self::least(search, ports)))
     }
 
@@ -191,6 +200,7 @@ impl Demand {
         let hops = least(&mut at_least, HOPS, hops, || bound.hops);
         let rearrangements = least(&mut at_least, REARRANGEMENTS, claims.rearrangements, || 0);
         let rearranged = own * rearrangements;
+        let combined = least(&mut at_least, COMBINED, claims.combined, || bound.combined);
         Self {
             startups,
             handled,
@@ -201,6 +211,7 @@ impl Demand {
             ends,
             hops,
             rearranged,
+            combined,
             at_least,
             ..of
         }
@@ -220,6 +231,7 @@ impl Demand {
             largest: with_one(bounds.port),
             forwarded: with_one(bounds.forwarded),
             hops: bounds.hops(ports),
+            combined: bounds.combined,
             ..Self::of(search.problem())
         }
     }
@@ -237,6 +249,7 @@ impl Demand {
             FORWARDED => self.bytes && machine.channel > 0 && forwards,
             ENDS => self.bytes && machine.byte > machine.channel && forwards,
             HOPS => machine.hop > 0,
+            COMBINED => self.bytes && machine.combination > 0,
             _ => self.bytes && machine.rearrangement > 0,
         };
         self.at_least.iter().copied().filter(charges).collect()
@@ -285,6 +298,7 @@ impl Demand {
             transmission: under_way - propagation,
             propagation,
             rearrangement: moved(self.rearranged, machine.rearrangement),
+            combination: moved(self.combined, machine.combination),
             synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),
         };
         Price { total: price.charged().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
@@ -299,6 +313,7 @@ const FORWARDED: &str = "transmission forwarded";
 const ENDS: &str = "transmission at the ends";
 const HOPS: &str = "hops";
 const REARRANGEMENTS: &str = "rearrangements";
+const COMBINED: &str = "volume combined";
 
 /// The name of the term that is not part of the total.
 const SYNCHRONISATION: &str = "synchronisation";
@@ -321,12 +336,13 @@ impl Price {
     ///
     /// The last is `synchronisation`, which is not part of the total.
     pub fn terms(&self) -> impl ExactSizeIterator<Item = (&'static str, u128)> + use<> {
-        let Self { startup, transmission, propagation, rearrangement, synchronisation, .. } = *self;
+        let Self { startup, transmission, propagation, rearrangement, combination, synchronisation, .. } = *self;
         [
             ("startup", startup),
             ("transmission", transmission),
             ("propagation", propagation),
             ("rearrangement", rearrangement),
+            ("combination", combination),
             (SYNCHRONISATION, synchronisation),
         ]
         .into_iter()

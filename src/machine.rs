@@ -44,8 +44,8 @@ use crate::quote::quoted;
 /// The prices of a machine, in picoseconds.
 ///
 /// They cover the five terms of the papers' cost models: start-up, transmission, propagation,
-/// rearrangement and synchronisation (Suh & Shin 2001, 2). Two more prices are new: the processor's
-/// time for each message, and a price of channels apart from that of ports. Prices are integers, so
+/// rearrangement and synchronisation (Suh & Shin 2001, 2). Three more prices are new: the processor's
+/// time for each message, its time to combine bytes, and a price of channels apart from that of ports. Prices are integers, so
 /// that all ranks compute equal results.
 ///
 /// Start from a predefined machine, and change prices with the methods `with_..`.
@@ -67,6 +67,9 @@ pub struct Machine {
     pub hop: u64,
     /// Time of each byte that is rearranged between phases (`rho`).
     pub rearrangement: u64,
+    /// Time of each byte of a reduction that is combined with another (`t_add` for a word, Grama et
+    /// al., problem 4.8).
+    pub combination: u64,
     /// Time of a barrier between two rounds (`t_b`), before [`doubling`](Self::doubling) is added;
     /// the sum is at least 0. The papers put a barrier between any two rounds. This crate executes
     /// schedules without barriers, so this price is [shown](crate::cost::Price::synchronisation)
@@ -161,6 +164,7 @@ impl Machine {
         channel: 0,
         hop: 0,
         rearrangement: 0,
+        combination: 0,
         synchronisation: 0,
         doubling: 0,
         switching: Switching::CutThrough,
@@ -178,7 +182,7 @@ impl Machine {
     /// These are round figures. They rank algorithms as `necklace bench` measures them with 4 to
     /// 256 ranks on two cores (`direct` before `bruck` of any radix up to some 128 ranks), and do
     /// not predict times.
-    pub const THREADS: Self = Self { startup: 4_000_000, message: 20_000, byte: 250, ..Self::FREE };
+    pub const THREADS: Self = Self { startup: 4_000_000, message: 20_000, byte: 70, combination: 35, ..Self::FREE };
 
     /// Ranks that are processes of one host, over TCP. A message costs system calls at both ends, a
     /// byte costs two copies.
@@ -187,14 +191,14 @@ impl Machine {
     /// of 8 bytes to 1 MiB on two cores. They rank algorithms correctly there with 4 to 16 ranks
     /// (`bruck` before `direct` for small blocks, up to some KiB with 8 or more ranks). A network
     /// between hosts has other prices.
-    pub const TCP: Self = Self { startup: 1_000_000, message: 2_500_000, byte: 300, ..Self::FREE };
+    pub const TCP: Self = Self { startup: 1_000_000, message: 2_500_000, byte: 300, combination: 35, ..Self::FREE };
 
     /// Ranks that are processes of one host, over MPI. Messages go through shared memory.
     ///
     /// These are round figures, fitted to `benches/mpi` with 2 ranks and blocks of 8 bytes to 1 MiB
     /// on two cores. They rank `direct` before `bruck` (there, `--algorithm bruck`) with 4 to 16
     /// ranks and blocks of 8 bytes to 64 KiB. A network between hosts has other prices.
-    pub const MPI: Self = Self { startup: 1_000_000, message: 100_000, byte: 150, ..Self::FREE };
+    pub const MPI: Self = Self { startup: 1_000_000, message: 100_000, byte: 150, combination: 35, ..Self::FREE };
 
     /// Intel's Paragon, as measured by Suh & Shin (2001, 5): `t_s` 75 us, `t_c` 0.011 us, `t_l`
     /// 0.02 us, `rho` 0.014 us, and a barrier of 126 d - 113 us on 2^d x 2^d nodes, which is 63 us
@@ -241,8 +245,18 @@ impl Machine {
     }
 
     /// The keys of texts and files.
-    const KEYS: &[&str] =
-        &["startup", "message", "byte", "channel", "hop", "rearrangement", "synchronisation", "doubling", "switching"];
+    const KEYS: &[&str] = &[
+        "startup",
+        "message",
+        "byte",
+        "channel",
+        "hop",
+        "rearrangement",
+        "combination",
+        "synchronisation",
+        "doubling",
+        "switching",
+    ];
 
     /// Sets the price of a round.
     #[must_use]
@@ -280,6 +294,12 @@ impl Machine {
         Self { rearrangement, ..self }
     }
 
+    /// Sets the price of a byte that is combined with another.
+    #[must_use]
+    pub fn with_combination(self, combination: u64) -> Self {
+        Self { combination, ..self }
+    }
+
     /// Sets the price of a barrier, and what each doubling of the ranks adds to it.
     #[must_use]
     pub fn with_synchronisation(self, synchronisation: i64, doubling: u64) -> Self {
@@ -301,18 +321,30 @@ impl Machine {
     }
 
     /// Returns all prices as words, to send them to another rank.
-    pub(crate) fn words(&self) -> [u64; 9] {
-        let Self { startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching } = *self;
+    pub(crate) fn words(&self) -> [u64; 10] {
+        let Self {
+            startup,
+            message,
+            byte,
+            channel,
+            hop,
+            rearrangement,
+            combination,
+            synchronisation,
+            doubling,
+            switching,
+        } = *self;
         let switching = u64::from(switching == Switching::StoreAndForward);
-        [startup, message, byte, channel, hop, rearrangement, synchronisation as u64, doubling, switching]
+        [startup, message, byte, channel, hop, rearrangement, combination, synchronisation as u64, doubling, switching]
     }
 
     /// Returns the machine of such [`words`](Self::words).
-    pub(crate) fn of_words(words: [u64; 9]) -> Self {
-        let [startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching] = words;
+    pub(crate) fn of_words(words: [u64; 10]) -> Self {
+        let [startup, message, byte, channel, hop, rearrangement, combination, synchronisation, doubling, switching] =
+            words;
         let switching = if switching == 1 { Switching::StoreAndForward } else { Switching::CutThrough };
         let synchronisation = synchronisation as i64;
-        Self { startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching }
+        Self { startup, message, byte, channel, hop, rearrangement, combination, synchronisation, doubling, switching }
     }
 
     /// Sets the price of a key.
@@ -329,6 +361,7 @@ impl Machine {
             "channel" => price().map(|price| self.channel = price),
             "hop" => price().map(|price| self.hop = price),
             "rearrangement" => price().map(|price| self.rearrangement = price),
+            "combination" => price().map(|price| self.combination = price),
             "synchronisation" => signed().map(|price| self.synchronisation = price),
             "doubling" => price().map(|price| self.doubling = price),
             "switching" => {
@@ -425,8 +458,19 @@ impl fmt::Display for Machine {
         if let Some((name, _)) = Self::NAMES.iter().find(|(_, machine)| machine == self) {
             return f.write_str(name);
         }
-        let Self { startup, message, byte, channel, hop, rearrangement, synchronisation, doubling, switching } = *self;
-        let prices = [startup, message, byte, channel, hop, rearrangement].map(i128::from);
+        let Self {
+            startup,
+            message,
+            byte,
+            channel,
+            hop,
+            rearrangement,
+            combination,
+            synchronisation,
+            doubling,
+            switching,
+        } = *self;
+        let prices = [startup, message, byte, channel, hop, rearrangement, combination].map(i128::from);
         let prices = prices.into_iter().chain([synchronisation.into(), doubling.into()]);
         let mut separator = "free:";
         for (key, price) in Self::KEYS.iter().zip(prices).filter(|(_, price)| *price != 0) {
@@ -489,8 +533,11 @@ mod tests {
             assert_eq!((name.parse(), machine.to_string().as_str()), (Ok(machine), name));
         }
         let machine = Machine::FREE.with_startup(1).with_message(2_500_000).with_byte(u64::MAX).with_channel(7);
-        let machine =
-            machine.with_hop(1_000_000_000_000).with_rearrangement(9).with_synchronisation(i64::MIN, u64::MAX);
+        let machine = machine
+            .with_hop(1_000_000_000_000)
+            .with_rearrangement(9)
+            .with_combination(8)
+            .with_synchronisation(i64::MIN, u64::MAX);
         let machine = machine.with_switching(Switching::StoreAndForward);
         assert_eq!(machine.to_string().parse(), Ok(machine));
         assert_eq!(Machine::of_words(machine.words()), machine);

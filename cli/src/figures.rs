@@ -22,7 +22,7 @@ struct Row {
 
 /// Returns the rows for some claims. Lower bounds are included if the bounds and the figures of a
 /// schedule are given.
-fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 11] {
+fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 12] {
     let row = |name, long, blocks, claimed, counted| Row { name, long, blocks, claimed, bound: None, counted };
     let number = |name, long, claimed: Option<u64>, counted| row(name, long, false, claimed.map(Volume::from), counted);
     let blocks = |name, long, claimed, counted| row(name, long, true, claimed, counted);
@@ -42,6 +42,7 @@ fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 11] {
         number("handled", "messages handled", claims.handled, |f| f.handled.into()),
         number("messages", "messages of the busiest rank", claims.messages, |f| f.messages.into()),
         blocks("volume", "volume of the busiest rank, blocks", claims.volume, |f| f.volume),
+        blocks("combined", "combined, blocks", claims.combined, |f| f.combined),
     ];
     if let Some((bounds, figures)) = bounds {
         let ports = figures.ports();
@@ -55,6 +56,7 @@ fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 11] {
         rows[4].bound = Some(bounds.forwarded).filter(|_| ports == Ports::One);
         rows[6].bound = Some(bounds.hops(ports).into());
         rows[8].bound = Some(bounds.handled(ports).into());
+        rows[11].bound = Some(bounds.combined);
     }
     rows
 }

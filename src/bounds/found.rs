@@ -24,7 +24,8 @@ impl Bounds {
         let found = product::bounds(problem, &need).unwrap_or_else(|| search::bounds(problem, &need));
         let gathers = problem.collective().gathers();
         let forwarded = found.forwarded;
-        Self { port: need.port(), relayed: found.relayed.max(forwarded).max(need.port()), gathers, ..found }
+        let relayed = found.relayed.max(forwarded).max(need.port());
+        Self { port: need.port(), relayed, combined: need.combined(problem.collective()), gathers, ..found }
     }
 }
 

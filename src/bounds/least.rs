@@ -30,6 +30,9 @@ pub struct Bounds {
     /// The largest distance of a block: a bound on [`Figures::hops`], and on start-ups if all
     /// messages go to neighbours.
     pub distance: u64,
+    /// All contributions that must be combined, divided by the number of ranks: a bound on
+    /// [`Figures::combined`].
+    pub combined: Volume,
     /// The number of ranks, and the largest degree of a node.
     pub(super) spread: (u64, u64),
     /// Whether all blocks go to one rank, so that only its receives limit the time.

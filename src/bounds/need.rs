@@ -2,6 +2,7 @@
 
 use crate::block::Volume;
 use crate::collective::{Collective, Traffic};
+use crate::ids::Rank;
 
 /// The volume that a collective of more than one rank must carry.
 pub(super) struct Need {
@@ -35,6 +36,18 @@ impl Need {
             // rank, and N - 1 messages to distribute the result.
             Traffic::TreeTwice => Volume::ratio(2 * u128::from(self.ranks - 1), self.ranks.into()).max(Volume::from(1)),
             Traffic::Unknown => Volume::ZERO,
+        }
+    }
+
+    /// Returns the volume that the busiest rank combines.
+    pub(super) fn combined(&self, collective: &Collective) -> Volume {
+        let last = Rank::new(self.ranks as usize - 1);
+        let result = collective.result(self.ranks as usize, collective.root().unwrap_or(last));
+        // One contribution is there already.
+        let combined = result.map_or(0, |(_, contributors)| contributors.len().saturating_sub(1)) as u128;
+        match self.traffic {
+            Traffic::All => Volume::ratio(combined, 1),
+            _ => Volume::ratio(combined, self.ranks.into()),
         }
     }
 

@@ -49,6 +49,9 @@ pub struct Figures {
     /// Number of active phases, less one: between two phases, the blocks of a rank are rearranged
     /// in memory (Suh & Shin 2001, 3).
     pub rearrangements: u64,
+    /// Sum over rounds of the largest volume that one rank combines, with what it receives or
+    /// locally.
+    pub combined: Volume,
     /// Sum over rounds of the most messages that one rank sends plus the most that one rank
     /// receives: a processor handles them one after the other.
     pub handled: u64,
@@ -110,6 +113,7 @@ impl Figures {
             number("hops chained", claims.chained_hops, self.chained_hops),
             ("transmission forwarded, chained", claims.chained_forwarded, self.chained_forwarded),
             number("rearrangements", claims.rearrangements, self.rearrangements),
+            ("volume combined", claims.combined, self.combined),
             number("messages handled", claims.handled, self.handled),
             number("messages", claims.messages, self.messages),
             ("volume", claims.volume, self.volume),
@@ -133,7 +137,11 @@ impl fmt::Display for Figures {
         if idle > 0 {
             write!(f, " (and {idle} idle rounds)")?;
         }
-        writeln!(f, ", hops {}, rearrangements {}", self.hops, self.rearrangements)?;
+        write!(f, ", hops {}, rearrangements {}", self.hops, self.rearrangements)?;
+        if self.combined > Volume::ZERO {
+            write!(f, ", combined {} blocks", self.combined)?;
+        }
+        writeln!(f)?;
         let Self { port_transmission, channel_transmission, forwarded_transmission, .. } = self;
         writeln!(
             f,

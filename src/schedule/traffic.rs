@@ -8,7 +8,7 @@ use super::{Figures, Location, ViolationKind, Violations};
 use crate::block::{Block, Volume};
 use crate::hash::Map;
 use crate::ids::{Channel, Node, Rank};
-use crate::vocabulary::{Outline, Ports, Round, Route, Transfer};
+use crate::vocabulary::{Combine, Outline, Ports, Round, Route, Transfer};
 
 /// The longest default route that is examined, in channels.
 const MAX_HOPS: usize = 1 << 20;
@@ -96,6 +96,7 @@ impl Traffic {
     /// Counts a round. `sound` has the indices of the transfers between ranks that exist.
     pub(super) fn round(&mut self, number: usize, round: &Round, sound: &[usize], violations: &mut Violations) {
         self.figures.rounds += 1;
+        self.figures.combined += combined(round);
         if round.transfers.is_empty() {
             return;
         }
@@ -304,6 +305,21 @@ impl Traffic {
             }
         }
     }
+}
+
+/// Returns the largest volume that one rank combines in a round.
+fn combined(round: &Round) -> Volume {
+    let mut by_rank: Map<Volume> = Map::default();
+    let mut most = Volume::ZERO;
+    let arrived = round.transfers.iter().filter(|transfer| transfer.combine != Combine::Replace);
+    let arrived = arrived.map(|transfer| (transfer.destination, Volume::of(&transfer.blocks)));
+    let merged = round.local.iter().filter(|(_, step)| step.combine != Combine::Replace);
+    for (rank, volume) in arrived.chain(merged.map(|(rank, step)| (*rank, Volume::of(&[step.from])))) {
+        let sum = by_rank.entry(rank.index() as u64).or_default();
+        *sum += volume;
+        most = most.max(*sum);
+    }
+    most
 }
 
 /// Returns the channels of a path.

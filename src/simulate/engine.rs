@@ -55,6 +55,8 @@ struct Member {
     left: u64,
     taken_in: u64,
     awaited: u64,
+    /// The time to combine what the round has to.
+    combining: u64,
     /// Messages that arrived early: their round and their number.
     early: Vec<(u32, u64)>,
     /// Whether the rank is between two rounds, or done.
@@ -98,6 +100,7 @@ impl<'m> Engine<'m> {
             left: 0,
             taken_in: 0,
             awaited: 0,
+            combining: 0,
             early: Vec::new(),
             idle: true,
         };
@@ -161,11 +164,15 @@ impl<'m> Engine<'m> {
         member.idle = true;
         loop {
             let Some(round) = member.share.next() else {
-                self.played.ranks[rank as usize] = now;
+                self.played.ranks[rank as usize] = now.max(member.processor);
                 return;
             };
             member.rounds += 1;
+            member.combining = length(round.combined, self.block_bytes).saturating_mul(self.machine.combination);
             if round.sends.is_empty() && round.receives == 0 {
+                if member.combining > 0 {
+                    member.processor = member.processor.max(now).saturating_add(member.combining);
+                }
                 continue;
             }
             member.processor = member.processor.max(now);
@@ -313,6 +320,9 @@ impl<'m> Engine<'m> {
         let all_left = member.sends.is_empty() && member.prepared.is_none();
         if all_left && member.taken_in >= member.awaited && !member.idle {
             member.idle = true;
+            if member.combining > 0 {
+                member.processor = member.processor.saturating_add(member.combining);
+            }
             self.queue.push(member.left.max(member.processor), Event::Enter(rank));
         }
     }

@@ -9,7 +9,8 @@
 //! - A rank's **processor** does one thing at a time. It takes [`startup`](Machine::startup) when
 //!   the rank enters a round with a send, [`message`](Machine::message) for each message that it
 //!   sends or receives, and [`rearrangement`](Machine::rearrangement) for all blocks of the rank
-//!   when a new phase begins. A message of a later round is received when the rank has entered that
+//!   when a new phase begins. When all messages of a round have come, it takes
+//!   [`combination`](Machine::combination) for each byte that it combines. A message of a later round is received when the rank has entered that
 //!   round.
 //! - A rank has one **port** out and one in. Each has a queue and takes [`byte`](Machine::byte) for
 //!   each byte. The processor prepares the next message when the port has begun the last one.

@@ -46,6 +46,8 @@ pub struct Claims {
     pub chained_forwarded: Option<Volume>,
     /// The number of times that a rank's blocks are put into another order between phases.
     pub rearrangements: Option<u64>,
+    /// The sum over rounds of the largest volume that one rank combines.
+    pub combined: Option<Volume>,
     /// The sum over rounds of the most messages that one rank sends plus the most that one
     /// receives. [Follows](Self::completed) with one port.
     pub handled: Option<u64>,

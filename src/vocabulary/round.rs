@@ -149,20 +149,32 @@ pub struct RankAmounts {
     pub sends: Vec<Amount>,
     /// The number of messages that the rank receives.
     pub receives: usize,
+    /// The volume that the rank combines.
+    pub combined: Volume,
 }
 
 impl RankAmounts {
     /// Returns a round of phase 0.
     #[must_use]
     pub fn new(sends: Vec<Amount>, receives: usize) -> Self {
-        Self { phase: 0, sends, receives }
+        Self { sends, receives, ..Self::default() }
+    }
+
+    /// Sets the volume that the rank combines.
+    #[must_use]
+    pub fn combining(self, combined: Volume) -> Self {
+        Self { combined, ..self }
     }
 }
 
 impl From<RankRound> for RankAmounts {
-    fn from(RankRound { phase, sends, receives, .. }: RankRound) -> Self {
+    fn from(RankRound { phase, sends, receives, local }: RankRound) -> Self {
+        let arrived = receives.iter().filter(|end| end.combine != Combine::Replace);
+        let merged = local.iter().filter(|step| step.combine != Combine::Replace);
+        let combined = arrived.map(|end| Volume::of(&end.blocks)).chain(merged.map(|step| Volume::of(&[step.from])));
+        let combined = combined.sum();
         let amount = |End { peer, blocks, route, .. }| Amount { peer, volume: Volume::of(&blocks), route };
-        Self { phase, sends: sends.into_iter().map(amount).collect(), receives: receives.len() }
+        Self { phase, sends: sends.into_iter().map(amount).collect(), receives: receives.len(), combined }
     }
 }
 

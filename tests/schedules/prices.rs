@@ -201,12 +201,12 @@ fn no_schedule_on_any_network_beats_its_bounds() {
             let (claimed, counted) =
                 (Demand::claimed(&**algorithm, &problem).unwrap(), Demand::counted(&proof, &problem));
             let least = Demand::least(&Search::of(&problem), algorithm.about().ports);
-            for machine in [Machine::PARAGON, Machine::UNIT, Machine::THREADS] {
+            for machine in [Machine::PARAGON.with_combination(5), Machine::UNIT, Machine::THREADS] {
                 let price = |demand: &Demand| {
                     let price = demand.price(&machine, 100);
                     // Transmission during the work of processors is in no separate term.
                     let moved = price.startup + price.transmission + price.propagation;
-                    [price.total, price.startup, moved, price.rearrangement, price.synchronisation]
+                    [price.total, price.startup, moved, price.rearrangement, price.combination, price.synchronisation]
                 };
                 let terms = price(&least).into_iter().zip(price(&counted));
                 assert!(terms.into_iter().all(|(least, found)| least <= found), "{name}: {least:?}, {counted:?}");

@@ -182,8 +182,9 @@ fn rank_waiting_for_a_missing_message_is_named() {
 }
 
 fn machines() -> [Machine; 5] {
-    let all: Machine =
-        "free:startup=9us,message=700ns,byte=5ns,channel=5ns,hop=30ns,rearrangement=2ns".parse().unwrap();
+    let all: Machine = "free:startup=9us,message=700ns,byte=5ns,channel=5ns,hop=30ns,rearrangement=2ns,combination=3ns"
+        .parse()
+        .unwrap();
     let slow_ports = all.with_byte(9_000);
     [Machine::PARAGON, all, forwarding(all), slow_ports, forwarding(slow_ports)]
 }
@@ -247,6 +248,7 @@ impl Arbitrary for Prices {
             || if bool::arbitrary(g) { u64::from(u16::arbitrary(g)) } else { u64::from(u8::arbitrary(g) % 4) };
         let machine = Machine::FREE.with_startup(price()).with_message(price()).with_byte(price());
         let machine = machine.with_channel(price()).with_hop(price()).with_rearrangement(price());
+        let machine = machine.with_combination(price());
         let switching = if bool::arbitrary(g) { Switching::CutThrough } else { Switching::StoreAndForward };
         Self(machine.with_switching(switching))
     }

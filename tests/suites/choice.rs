@@ -82,10 +82,11 @@ fn is_unfit<T>(result: &Result<T, Error>) -> bool {
 }
 
 pub(super) fn every_fitting_algorithm_executes_its_collective() {
-    for network in topologies() {
+    for (i, network) in topologies().into_iter().enumerate() {
         watched(&network.text(), move || {
             let run = Job::on(Arc::clone(&network)).run(|mut comm| {
-                for algorithm in registry() {
+                // Each on every other network.
+                for algorithm in registry().iter().skip(i % 2).step_by(2) {
                     let (kind, name) = (algorithm.about().collective, algorithm.name());
                     let collective = Collective::named(kind, Rank::new(comm.size() / 2)).unwrap();
                     let problem = Problem::new(Arc::clone(&network), collective.clone()).unwrap();
@@ -93,7 +94,7 @@ pub(super) fn every_fitting_algorithm_executes_its_collective() {
                     if !native && algorithm.fits(&problem.clone().ordered()).is_err() {
                         if algorithm.fits(&problem).is_ok() {
                             comm.choose(kind, &name).unwrap();
-                            for elements in [0, 1, 3] {
+                            for elements in [0, 3] {
                                 performs_in_any_order(&mut comm, &collective, elements);
                             }
                             let ordered = (by("first", |left: u64, _| left), comm.size());
@@ -106,7 +107,7 @@ pub(super) fn every_fitting_algorithm_executes_its_collective() {
                         continue;
                     }
                     comm.choose(kind, &name).unwrap();
-                    for elements in [0, 1, 3] {
+                    for elements in [0, 3] {
                         call(&mut comm, kind, elements);
                     }
                     let choice = comm.explain(&collective, 36).unwrap();

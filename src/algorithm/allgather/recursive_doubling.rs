@@ -69,7 +69,7 @@ impl Algorithm for RecursiveDoubling {
         Box::new((0..problem.ranks().ilog2()).map(move |k| {
             let peer = Rank::new(rank.index() ^ (1 << k));
             let sends = vec![Amount { peer, volume: Volume::from(1 << k), route: Route::Default }];
-            RankAmounts { phase: 0, sends, receives: 1 }
+            RankAmounts::new(sends, 1)
         }))
     }
 }

@@ -80,6 +80,7 @@ impl Algorithm for ByDimension {
             end_transmission: routes(&|hops| hops.min(2)).map(Volume::from),
             messages: Some(sent),
             volume: Some(Volume::from(sent)),
+            combined: Some(Volume::from(sent)),
             ..Claims::of_single_blocks(rounds, true)
         }
     }

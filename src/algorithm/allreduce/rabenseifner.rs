@@ -55,11 +55,13 @@ impl Algorithm for Rabenseifner {
         let ranks = problem.ranks();
         let (doublings, folds) = (u64::from(ranks.ilog2()), if ranks.is_power_of_two() { 0 } else { 2 });
         let half = |k: u64| Volume::new(1, 2 << k);
-        let halves: Volume = (0..doublings).flat_map(|k| [half(k), half(k)]).sum();
+        let combined: Volume = (0..doublings).map(half).sum();
+        let halves = combined * 2;
         let claims = Claims {
             transmission: Some(halves + Volume::from(folds)),
             messages: Some(2 * doublings + folds / 2),
             volume: Some(halves + Volume::from(folds / 2)),
+            combined: Some(combined + Volume::from(folds / 2)),
             ..Claims::of_single_blocks(2 * doublings + folds, is_complete(problem) || is_cube(problem))
         };
         let round = |k: u64| Some((Pattern::bit(problem, k as u32)?, half(k)));

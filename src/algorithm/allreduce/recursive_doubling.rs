@@ -60,6 +60,7 @@ impl Algorithm for RecursiveDoubling {
         let claims = Claims {
             messages: Some(sent),
             volume: Some(Volume::from(sent)),
+            combined: Some(Volume::from(doublings + folds / 2)),
             ..Claims::of_single_blocks(doublings + folds, is_complete(problem) || is_cube(problem))
         };
         let round = |k: u32| Some((Pattern::bit(problem, k)?, Volume::from(1)));

@@ -260,7 +260,12 @@ impl Algorithm for Bruck {
                 volume: (bruck.numbers(size, weight, value) as u64).into(),
                 route: Route::Default,
             };
-            RankAmounts { phase: index, receives: values.len(), sends: values.map(amount).collect() }
+            RankAmounts {
+                phase: index,
+                receives: values.len(),
+                sends: values.map(amount).collect(),
+                ..RankAmounts::default()
+            }
         }))
     }
 }

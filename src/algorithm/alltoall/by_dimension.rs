@@ -140,6 +140,7 @@ impl Algorithm for ByDimension {
             chained_hops: chained.map(|(hops, _)| hops),
             chained_forwarded: chained.map(|(_, forwarded)| forwarded),
             contention_free: all().all(|(row, walk, _)| is_contention_free(row, walk)),
+            ..Claims::default()
         }
     }
 

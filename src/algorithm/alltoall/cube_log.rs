@@ -97,7 +97,7 @@ impl Algorithm for CubeLog {
         Box::new((0..size.ilog2()).map(move |k| {
             let peer = Rank::new(rank.index() ^ (1 << k));
             let sends = vec![Amount { peer, volume: (size as u64 / 2).into(), route: Route::Default }];
-            RankAmounts { phase: k as usize, sends, receives: 1 }
+            RankAmounts { phase: k as usize, ..RankAmounts::new(sends, 1) }
         }))
     }
 }

@@ -59,7 +59,12 @@ impl Within {
                 volume: (elements.len() as u64).into(),
                 route: Route::Default,
             };
-            RankAmounts { phase: 0, sends: messages.iter().map(amount).collect(), receives: messages.len() }
+            RankAmounts {
+                phase: 0,
+                sends: messages.iter().map(amount).collect(),
+                receives: messages.len(),
+                ..RankAmounts::default()
+            }
         }))
     }
 

@@ -24,9 +24,9 @@ use crate::algorithm::halving::{NEEDS, lacks};
 use crate::algorithm::prefix::{self, Step};
 use crate::algorithm::rows::Row;
 use crate::algorithm::{About, Algorithm, Claims};
-use crate::block::Block;
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::vocabulary::{Combine, End, LocalStep, Ports, Problem, RankRound, Share};
+use crate::vocabulary::{Combine, End, LocalStep, Ports, Problem, RankAmounts, RankRound, Share};
 
 /// Prefixes of ranges of ranks, which are halved by dimension.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +63,12 @@ impl Algorithm for ByDimension {
 
     fn claims(&self, problem: &Problem) -> Claims {
         match prefix::cube(problem) {
-            Some(rows) => Claims::of_single_blocks(rows.len() as u64, true),
-            None => prefix::claims(problem),
+            Some(rows) => {
+                let rounds = rows.len() as u64;
+                let combined = Some(Volume::from(2 * rounds.saturating_sub(1)));
+                Claims { combined, ..Claims::of_single_blocks(rounds, true) }
+            }
+            None => Claims { combined: combined(problem), ..prefix::claims(problem) },
         }
     }
 
@@ -74,6 +78,21 @@ impl Algorithm for ByDimension {
             None => Box::new(in_ranges(&prefix::steps(problem, rank), rank).into_iter()),
         }
     }
+}
+
+/// Counts what is combined in each round on networks that are no cubes, up to a size.
+fn combined(problem: &Problem) -> Option<Volume> {
+    const MOST: usize = 1 << 12;
+    let ranks = problem.ranks();
+    let mut most: Vec<Volume> = vec![];
+    for rank in (0..ranks).filter(|_| ranks <= MOST).map(Rank::new) {
+        let rounds = in_ranges(&prefix::steps(problem, rank), rank).into_iter();
+        for (i, round) in rounds.map(RankAmounts::from).enumerate() {
+            most.resize(most.len().max(i + 1), Volume::ZERO);
+            most[i] = most[i].max(round.combined);
+        }
+    }
+    (ranks <= MOST).then(|| most.into_iter().sum())
 }
 
 /// Returns the step that puts what has arrived from lower ranks before what is there of them.

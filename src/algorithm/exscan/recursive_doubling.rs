@@ -17,7 +17,7 @@
 //! contribution on the right. Both are temporaries, which have the same names on all ranks.
 
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
-use crate::block::Block;
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, LocalStep, Ports, Problem, RankRound, Share};
 
@@ -41,7 +41,11 @@ impl Algorithm for RecursiveDoubling {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        Claims::of_single_blocks(doublings(problem.ranks()).into(), is_complete(problem))
+        let rounds = u64::from(doublings(problem.ranks()));
+        // What has arrived, and what is passed on; the first message and the last need only one of the
+        // two.
+        let combined = Some(Volume::from(2 * rounds.saturating_sub(1)));
+        Claims { combined, ..Claims::of_single_blocks(rounds, is_complete(problem)) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

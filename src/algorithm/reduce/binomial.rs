@@ -48,6 +48,7 @@ impl Algorithm for Binomial {
         Claims {
             messages: Some(rounds.min(1)),
             volume: Some(Volume::from(rounds.min(1))),
+            combined: Some(Volume::from(rounds)),
             ..Claims::of_single_blocks(rounds, is_complete(problem) || is_cube(problem))
         }
     }

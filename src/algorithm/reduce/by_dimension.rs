@@ -46,6 +46,7 @@ impl Algorithm for ByDimension {
     fn claims(&self, problem: &Problem) -> Claims {
         TreeCosts::claims(problem, |costs| Claims {
             transmission: Some(Volume::from(costs.rounds)),
+            combined: Some(Volume::from(costs.rounds)),
             messages: Some(costs.rounds.min(1)),
             volume: Some(Volume::from(costs.rounds.min(1))),
             ..Claims::default()

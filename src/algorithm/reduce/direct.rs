@@ -38,6 +38,7 @@ impl Algorithm for Direct {
         let others = problem.ranks() as u64 - 1;
         Claims {
             port_transmission: Some(Volume::from(others)),
+            combined: Some(Volume::from(others)),
             handled: Some(others + others.min(1)),
             ..Claims::of_single_blocks(others.min(1), is_complete(problem))
         }

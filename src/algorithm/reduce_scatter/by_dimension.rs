@@ -61,7 +61,8 @@ impl Algorithm for ByDimension {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks();
-        rows::claims(&rows(problem), 1, |row| Volume::from(results(row, ranks) as u64))
+        let claims = rows::claims(&rows(problem), 1, |row| Volume::from(results(row, ranks) as u64));
+        Claims { combined: claims.transmission, ..claims }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
@@ -87,8 +88,9 @@ impl Algorithm for ByDimension {
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         let (size, me) = (problem.ranks(), rank.index());
         Box::new(rows(problem).into_iter().flat_map(move |row| {
-            let to = Amount::new(row.at(me, row.place(me) + 1), Volume::from(results(row, size) as u64));
-            (1..row.extent()).map(move |_| RankAmounts::new(vec![to.clone()], 1))
+            let results = Volume::from(results(row, size) as u64);
+            let to = Amount::new(row.at(me, row.place(me) + 1), results);
+            (1..row.extent()).map(move |_| RankAmounts::new(vec![to.clone()], 1).combining(results))
         }))
     }
 }

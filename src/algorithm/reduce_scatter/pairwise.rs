@@ -47,7 +47,10 @@ impl Algorithm for Pairwise {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        let claims = Claims::of_single_blocks(problem.ranks() as u64 - 1, is_complete(problem));
+        let others = problem.ranks() as u64 - 1;
+        // With three ranks or more, some rank joins what is from below and from above at the end.
+        let combined = Some(Volume::from(others + u64::from(others > 1)));
+        let claims = Claims { combined, ..Claims::of_single_blocks(others, is_complete(problem)) };
         let block = Volume::from(1);
         with_loads(
             claims,
@@ -88,7 +91,10 @@ impl Algorithm for Pairwise {
         let begin = (size > 1).then(RankAmounts::default);
         let rotation = (1..size).map(move |i| {
             let to = Amount { peer: Rank::new((me + i) % size), volume: Volume::from(1), route: Route::Default };
-            RankAmounts { sends: vec![to], receives: 1, ..RankAmounts::default() }
+            // What comes from the highest rank, if it is above, is the first from above.
+            let arrived = u64::from((me + size - i) % size != size - 1);
+            let joined = u64::from(i == size - 1 && me < size - 1);
+            RankAmounts::new(vec![to], 1).combining(Volume::from(arrived + joined))
         });
         Box::new(begin.into_iter().chain(rotation))
     }

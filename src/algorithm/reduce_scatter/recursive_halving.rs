@@ -54,6 +54,7 @@ impl Algorithm for RecursiveHalving {
         let claims = Claims {
             transmission: all,
             volume: all,
+            combined: all,
             ..Claims::of_single_blocks(ranks.ilog2().into(), is_complete(problem) || is_cube(problem))
         };
         let round = |k: u32| Some((Pattern::bit(problem, k)?, Volume::from(ranks as u64 >> (k + 1))));

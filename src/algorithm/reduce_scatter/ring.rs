@@ -48,9 +48,9 @@ impl Algorithm for Ring {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        claims_of_a_ring(problem, Volume::from(problem.ranks() as u64 - 1), |circle| {
-            Some((circle.chain, circle.chain.into()))
-        })
+        let others = Volume::from(problem.ranks() as u64 - 1);
+        let claims = claims_of_a_ring(problem, others, |circle| Some((circle.chain, circle.chain.into())));
+        Claims { combined: Some(others), ..claims }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -28,7 +28,7 @@ use crate::algorithm::halving::{NEEDS, lacks};
 use crate::algorithm::prefix::{self, Step};
 use crate::algorithm::rows::Row;
 use crate::algorithm::{About, Algorithm, Claims};
-use crate::block::Block;
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, LocalStep, Ports, Problem, RankRound, Share};
 
@@ -66,8 +66,15 @@ impl Algorithm for ByDimension {
 
     fn claims(&self, problem: &Problem) -> Claims {
         match prefix::cube(problem) {
-            Some(rows) => Claims::of_single_blocks(rows.len() as u64, true),
-            None => prefix::claims(problem),
+            Some(rows) => {
+                let rounds = rows.len() as u64;
+                let combined = Some(Volume::from((2 * rounds).saturating_sub(1)));
+                Claims { combined, ..Claims::of_single_blocks(rounds, true) }
+            }
+            None => {
+                let claims = prefix::claims(problem);
+                Claims { combined: claims.startups.map(Volume::from), ..claims }
+            }
         }
     }
 

@@ -18,7 +18,7 @@
 //! it starts as the rank's contribution, is sent, and ends as the result.
 
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
-use crate::block::Block;
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, LocalStep, Ports, Problem, RankRound, Share};
 
@@ -42,7 +42,8 @@ impl Algorithm for RecursiveDoubling {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        Claims::of_single_blocks(doublings(problem.ranks()).into(), is_complete(problem))
+        let rounds = doublings(problem.ranks()).into();
+        Claims { combined: Some(Volume::from(rounds)), ..Claims::of_single_blocks(rounds, is_complete(problem)) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
