@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use necklace::MAX_NODES;
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, candidates, find};
@@ -20,7 +19,7 @@ use necklace::topology::Topology;
 use crate::options::{once, size, whole_names};
 use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
-use crate::problem::problem;
+use crate::problem::{self, problem};
 use crate::progress::Progress;
 use crate::simulate::play;
 use crate::table::{align, write_csv};
@@ -72,8 +71,8 @@ pub(crate) struct Cases {
     #[arg(long, value_name = "T", required = true)]
     topology: Vec<String>,
 
-    /// Use collective C
-    #[arg(long, value_name = "C", value_parser = PossibleValuesParser::new(Collective::names()))]
+    /// Use collective C (`necklace plan --list` names them); shift:by=N for a shift by N
+    #[arg(long, value_name = "C", value_parser = problem::collective)]
     collective: String,
 
     /// Use these algorithms, named as in `necklace plan --list` [default: all that fit]

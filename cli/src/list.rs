@@ -19,6 +19,8 @@ pub(crate) fn text(
     root: Option<Rank>,
     commutative: bool,
 ) -> Result<String, BuildError> {
+    let chosen = only.and_then(|only| Collective::named(only, root.unwrap_or_default()));
+    let only = chosen.as_ref().map(Collective::name).or(only);
     let mut groups: Vec<&str> = Vec::new();
     for algorithm in registry() {
         let name = algorithm.about().collective;
@@ -28,7 +30,7 @@ pub(crate) fn text(
     }
     let mut text = String::new();
     for group in groups {
-        let collective = Collective::named(group, root.unwrap_or_default());
+        let collective = chosen.clone().or_else(|| Collective::named(group, root.unwrap_or_default()));
         let place = match (topology, collective) {
             (Some(topology), Some(collective)) => Some(problem(Arc::clone(topology), collective, commutative)?),
             _ => None,

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use necklace::MAX_NODES;
 use necklace::Rank;
 use necklace::algorithm::Claims;
@@ -23,7 +22,7 @@ use necklace::topology::Topology;
 use crate::options::size;
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::picture::{self, Picture, Wanted};
-use crate::problem::problem;
+use crate::problem::{self, problem};
 use crate::progress::Progress;
 use crate::{figures, list, machine, memory};
 
@@ -54,9 +53,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "T", required_unless_present = "list")]
     topology: Option<String>,
 
-    /// Build a schedule of collective C
-    #[arg(long, value_name = "C", required_unless_present = "list",
-          value_parser = PossibleValuesParser::new(Collective::names()))]
+    /// Build a schedule of collective C (--list names them); shift:by=N for a shift by N
+    #[arg(long, value_name = "C", required_unless_present = "list", value_parser = problem::collective)]
     collective: Option<String>,
 
     /// Use algorithm A: a name from --list, with parameters as NAME:KEY=VALUE,.., or auto for the
@@ -144,9 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (false, Some(topology), Some(name)) = (arguments.list, &topology, name) else {
         return print(&list::text(name, topology.as_ref(), root, arguments.commutative)?);
     };
-    let known = || {
-        format!("unknown collective {name:?}; expected one of {}", Collective::names().collect::<Vec<_>>().join(", "))
-    };
+    let known = || format!("unknown collective {name:?}; expected one of {}", problem::names());
     let collective = Collective::named(name, root.unwrap_or_default()).ok_or_else(|| Failure::Usage(known()))?;
     if let (Some(root), None) = (root, collective.root()) {
         return Err(Failure::Usage(format!("{collective} has no root; leave out --root {root}")));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use necklace::Rank;
 use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::schedule::Problem;
@@ -16,4 +17,15 @@ pub(crate) fn problem(
 ) -> Result<Problem, BuildError> {
     let problem = Problem::new(topology, collective)?;
     Ok(if problem.collective().is_reduction() && !commutative { problem.ordered() } else { problem })
+}
+
+/// Checks the text of a collective: a name, or a shift by another distance than 1.
+pub(crate) fn collective(text: &str) -> Result<String, String> {
+    let known = || format!("expected one of {}; shift:by=N for a shift by N", names());
+    Collective::named(text, Rank::default()).map(|_| text.to_owned()).ok_or_else(known)
+}
+
+/// Returns the names of all collectives.
+pub(crate) fn names() -> String {
+    Collective::names().collect::<Vec<_>>().join(", ")
 }

@@ -304,11 +304,39 @@ impl Circle {
         Some(Self { pattern, chain: all - 1, falling: Volume::ratio(falling, 1) })
     }
 
-    fn counted(problem: &Problem, pattern: Pattern) -> Option<Self> {
+    /// Returns the hops of the longest chain of some messages, at least one, each from a rank to the
+    /// next, or each to the one before.
+    pub(in crate::algorithm) fn chain(problem: &Problem, messages: u64) -> Option<u64> {
+        if is_complete(problem) {
+            return Some(messages);
+        }
+        if let Some(axes) = in_order(problem) {
+            // The chain that starts with the route between the last rank and the first. A route
+            // takes one hop, or goes back along a dimension and on to the next one.
+            let (mut hops, mut worth) = (messages - 1, 1);
+            for axis in axes.iter().rev() {
+                worth *= axis.extent;
+                let back = if axis.kind == Kind::Line { axis.extent - 1 } else { 1 };
+                hops += back * messages.div_ceil(worth);
+            }
+            return Some(hops);
+        }
+        Counted::fits(problem, problem.ranks() as u128).then(|| {
+            let ways = Self::ways(problem);
+            let chain = |first: usize| ways.iter().cycle().skip(first).take(messages as usize).sum();
+            (0..ways.len()).map(chain).max().unwrap_or(0)
+        })
+    }
+
+    /// Returns the lengths of the routes from each rank to the next.
+    fn ways(problem: &Problem) -> Vec<u64> {
         let ranks = problem.ranks();
         let node = |rank: usize| problem.placement().node(Rank::new(rank % ranks));
-        let ways = (0..ranks).map(|rank| problem.topology().distance(node(rank), node(rank + 1)) as u64);
-        let ways: Vec<u64> = ways.collect();
+        (0..ranks).map(|rank| problem.topology().distance(node(rank), node(rank + 1)) as u64).collect()
+    }
+
+    fn counted(problem: &Problem, pattern: Pattern) -> Option<Self> {
+        let (ranks, ways) = (problem.ranks(), Self::ways(problem));
         let all: u64 = ways.iter().sum();
         // The chain that starts at a rank gives the one that starts at the next rank.
         let mut chain: i128 = (1..ranks).map(|i| (ranks - i) as i128 * i128::from(ways[i - 1])).sum();

@@ -29,6 +29,7 @@ mod rows;
 pub mod scan;
 pub mod scatter;
 mod shape;
+pub mod shift;
 mod tree;
 
 pub(crate) use definition::scheduled;

@@ -6,6 +6,7 @@ use super::definition::Algorithm;
 use super::parameters::Settings;
 use super::{
     Native, allgather, allreduce, alltoall, barrier, broadcast, exscan, gather, reduce, reduce_scatter, scan, scatter,
+    shift,
 };
 use crate::collective::Collective;
 use crate::vocabulary::{BuildError, Problem};
@@ -54,6 +55,11 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(reduce_scatter::RecursiveHalving),
             Arc::new(reduce_scatter::Ring),
             Arc::new(reduce_scatter::ByDimension),
+            Arc::new(shift::Direct),
+            Arc::new(shift::ECube),
+            Arc::new(shift::ByDimension),
+            Arc::new(shift::Gray),
+            Arc::new(shift::Ring),
             Arc::new(barrier::Dissemination),
         ];
         native.chain(scheduled).collect()

@@ -16,6 +16,7 @@ use super::reduce_scatter::ReduceScatter;
 use super::row::{Blocks, Holding, Role, Row, Traffic};
 use super::scan::{Exscan, Scan};
 use super::scatter::Scatter;
+use super::shift::Shift;
 use crate::block::Block;
 use crate::ids::Rank;
 
@@ -33,6 +34,7 @@ use crate::ids::Rank;
 /// | `allreduce` | `[-1, -1]` | `[-1, -1]` of all |
 /// | `scan` | `[-1, i]` | `[-1, i]` of ranks `0..=i` |
 /// | `exscan` | `[-1, i]` | `[-1, i]` of ranks `0..i` (rank 0: nothing) |
+/// | `shift` | `[i, i + by]`, modulo the number of ranks | `[i - by, i]` |
 /// | `barrier` | `[i, -1]`, of no bytes | `[j, -1]` for every j: it has heard from all ranks |
 /// | `custom` | as given | as given |
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +72,11 @@ pub enum Collective {
     Scan,
     /// Rank i gets the combined contributions of the ranks before it.
     Exscan,
+    /// Every rank sends a block to the rank a distance further on, in a circle.
+    Shift {
+        /// The distance, modulo the number of ranks.
+        by: usize,
+    },
     /// No rank returns before all ranks have called.
     Barrier,
     /// A collective defined by the blocks that ranks hold before and after.
@@ -90,12 +97,13 @@ impl Collective {
             Self::Allreduce => &Allreduce,
             Self::Scan => &Scan,
             Self::Exscan => &Exscan,
+            Self::Shift { .. } => &Shift,
             Self::Barrier => &Barrier,
             Self::Custom(custom) => &**custom,
         }
     }
 
-    /// Returns all collectives except `custom`. Those with a root get this one.
+    /// Returns all collectives except `custom`. Those with a root get this one; the shift is by 1.
     pub fn all(root: Rank) -> impl Iterator<Item = Self> {
         let all = [
             Self::Alltoall,
@@ -108,6 +116,7 @@ impl Collective {
             Self::Allreduce,
             Self::Scan,
             Self::Exscan,
+            Self::Shift { by: 1 },
             Self::Barrier,
         ];
         all.into_iter()
@@ -118,11 +127,32 @@ impl Collective {
         Self::all(Rank::default()).map(|collective| collective.name())
     }
 
-    /// Returns the collective with this name, and with this root if it has one. `None` for an
-    /// unknown name and for `custom`.
+    /// Returns the collective with this name, and with this root if it has one. The shift is by 1; by
+    /// another distance its name is `shift:by=5`. `None` for an unknown name and for `custom`.
+    ///
+    /// ```
+    /// use necklace::{Rank, collective::Collective};
+    ///
+    /// let named = |name| Collective::named(name, Rank::new(2));
+    /// assert_eq!(named("gather"), Some(Collective::Gather { root: Rank::new(2) }));
+    /// assert_eq!(named("shift:by=5"), Some(Collective::Shift { by: 5 }));
+    /// ```
     #[must_use]
     pub fn named(name: &str, root: Rank) -> Option<Self> {
-        Self::all(root).find(|collective| collective.name() == name)
+        match name.strip_prefix("shift:by=") {
+            Some(by) => Some(Self::Shift { by: by.parse().ok()? }),
+            None => Self::all(root).find(|collective| collective.name() == name),
+        }
+    }
+
+    /// Returns the text that [`named`](Self::named) reads: the name, and the distance of a shift
+    /// unless it is 1.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self.distance() {
+            Some(by) if by != 1 => format!("{}:by={by}", self.name()),
+            _ => self.name().to_owned(),
+        }
     }
 
     /// Returns the name in commands and JSON.
@@ -142,9 +172,15 @@ impl Collective {
         }
     }
 
+    /// Returns the distance, if the collective is a shift.
+    #[must_use]
+    pub fn distance(&self) -> Option<usize> {
+        if let Self::Shift { by } = *self { Some(by) } else { None }
+    }
+
     /// Returns the rank's role in the collective.
     pub(crate) fn role(&self, size: usize, rank: Rank) -> Role {
-        Role { rank, size, root: self.root().unwrap_or_default() }
+        Role { rank, size, root: self.root().unwrap_or_default(), by: self.distance().unwrap_or_default() }
     }
 
     /// Returns the blocks that `rank` of `size` ranks holds before. Each block has one contributor.
@@ -228,7 +264,7 @@ impl Collective {
 
     /// Returns whether the collective is personalised: each block has one source and one
     /// destination, and is in one place at a time, so that a rank that sends a block gives it up.
-    /// True for alltoall, scatter, gather, and custom collectives whose blocks are at one rank
+    /// True for alltoall, scatter, gather, shift, and custom collectives whose blocks are at one rank
     /// before and at one rank after.
     #[must_use]
     pub fn is_personalised(&self) -> bool {
@@ -239,6 +275,7 @@ impl Collective {
 impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
-        self.root().map_or(Ok(()), |root| write!(f, " from root {root}"))
+        self.root().map_or(Ok(()), |root| write!(f, " from root {root}"))?;
+        self.distance().map_or(Ok(()), |by| write!(f, " by {by}"))
     }
 }

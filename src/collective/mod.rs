@@ -16,6 +16,7 @@ mod reduce_scatter;
 mod row;
 mod scan;
 mod scatter;
+mod shift;
 
 pub use custom::Custom;
 pub use definition::Collective;

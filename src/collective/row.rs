@@ -8,12 +8,14 @@ use crate::ids::Rank;
 /// The blocks that one rank holds, each with its contributors in order.
 pub type Holding = Vec<(Block, Vec<Rank>)>;
 
-/// A rank, the number of ranks, and the root (rank 0 if the collective has none).
+/// A rank, the number of ranks, the root (rank 0 if the collective has none), and the distance of a
+/// shift.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Role {
     pub(crate) rank: Rank,
     pub(crate) size: usize,
     pub(crate) root: Rank,
+    pub(crate) by: usize,
 }
 
 impl Role {

@@ -369,8 +369,12 @@ impl Communicator {
             // Scattered blocks do not change, so the root's own may stay. A result goes to the start.
             layout = layout.in_place_of_input(!collective.is_reduction());
         } else if *in_place {
-            // In alltoall, the block to rank j lies where the block from rank j goes.
-            let back = |block: Block| Block::raw(block.destination(), block.source());
+            // In alltoall, the block to rank j lies where the block from rank j goes. In a shift, one
+            // block replaces another.
+            let back = |block: Block| match after[..] {
+                [only] if before.len() == 1 => only,
+                _ => Block::raw(block.destination(), block.source()),
+            };
             layout = layout.in_place(back);
         }
         let topology = self.topology.text();

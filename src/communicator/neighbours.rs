@@ -9,12 +9,14 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use super::call_context::CommunicatorId;
+use super::collectives::key;
 use super::element::Element;
 use super::lengths::BufferLength;
 use super::planned_call::PlannedCall;
 use super::varying_plan::BlockList;
 use super::{Communicator, Counts, Persistent};
 use crate::block::Block;
+use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
 use crate::plan::{Buffer, Layout, Strided, compile};
@@ -454,14 +456,8 @@ impl Communicator {
     /// [`Communicator`]. Ranks that pass different distances disagree.
     #[track_caller]
     pub fn shift<T: Pod>(&mut self, send: &[T], receive: &mut [T], by: isize) -> Result<(), Error> {
-        self.shifted(send, receive, by).map_err(self.context.error_of("shift"))
-    }
-
-    fn shifted<T: Pod>(&mut self, send: &[T], receive: &mut [T], by: isize) -> Result<(), CallError> {
-        super::lengths::check("receive buffer", receive.len(), send.len())?;
-        let near = self.circle(by)?;
-        let all = [Strided::run(0, send.len())];
-        self.meet("shift", &near, (&all, send), (&all, receive))
+        let key = key::<T>(self.circle(by));
+        self.regular(key, send, receive, None).map_err(self.context.error_of("shift"))
     }
 
     /// Shifts blocks along the ranks in one buffer, as [`shift`](Self::shift).
@@ -471,9 +467,7 @@ impl Communicator {
     /// Those of [`shift`](Self::shift).
     #[track_caller]
     pub fn shift_in_place<T: Pod>(&mut self, buffer: &mut [T], by: isize) -> Result<(), Error> {
-        let all = [Strided::run(0, buffer.len())];
-        let near = self.circle(by).map_err(self.context.error_of("shift_in_place"))?;
-        self.meet_in_place("shift", &near, buffer, &all, &all).map_err(self.context.error_of("shift_in_place"))
+        self.in_one_buffer(self.circle(by), buffer).map_err(self.context.error_of("shift_in_place"))
     }
 
     /// Plans a [`shift`](Self::shift) of `elements` elements. Local.
@@ -483,18 +477,12 @@ impl Communicator {
     /// [`ArgumentError::Plan`] if a buffer would be too long.
     #[track_caller]
     pub fn shift_init<T: Pod>(&mut self, elements: usize, by: isize) -> Result<Persistent<T>, Error> {
-        let all = [Strided::run(0, elements)];
-        let planned = self.circle(by).map_err(CallError::from);
-        planned
-            .and_then(|near| self.meeting("shift", &near, &all, &all, false))
-            .map_err(self.context.error_of("shift_init"))
+        self.moving(self.circle(by), elements).map_err(self.context.error_of("shift_init"))
     }
 
-    /// Returns the ranks at a distance, in a circle.
-    fn circle(&self, by: isize) -> Result<Neighbourhood, ArgumentError> {
-        let (me, size) = (self.rank(), self.size());
-        let ahead = by.rem_euclid(size as isize) as usize;
-        self.partners(&format!("by {ahead}"), Some((me + ahead) % size), Some((me + size - ahead) % size))
+    /// Returns the shift by a distance, which is less than the number of ranks.
+    fn circle(&self, by: isize) -> Collective {
+        Collective::Shift { by: by.rem_euclid(self.size() as isize) as usize }
     }
 
     fn partners(&self, name: &str, to: Option<usize>, from: Option<usize>) -> Result<Neighbourhood, ArgumentError> {

@@ -310,7 +310,11 @@ impl Communicator {
     }
 
     /// Plans a collective that is no reduction.
-    fn moving<T: Pod>(&mut self, collective: Collective, elements: usize) -> Result<Persistent<T>, CallError> {
+    pub(super) fn moving<T: Pod>(
+        &mut self,
+        collective: Collective,
+        elements: usize,
+    ) -> Result<Persistent<T>, CallError> {
         self.persistent(PlanKey { elements, ..key::<T>(collective) }, None)
     }
 

@@ -12,8 +12,12 @@ use necklace::collective::Collective;
 use necklace::schedule::{Ports, Problem, Proof, RankAmounts, Volume, verify_shares};
 use necklace::topology::{Grid, Topology, parse};
 
+/// The problem of an algorithm, with this root, or this distance of a shift.
 fn problem(topology: &Arc<dyn Topology>, algorithm: &dyn Algorithm, root: usize) -> Problem {
-    let collective = Collective::named(algorithm.about().collective, Rank::new(root)).unwrap();
+    let collective = match Collective::named(algorithm.about().collective, Rank::new(root)).unwrap() {
+        Collective::Shift { .. } => Collective::Shift { by: root },
+        collective => collective,
+    };
     Problem::new(Arc::clone(topology), collective).unwrap().ordered()
 }
 
@@ -87,9 +91,13 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
     for text in texts {
         let topology = parse(text).unwrap();
         for algorithm in registry() {
-            let has_root = problem(&topology, algorithm.as_ref(), 0).collective().root().is_some();
-            let rooted = has_root && topology.nodes() <= 16;
-            let roots = if rooted { topology.nodes() } else { 1 };
+            let of_one = problem(&topology, algorithm.as_ref(), 0);
+            let is_one_of_many = of_one.collective().root().or(of_one.collective().distance().map(Rank::new)).is_some();
+            let roots = match topology.nodes() {
+                nodes if is_one_of_many && nodes <= 16 => nodes,
+                nodes if is_one_of_many => nodes.min(2),
+                _ => 1,
+            };
             for problem in (0..roots).flat_map(|root| orders(problem(&topology, algorithm.as_ref(), root))) {
                 let variants = algorithm.variants(&problem);
                 for algorithm in variants.iter().chain([algorithm]).filter(|a| a.fits(&problem).is_ok()) {

@@ -10,6 +10,7 @@ use crate::fixtures::*;
 use necklace::Node;
 use necklace::algorithm::Algorithm;
 use necklace::algorithm::cube::Succession;
+use necklace::algorithm::shift::Ring;
 use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::permutation::{BitMap, Permutation};
@@ -17,7 +18,7 @@ use necklace::schedule::{
     Block, JsonError, JsonWriter, Outline, Placement, Ports, Problem, Round, Schedule, Verifier, from_json, read_json,
     share_json, to_json, verify, write_json,
 };
-use necklace::topology::{Graph, Topology};
+use necklace::topology::{Graph, Topology, parse};
 use quickcheck::{Arbitrary, Gen};
 use serde_json::{Value, json};
 
@@ -298,6 +299,18 @@ fn barrier_name_requires_its_conditions() {
     assert!(matches!(read(&document), Err(JsonError::Member { member: "name", .. })));
     document["name"] = Value::Null;
     assert!(matches!(read(&document).unwrap().outline.problem.collective(), Collective::Custom(_)));
+}
+
+#[test]
+fn shift_name_has_its_distance() {
+    let problem = Problem::new(parse("ring:7").unwrap(), Collective::Shift { by: 3 }).unwrap();
+    let written = share_json(Ring.shares(&problem).unwrap(), Vec::new()).unwrap();
+    let mut document: Value = serde_json::from_slice(&written).unwrap();
+    assert_eq!((&document["collective"], &document["name"]), (&json!("custom"), &json!("shift:by=3")));
+    let read = |document: &Value| from_json(&document.to_string());
+    assert_eq!(read(&document).unwrap().outline.problem.collective(), &Collective::Shift { by: 3 });
+    document["name"] = json!("shift");
+    assert!(matches!(read(&document), Err(JsonError::Member { member: "name", .. })));
 }
 
 #[test]

@@ -456,7 +456,10 @@ fn prices_of_the_largest_machines_are_not_truncated() {
     let problem = problem("torus:46340x46340", Collective::Alltoall);
     let nodes = 46340_u128 * 46340;
     let ring = Demand::claimed(&*find(problem.collective(), "ring").unwrap(), &problem).unwrap();
-    assert_eq!(ring.price(&Machine::THREADS, 1024).transmission, nodes * (nodes - 1) / 2 * 1024 * 250);
+    assert_eq!(
+        ring.price(&Machine::THREADS, 1024).transmission,
+        nodes * (nodes - 1) / 2 * 1024 * u128::from(Machine::THREADS.byte)
+    );
 }
 
 #[test]

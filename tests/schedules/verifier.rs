@@ -123,7 +123,7 @@ fn empty_schedule_delivers_nothing() {
         let violations = verify(&schedule("ring:3", collective, Ports::One, true, vec![])).unwrap_err();
         let expected = match name {
             "alltoall" | "allgather" | "barrier" => 6,
-            "allreduce" | "reduce_scatter" => 3,
+            "allreduce" | "reduce_scatter" | "shift" => 3,
             "scatter" | "gather" | "broadcast" | "scan" | "exscan" => 2,
             "reduce" => 1,
             other => panic!("{other} is new"),

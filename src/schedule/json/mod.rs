@@ -19,7 +19,7 @@
 //! | `placement` | the node of each rank | rank i on node i |
 //! | `edges` | the links of a graph | |
 //! | `pre`, `post` | for `custom`: for each rank, a list of `[block, [contributors]]` | |
-//! | `name` | `"barrier"` if `pre` and `post` are those of a barrier | |
+//! | `name` | `"barrier"` or `"shift:by=N"` if `pre` and `post` are those of a barrier or a shift | |
 //! | `commutative` | whether a reduction may combine in any order | `true` |
 //! | `ports` | the port model | `unlimited` |
 //! | `contention_free` | whether no channel may carry two transfers in a round | `false` |

@@ -79,8 +79,8 @@ impl<W: Write> JsonWriter<W> {
         let text = topology.text();
         let graph = crate::topology::parse(&text).is_err();
         let text = if graph && !Graph::is_text(&text) { format!("graph:{text}") } else { text };
-        // A reader need not know a barrier, which is not a collective of the format. It is written
-        // with its conditions.
+        // A reader need not know a barrier or a shift, which are not collectives of the format. They
+        // are written with their conditions.
         let conditions = !collective.is_known_by_name();
 
         write!(out, "{{\"format\":\"{FORMAT}\"")?;
@@ -88,7 +88,7 @@ impl<W: Write> JsonWriter<W> {
         member(&mut out, "nodes", &topology.nodes())?;
         member(&mut out, "collective", if conditions { "custom" } else { collective.name() })?;
         if conditions && !matches!(collective, Collective::Custom(_)) {
-            member(&mut out, "name", collective.name())?;
+            member(&mut out, "name", &collective.text())?;
         }
         member(&mut out, "root", &collective.root().map(Rank::index))?;
         member(&mut out, "algorithm", &outline.algorithm)?;

@@ -1,0 +1,177 @@
+//! Shift on grids, one dimension after the other: along each row, around it the shorter way. Blocks
+//! that leave a row at its end go one row further in the dimension before.
+//!
+//! Source: Grama et al., §4.6.1. Differs from it: the step that compensates for the end of a row is
+//! one of the steps along columns, which may also go the other way. Needs: a product of lines, rings
+//! and complete networks, with rank i on node i. Model: one-port.
+//!
+//! | term | shift by q, whose digits in the extents n are s |
+//! |---|---|
+//! | startups | the sum over dimensions of min(s, n - s), or of min(s + 1, n - s - 1) if that is more and rows before wrap |
+//! | blocks sent | as many |
+//! | hops | as many in rings; n - 1 for each in lines |
+//!
+//! On an s x s torus these are at most s start-ups, less than the book's bound s + 1. A complete row is
+//! shifted at once. A rank takes time and memory in proportion to its messages. Without contention on
+//! these networks, by default routes.
+//!
+//! # Why it is correct
+//!
+//! Node numbers add digit by digit, the last dimension first. Nodes of a column have the same digits
+//! behind it, so a carry into it is one for all blocks that are there: whole columns are shifted by the
+//! digit, or by one more.
+
+use super::{Circle, distance};
+use crate::algorithm::halving::{NEEDS, lacks};
+use crate::algorithm::loads::in_order;
+use crate::algorithm::{About, Algorithm, Claims};
+use crate::block::Volume;
+use crate::ids::Rank;
+use crate::topology::{Axis, Kind};
+use crate::vocabulary::{Ports, Problem, RankRound, Share};
+
+/// Shifts along rows, then along columns, and so on.
+#[derive(Clone, Copy, Debug)]
+pub struct ByDimension;
+
+static ABOUT: About = About {
+    collective: "shift",
+    name: "by-dimension",
+    summary: "along rows the shorter way, then along columns, one step further for blocks that came around the end of a row",
+    source: "Grama et al., 4.6.1",
+    needs: NEEDS,
+    claims: "start-ups and blocks at most the sum of floor(n/2) over dimensions, 1 for complete ones; contention-free",
+    ports: Ports::One,
+};
+
+/// The shift along a dimension.
+#[derive(Clone, Copy)]
+struct Along {
+    axis: Axis,
+    stride: usize,
+    /// The part of the distance in earlier dimensions.
+    rest: usize,
+    digit: usize,
+}
+
+/// Returns the shift along each dimension, the last one first.
+fn dimensions(problem: &Problem) -> Vec<Along> {
+    let (axes, by, mut stride) = (in_order(problem).unwrap_or_default(), distance(problem), 1);
+    let along = |axis: &Axis| {
+        let extent = axis.extent as usize;
+        let along = Along { axis: *axis, stride, rest: by % stride, digit: by / stride % extent };
+        stride *= extent;
+        along
+    };
+    axes.iter().rev().map(along).collect()
+}
+
+impl Along {
+    fn extent(self) -> usize {
+        self.axis.extent as usize
+    }
+
+    /// Returns whether blocks in a node's column have left an earlier row at its end.
+    fn carries(self, node: usize) -> bool {
+        node % self.stride < self.rest
+    }
+
+    /// Returns the distance that columns are shifted by.
+    fn distance(self, carry: bool) -> usize {
+        (self.digit + usize::from(carry)) % self.extent()
+    }
+
+    /// Returns the number of rounds in which columns are shifted by a distance.
+    fn steps(self, carry: bool) -> usize {
+        let distance = self.distance(carry);
+        match self.axis.kind {
+            Kind::Complete => distance.min(1),
+            Kind::Line | Kind::Ring => distance.min(self.extent() - distance),
+        }
+    }
+
+    fn rounds(self) -> usize {
+        self.steps(false).max(if self.rest > 0 { self.steps(true) } else { 0 })
+    }
+
+    /// Returns the longest route of a step.
+    fn longest(self) -> u64 {
+        if self.axis.kind == Kind::Line { self.axis.extent - 1 } else { 1 }
+    }
+
+    /// Returns the node a number of coordinates further on.
+    fn ahead(self, node: usize, by: usize) -> usize {
+        let coordinate = node / self.stride % self.extent();
+        node - coordinate * self.stride + (coordinate + by) % self.extent() * self.stride
+    }
+}
+
+impl Algorithm for ByDimension {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        lacks(problem)
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let all = dimensions(problem);
+        let sum = |of: &dyn Fn(&Along) -> u64| all.iter().map(|along| along.rounds() as u64 * of(along)).sum::<u64>();
+        // The most messages of a rank in columns without and with a carry.
+        let mut most = [Some(0), None];
+        for along in &all {
+            let [without, with] =
+                [false, true].map(|carry| Some(most[usize::from(carry)]? + along.steps(carry) as u64));
+            // A rank's own columns carry if its number up to there is less than the distance.
+            let either = |possible: bool| without.max(with).filter(|_| possible);
+            most = [without.max(either(along.digit + 1 < along.extent())), with.max(either(along.digit > 0))];
+        }
+        let hops = sum(&|along| along.longest());
+        let sent = most.into_iter().flatten().max().unwrap_or(0);
+        // If all blocks move along one dimension, every rank sends to one other in all rounds.
+        let chain = match all.iter().filter(|along| along.rounds() > 0).collect::<Vec<_>>()[..] {
+            [along] if along.rest == 0 && along.stride * along.extent() == problem.ranks() => {
+                Some(along.rounds() as u64 + along.longest() - 1)
+            }
+            _ => None,
+        };
+        Claims {
+            hops: Some(hops),
+            forwarded_transmission: Some(Volume::from(hops)),
+            end_transmission: Some(Volume::from(sum(&|along| along.longest().min(2)))),
+            chained_hops: chain,
+            chained_forwarded: chain.map(Volume::from),
+            messages: Some(sent),
+            volume: Some(Volume::from(sent)),
+            ..Claims::of_single_blocks(sum(&|_| 1), true)
+        }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let (circle, me) = (Circle::of(problem), rank.index());
+        Box::new(dimensions(problem).into_iter().flat_map(move |along| {
+            let carry = along.carries(me);
+            let (steps, extent, distance) = (along.steps(carry), along.extent(), along.distance(carry));
+            let unit = match along.axis.kind {
+                Kind::Complete => distance,
+                Kind::Line | Kind::Ring if distance <= extent - distance => 1,
+                Kind::Line | Kind::Ring => extent - 1,
+            };
+            // Before a dimension's turn, a block is in the row of its source and, in the dimensions
+            // behind, at the coordinates of its destination.
+            let source = move |i: usize| {
+                let begin = along.ahead(me, (extent - unit) * i % extent);
+                let (row, place) = (begin / along.stride * along.stride, begin % along.stride);
+                row + (place + along.stride - along.rest) % along.stride
+            };
+            (0..along.rounds()).map(move |i| {
+                if i >= steps {
+                    return RankRound::default();
+                }
+                let (next, previous) = (along.ahead(me, unit), along.ahead(me, extent - unit));
+                circle.round((next, source(i)), (previous, source(i + 1)))
+            })
+        }))
+    }
+}
