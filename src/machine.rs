@@ -180,8 +180,9 @@ impl Machine {
     /// only rounds, messages and bytes have prices.
     ///
     /// These are round figures. They rank algorithms as `necklace bench` measures them with 4 to
-    /// 256 ranks on two cores (`direct` before `bruck` of any radix up to some 128 ranks), and do
-    /// not predict times.
+    /// 256 ranks on two cores (`direct` before `bruck` of any radix up to some 128 ranks; for an
+    /// allreduce among 4 or 8, `recursive-doubling` before `rabenseifner` up to 64 KiB), and do not
+    /// predict times.
     pub const THREADS: Self = Self { startup: 4_000_000, message: 20_000, byte: 70, combination: 35, ..Self::FREE };
 
     /// Ranks that are processes of one host, over TCP. A message costs system calls at both ends, a

@@ -88,10 +88,12 @@ impl<T, O: Op<T> + ?Sized> Op<T> for &O {
         (**self).name()
     }
 
+    #[inline]
     fn combine(&self, left: T, right: T) -> T {
         (**self).combine(left, right)
     }
 
+    #[inline]
     fn finish(&self, combined: T, contributions: usize) -> T {
         (**self).finish(combined, contributions)
     }
@@ -143,6 +145,7 @@ impl<T, F: Fn(T, T) -> T + Send + Sync> Op<T> for By<F> {
         Cow::Borrowed(self.name)
     }
 
+    #[inline]
     fn combine(&self, left: T, right: T) -> T {
         (self.combine)(left, right)
     }
