@@ -140,6 +140,44 @@ fn every_algorithm_delivers_the_definition_of_its_collective() {
     assert!(done > 300, "only {done} cases");
 }
 
+/// Every algorithm on 1 to 70 ranks, with every root on few.
+#[test]
+fn every_number_of_ranks_delivers_the_definition() {
+    let mut done = 0;
+    for ranks in 1..=70 {
+        let roots = if ranks <= 9 { (0..ranks).collect() } else { vec![ranks * 5 / 7] };
+        // The slow cases with the first sizes, and 16, 25, 34 .. 70.
+        let all = ranks <= 9 || ranks % 9 == 7;
+        let networks = if all { &["complete", "ring", "line"][..] } else { &["complete"] };
+        for (network, algorithm) in networks.iter().flat_map(|network| registry().iter().map(move |row| (network, row)))
+        {
+            let topology = parse(&format!("{network}:{ranks}")).unwrap();
+            for &root in &roots {
+                let collective = Collective::named(algorithm.about().collective, Rank::new(root)).unwrap();
+                if collective == Collective::Alltoall && ranks > 24 && !all {
+                    break;
+                }
+                let elements = usize::from(collective != Collective::Barrier);
+                let has_root = collective.root().is_some();
+                let free = Problem::new(Arc::clone(&topology), collective).unwrap();
+                for problem in [free.clone().ordered(), free] {
+                    if algorithm.fits(&problem).is_ok() {
+                        check(algorithm.as_ref(), &problem, elements);
+                        done += 1;
+                    }
+                    if !problem.collective().is_reduction() {
+                        break;
+                    }
+                }
+                if !has_root {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(done > 3000, "only {done} cases");
+}
+
 #[test]
 fn alltoall_in_place_is_alltoall() {
     for topology in topologies() {
