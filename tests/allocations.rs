@@ -117,6 +117,39 @@ fn repeated_calls_allocate_nothing() {
 }
 
 #[test]
+fn repeated_calls_with_blocks_of_different_lengths_allocate_nothing() {
+    local::run_on("torus:4x4", |mut comm| {
+        let counts: [usize; 16] = std::array::from_fn(|i| i % 3);
+        let total: usize = counts.iter().sum();
+        let mine = counts[comm.rank()];
+        let (send, mut receive) = ([1.5; 64], [0.0; 64]);
+        // What rank i sends to j is as long as what j sends to i.
+        let both: [usize; 16] = std::array::from_fn(|i| (i + comm.rank()) % 3);
+        let exchanged: usize = both.iter().sum();
+        let columns: Vec<Strided> = (0..16).map(|peer| Strided::matrix(peer, both[peer], 1, 16)).collect();
+        settles(&mut comm, "alltoallv", |comm| {
+            comm.alltoallv(&send[..exchanged], &both, &mut receive[..exchanged], &both).unwrap();
+        });
+        settles(&mut comm, "alltoallw", |comm| comm.alltoallw(&send, &columns, &mut receive, &columns).unwrap());
+        settles(&mut comm, "allgatherv", |comm| {
+            comm.allgatherv(&send[..mine], &mut receive[..total], &counts).unwrap();
+        });
+        settles(&mut comm, "reduce_scatterv", |comm| {
+            comm.reduce_scatterv(&send[..total], &counts, &mut receive[..mine], Sum).unwrap();
+        });
+        settles(&mut comm, "gatherv", |comm| {
+            let at_root = (comm.rank() == 3).then_some(&mut receive[..total]);
+            comm.gatherv(&send[..mine], at_root, &counts, 3).unwrap();
+        });
+        settles(&mut comm, "scatterv in place", |comm| {
+            let len = if comm.rank() == 3 { total } else { mine };
+            comm.scatterv_in_place(&mut receive[..len], &counts, 3).unwrap();
+        });
+    })
+    .unwrap();
+}
+
+#[test]
 fn repeated_permutations_by_exchange_allocate_nothing() {
     local::run_on("hypercube:3", |mut comm| {
         comm.choose("permute", "exchange").unwrap();

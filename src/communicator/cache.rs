@@ -15,7 +15,7 @@ pub(super) struct Cache<K, V> {
     bytes: usize,
 }
 
-impl<K: PartialEq, V: Footprint> Cache<K, V> {
+impl<K, V: Footprint> Cache<K, V> {
     /// Makes a cache of at most `plans` plans and `bytes` bytes. It always keeps one plan.
     pub(super) fn new(plans: usize, bytes: usize) -> Self {
         Self { entries: Vec::new(), plans: plans.max(1), bytes }

@@ -88,6 +88,7 @@ impl Communicator {
             self.context.id
         );
         self.cache.retain(|(key, using)| using.is_some() || key.collective.name() != name);
+        self.varying.clear();
         if name == PERMUTE {
             self.permutations.retain(|(_, _, _, using)| using.is_some());
         }

@@ -1,7 +1,5 @@
 //! Lengths and displacements of the blocks of a buffer.
 
-use std::borrow::Cow;
-
 use super::lengths::check;
 use crate::error::ArgumentError;
 use crate::plan::Strided;
@@ -18,10 +16,11 @@ use crate::plan::Strided;
 /// let apart = Counts::at(&[2, 0, 3], &[0, 4, 4]);
 /// assert_eq!((packed.end(), apart.end()), (Some(5), Some(7)));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts<'a> {
     counts: &'a [usize],
-    displacements: Cow<'a, [usize]>,
+    /// `None` if the blocks lie one after the other.
+    displacements: Option<&'a [usize]>,
 }
 
 impl<'a> Counts<'a> {
@@ -31,14 +30,13 @@ impl<'a> Counts<'a> {
     /// Both lists have one entry for each rank. Displacements are in elements, as in MPI.
     #[must_use]
     pub fn at(counts: &'a [usize], displacements: &'a [usize]) -> Self {
-        Self { counts, displacements: displacements.into() }
+        Self { counts, displacements: Some(displacements) }
     }
 
     /// Describes blocks of `counts[i]` elements that lie one after the other.
     #[must_use]
     pub fn packed(counts: &'a [usize]) -> Self {
-        let begins = |end: &mut usize, &count: &usize| Some(std::mem::replace(end, end.saturating_add(count)));
-        Self { counts, displacements: counts.iter().scan(0, begins).collect() }
+        Self { counts, displacements: None }
     }
 
     /// Returns the lengths of the blocks.
@@ -50,8 +48,8 @@ impl<'a> Counts<'a> {
     /// overflows.
     #[must_use]
     pub fn end(&self) -> Option<usize> {
-        let blocks = self.counts.iter().zip(&*self.displacements).filter(|(count, _)| **count > 0);
-        blocks.map(|(&count, &at)| at.checked_add(count)).try_fold(0, |most, end| Some(most.max(end?)))
+        let blocks = self.runs().filter(|(_, count)| *count > 0);
+        blocks.map(|(at, count)| at.checked_add(count)).try_fold(0, |most, end| Some(most.max(end?)))
     }
 
     /// Returns the blocks. Fails unless there are as many as ranks.
@@ -61,8 +59,27 @@ impl<'a> Counts<'a> {
             _ => ["list of receive counts", "list of receive displacements"],
         };
         check(of_counts, self.counts.len(), ranks)?;
-        check(of_displacements, self.displacements.len(), ranks)?;
-        Ok(self.counts.iter().zip(&*self.displacements).map(|(&count, &at)| Strided::run(at, count)).collect())
+        check(of_displacements, self.displacements.map_or(ranks, <[usize]>::len), ranks)?;
+        Ok(self.runs().map(|(at, count)| Strided::run(at, count)).collect())
+    }
+
+    /// Returns the position and the length of each block.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (usize, usize)> + use<'a> {
+        let Self { counts, displacements } = *self;
+        let mut end = 0_usize;
+        counts.iter().enumerate().map_while(move |(i, &count)| {
+            let at = match displacements {
+                Some(displacements) => *displacements.get(i)?,
+                None => end,
+            };
+            end = at.saturating_add(count);
+            Some((at, count))
+        })
+    }
+
+    /// Returns whether there are this many counts, and as many displacements.
+    pub(super) fn has(&self, ranks: usize) -> bool {
+        self.counts.len() == ranks && self.displacements.is_none_or(|displacements| displacements.len() == ranks)
     }
 }
 
@@ -86,7 +103,7 @@ impl<'a> From<&'a Vec<usize>> for Counts<'a> {
 
 impl<'a> From<&Self> for Counts<'a> {
     fn from(counts: &Self) -> Self {
-        counts.clone()
+        *counts
     }
 }
 

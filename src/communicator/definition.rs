@@ -13,6 +13,7 @@ use super::element::Element;
 use super::how::How;
 use super::permute_report::PlannedPermutation;
 use super::planned_call::{CombinedResult, PlanKey, PlannedCall, native_qualifier};
+use super::varying_key::VaryingKey;
 use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
@@ -78,6 +79,8 @@ pub struct Communicator {
     pub(super) using: Option<How>,
     /// The plans, by call and choice for single calls.
     pub(super) cache: Cache<(PlanKey, Option<How>), PlannedCall>,
+    /// The plans of calls with blocks of different lengths, by the algorithms of `choose`.
+    pub(super) varying: Cache<VaryingKey, PlannedCall>,
     /// The candidates, by collective and whether its operation commutes.
     pub(super) fields: Cache<(Collective, bool), Field>,
     pub(super) permutations: Cache<(BitMap, Element, usize, Option<How>), PlannedPermutation>,
@@ -178,6 +181,7 @@ impl Communicator {
             algorithms: HashMap::new(),
             using: None,
             cache: Cache::new(options.plans, options.plan_bytes),
+            varying: Cache::new(options.plans, options.plan_bytes),
             fields: Cache::new(FIELDS, usize::MAX),
             permutations: Cache::new(options.plans, options.plan_bytes),
             splits: 0,

@@ -65,6 +65,7 @@ mod planned_call;
 mod split;
 mod using;
 mod varying;
+mod varying_key;
 mod varying_plan;
 
 pub use cartesian::Cartesian;

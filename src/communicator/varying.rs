@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use super::collectives::reduction_key;
 use super::element::Element;
 use super::lengths::{BufferLength, check};
+use super::varying_key::{Listed, Side, VaryingForm, VaryingKey};
 use super::varying_plan::{ALLTOALLV, BlockList, VaryingCall};
 use super::{Communicator, Counts, Persistent};
 use crate::collective::Collective;
@@ -132,8 +133,10 @@ impl Communicator {
         receive: &mut [T],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<(), Error> {
-        let call = exchange::<T>("alltoallw", (from, Some(send.len())), (into, Some(receive.len())));
-        self.call_varying(call, send, receive, None).map_err(self.context.error_of("alltoallw"))
+        let lengths = (Some(send.len()), Some(receive.len()));
+        let (from, into) = (Listed(from), Listed(into));
+        let form = exchange::<T>("alltoallw", Side::Listed(&from), Side::Listed(&into), lengths);
+        self.call_varying(form, send, receive, None).map_err(self.context.error_of("alltoallw"))
     }
 
     /// Plans an [`alltoallw`](Self::alltoallw) of these blocks.
@@ -152,8 +155,9 @@ impl Communicator {
         from: &[impl AsRef<[Strided]>],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
-        self.varying_init(exchange::<T>("alltoallw", (from, None), (into, None)), None)
-            .map_err(self.context.error_of("alltoallw_init"))
+        let (from, into) = (Listed(from), Listed(into));
+        let form = exchange::<T>("alltoallw", Side::Listed(&from), Side::Listed(&into), (None, None));
+        self.varying_init(form, None).map_err(self.context.error_of("alltoallw_init"))
     }
 
     /// Exchanges blocks as [`alltoallv`](Self::alltoallv), in one buffer. Block j goes to rank j, and
@@ -173,10 +177,9 @@ impl Communicator {
     }
 
     fn exchange_in_place<T: Pod>(&mut self, buffer: &mut [T], counts: &Counts<'_>) -> Result<(), CallError> {
-        let blocks = counts.blocks("receive", self.size())?;
-        let length = Some(buffer.len());
-        let call = VaryingCall { in_place: true, ..exchange::<T>(ALLTOALLV, (&blocks, length), (&blocks, length)) };
-        self.call_varying(call, &[], buffer, None)
+        let (blocks, length) = (Side::Counted(counts), Some(buffer.len()));
+        let form = exchange::<T>(ALLTOALLV, blocks, blocks, (length, length));
+        self.call_varying(VaryingForm { in_place: true, ..form }, &[], buffer, None)
     }
 
     /// Collects blocks of any lengths at the root.
@@ -220,10 +223,10 @@ impl Communicator {
         root: usize,
     ) -> Result<(), CallError> {
         let receive = self.at_root(root, receive, "receive buffer")?;
-        let (root, into) = self.blocks_of_root(root, "receive", counts)?;
-        let (from, collective) = ([Strided::run(0, send.len())], Collective::Gather { root });
-        let call = varying::<T>("gatherv", collective, (&from, Some(send.len())), (&into, Some(receive.len())));
-        self.call_varying(call, send, receive, None)
+        let (root, into) = self.blocks_of_root(root, counts)?;
+        let lengths = (Some(send.len()), Some(receive.len()));
+        let form = varying::<T>("gatherv", Collective::Gather { root }, Side::One(0, send.len()), into, lengths);
+        self.call_varying(form, send, receive, None)
     }
 
     /// Collects blocks of any lengths at the root, as [`gatherv`](Self::gatherv), with the root's
@@ -282,10 +285,10 @@ impl Communicator {
         root: usize,
     ) -> Result<(), CallError> {
         let send = self.at_root(root, send, "send buffer")?;
-        let (root, from) = self.blocks_of_root(root, "send", counts)?;
-        let (into, collective) = ([Strided::run(0, receive.len())], Collective::Scatter { root });
-        let call = varying::<T>("scatterv", collective, (&from, Some(send.len())), (&into, Some(receive.len())));
-        self.call_varying(call, send, receive, None)
+        let (root, from) = self.blocks_of_root(root, counts)?;
+        let lengths = (Some(send.len()), Some(receive.len()));
+        let form = varying::<T>("scatterv", Collective::Scatter { root }, from, Side::One(0, receive.len()), lengths);
+        self.call_varying(form, send, receive, None)
     }
 
     /// Distributes blocks of any lengths from the root, as [`scatterv`](Self::scatterv). The root's
@@ -316,18 +319,21 @@ impl Communicator {
         root: usize,
     ) -> Result<(), CallError> {
         let (rank, size, length) = (self.rank(), self.size(), Some(buffer.len()));
-        let (root, all) = self.blocks_of_root(root, "receive", counts)?;
+        let (root, all) = self.blocks_of_root(root, counts)?;
         let collective = collective(root);
-        let own = [all.get(rank).cloned().unwrap_or(Strided::run(0, buffer.len()))];
-        let blocks = |count: usize| match count {
-            0 => &[][..],
-            1 => &own[..],
-            _ => &all[..],
+        let own = match all {
+            Side::Counted(counts) => counts.runs().nth(rank).map_or(Side::Nothing, |(at, len)| Side::One(at, len)),
+            _ => Side::One(0, buffer.len()),
         };
-        let me = Rank::new(rank);
-        let (before, after) = (collective.before(size, me).len(), collective.after(size, me).len());
-        let call = varying::<T>(name, collective, (blocks(before), length), (blocks(after), length));
-        self.call_varying(VaryingCall { in_place: true, ..call }, &[], buffer, None)
+        let blocks = |count: usize| match count {
+            0 => Side::Nothing,
+            1 => own,
+            _ => all,
+        };
+        let (role, (before, after)) = (collective.role(size, Rank::new(rank)), collective.buffers());
+        let (before, after) = (before.at(role), after.at(role));
+        let form = varying::<T>(name, collective, blocks(before), blocks(after), (length, length));
+        self.call_varying(VaryingForm { in_place: true, ..form }, &[], buffer, None)
     }
 
     /// Collects blocks of any lengths on every rank: block i of `receive` is the `send` of rank i.
@@ -357,12 +363,9 @@ impl Communicator {
         counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
         let counts = counts.into();
-        let from = [Strided::run(0, send.len())];
-        let into = counts.blocks("receive", self.size()).map_err(self.context.error_of("allgatherv"))?;
-        let all =
-            varying::<T>("allgatherv", Collective::Allgather, (&from, Some(send.len())), (&into, Some(receive.len())));
-        let call = VaryingCall { known: Some(counts.lengths()), ..all };
-        self.call_varying(call, send, receive, None).map_err(self.context.error_of("allgatherv"))
+        let (from, lengths) = (Side::One(0, send.len()), (Some(send.len()), Some(receive.len())));
+        let form = allgather::<T>(from, &counts, lengths);
+        self.call_varying(form, send, receive, None).map_err(self.context.error_of("allgatherv"))
     }
 
     /// Collects blocks of any lengths on every rank, as [`allgatherv`](Self::allgatherv), with this
@@ -377,11 +380,12 @@ impl Communicator {
         buffer: &mut [T],
         counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
-        let (counts, length, rank) = (counts.into(), Some(buffer.len()), self.rank());
-        let into = counts.blocks("receive", self.size()).map_err(self.context.error_of("allgatherv_in_place"))?;
-        let all = varying::<T>("allgatherv", Collective::Allgather, (&into[rank..=rank], length), (&into, length));
-        let call = VaryingCall { known: Some(counts.lengths()), in_place: true, ..all };
-        self.call_varying(call, &[], buffer, None).map_err(self.context.error_of("allgatherv_in_place"))
+        let (counts, length) = (counts.into(), Some(buffer.len()));
+        // Without a count for each rank the call is refused below.
+        let (at, elements) = counts.runs().nth(self.rank()).unwrap_or_default();
+        let form = allgather::<T>(Side::One(at, elements), &counts, (length, length));
+        self.call_varying(VaryingForm { in_place: true, ..form }, &[], buffer, None)
+            .map_err(self.context.error_of("allgatherv_in_place"))
     }
 
     /// Combines block i of every rank's `send` for rank i, element by element. Blocks have any
@@ -423,13 +427,13 @@ impl Communicator {
         receive: &mut [T],
         op: &impl Op<T>,
     ) -> Result<(), CallError> {
-        let from = Counts::packed(counts).blocks("send", self.size())?;
-        check("send buffer", send.len(), Counts::packed(counts).end().ok_or_else(|| too_long::<T>(counts))?)?;
+        let packed = Counts::packed(counts);
+        check("list of send counts", counts.len(), self.size())?;
+        check("send buffer", send.len(), packed.end().ok_or_else(|| too_long::<T>(counts))?)?;
         check("receive buffer", receive.len(), counts[self.rank()])?;
-        let into = [Strided::run(0, receive.len())];
-        let (from, into) = ((&from[..], Some(send.len())), (&into[..], Some(receive.len())));
-        let call = reduction::<T>(op, counts, varying::<T>("reduce_scatterv", Collective::ReduceScatter, from, into))?;
-        self.call_varying(call, send, receive, Some(&OnBytes::new(op)))
+        let lengths = (Some(send.len()), Some(receive.len()));
+        let form = reduce_scatter::<T>(op, &packed, Side::One(0, receive.len()), lengths)?;
+        self.call_varying(form, send, receive, Some(&OnBytes::new(op)))
     }
 
     /// Combines block i of every rank's buffer for rank i, as
@@ -458,12 +462,12 @@ impl Communicator {
         counts: &[usize],
         op: &impl Op<T>,
     ) -> Result<(), CallError> {
-        let from = Counts::packed(counts).blocks("send", self.size())?;
-        let (into, length) = ([Strided::run(0, counts[self.rank()])], Some(buffer.len()));
-        check("buffer", buffer.len(), Counts::packed(counts).end().ok_or_else(|| too_long::<T>(counts))?)?;
-        let call = varying::<T>("reduce_scatterv", Collective::ReduceScatter, (&from, length), (&into, length));
-        let call = VaryingCall { in_place: true, ..reduction::<T>(op, counts, call)? };
-        self.call_varying(call, &[], buffer, Some(&OnBytes::new(op)))
+        let packed = Counts::packed(counts);
+        check("list of send counts", counts.len(), self.size())?;
+        check("buffer", buffer.len(), packed.end().ok_or_else(|| too_long::<T>(counts))?)?;
+        let (into, length) = (Side::One(0, counts[self.rank()]), Some(buffer.len()));
+        let form = reduce_scatter::<T>(op, &packed, into, (length, length))?;
+        self.call_varying(VaryingForm { in_place: true, ..form }, &[], buffer, Some(&OnBytes::new(op)))
     }
 
     /// Plans a [`gatherv`](Self::gatherv) of `elements` elements of this rank. The root gives the
@@ -481,9 +485,10 @@ impl Communicator {
         counts: impl Into<Counts<'a>>,
         root: usize,
     ) -> Result<Persistent<T>, Error> {
-        let (from, counts) = ([Strided::run(0, elements)], counts.into());
-        let planned = self.blocks_of_root(root, "receive", &counts).and_then(|(root, into)| {
-            self.varying_init(varying::<T>("gatherv", Collective::Gather { root }, (&from, None), (&into, None)), None)
+        let counts = counts.into();
+        let planned = self.blocks_of_root(root, &counts).and_then(|(root, into)| {
+            let collective = Collective::Gather { root };
+            self.varying_init(varying::<T>("gatherv", collective, Side::One(0, elements), into, (None, None)), None)
         });
         planned.map_err(self.context.error_of("gatherv_init"))
     }
@@ -503,26 +508,19 @@ impl Communicator {
         elements: usize,
         root: usize,
     ) -> Result<Persistent<T>, Error> {
-        let (into, counts) = ([Strided::run(0, elements)], counts.into());
-        let planned = self.blocks_of_root(root, "send", &counts).and_then(|(root, from)| {
-            self.varying_init(
-                varying::<T>("scatterv", Collective::Scatter { root }, (&from, None), (&into, None)),
-                None,
-            )
+        let counts = counts.into();
+        let planned = self.blocks_of_root(root, &counts).and_then(|(root, from)| {
+            let collective = Collective::Scatter { root };
+            self.varying_init(varying::<T>("scatterv", collective, from, Side::One(0, elements), (None, None)), None)
         });
         planned.map_err(self.context.error_of("scatterv_init"))
     }
 
     /// Returns the root, and its blocks if this rank is the root.
-    fn blocks_of_root(
-        &self,
-        root: usize,
-        side: &'static str,
-        counts: &Counts<'_>,
-    ) -> Result<(Rank, Vec<Strided>), CallError> {
+    fn blocks_of_root<'a>(&self, root: usize, counts: &'a Counts<'a>) -> Result<(Rank, Side<'a>), CallError> {
         let root = self.root(root)?;
         let is_root = root.index() == self.rank();
-        Ok((root, if is_root { counts.blocks(side, self.size())? } else { vec![] }))
+        Ok((root, if is_root { Side::Counted(counts) } else { Side::Nothing }))
     }
 
     /// Plans an [`allgatherv`](Self::allgatherv) of these counts. Local.
@@ -533,11 +531,8 @@ impl Communicator {
     #[track_caller]
     pub fn allgatherv_init<'a, T: Pod>(&mut self, counts: impl Into<Counts<'a>>) -> Result<Persistent<T>, Error> {
         let counts = counts.into();
-        let planned = counts.blocks("receive", self.size()).map_err(CallError::from).and_then(|into| {
-            let from = [Strided::run(0, counts.lengths()[self.rank()])];
-            let all = varying::<T>("allgatherv", Collective::Allgather, (&from, None), (&into, None));
-            self.varying_init(VaryingCall { known: Some(counts.lengths()), ..all }, None)
-        });
+        let from = Side::One(0, counts.lengths().get(self.rank()).copied().unwrap_or(0));
+        let planned = self.varying_init(allgather::<T>(from, &counts, (None, None)), None);
         planned.map_err(self.context.error_of("allgatherv_init"))
     }
 
@@ -552,12 +547,10 @@ impl Communicator {
         counts: &[usize],
         op: impl Op<T> + 'static,
     ) -> Result<Persistent<T>, Error> {
-        let planned = Counts::packed(counts).blocks("send", self.size()).map_err(CallError::from).and_then(|from| {
-            let into = [Strided::run(0, counts[self.rank()])];
-            let call = varying::<T>("reduce_scatterv", Collective::ReduceScatter, (&from, None), (&into, None));
-            let call = reduction::<T>(&op, counts, call)?;
-            self.varying_init(call, Some(Box::new(OnBytes::new(op))))
-        });
+        let into = Side::One(0, counts.get(self.rank()).copied().unwrap_or(0));
+        let packed = Counts::packed(counts);
+        let form = reduce_scatter::<T>(&op, &packed, into, (None, None)).map_err(CallError::from);
+        let planned = form.and_then(|form| self.varying_init(form, Some(Box::new(OnBytes::new(op)))));
         planned.map_err(self.context.error_of("reduce_scatterv_init"))
     }
 
@@ -566,9 +559,9 @@ impl Communicator {
         (send, from): (&[T], &Counts<'_>),
         (receive, into): (&mut [T], &Counts<'_>),
     ) -> Result<(), CallError> {
-        let (from, into) = (from.blocks("send", self.size())?, into.blocks("receive", self.size())?);
-        let call = exchange::<T>(ALLTOALLV, (&from, Some(send.len())), (&into, Some(receive.len())));
-        self.call_varying(call, send, receive, None)
+        let lengths = (Some(send.len()), Some(receive.len()));
+        let form = exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), lengths);
+        self.call_varying(form, send, receive, None)
     }
 
     fn exchange_counted_init<T: Pod>(
@@ -576,32 +569,43 @@ impl Communicator {
         from: &Counts<'_>,
         into: &Counts<'_>,
     ) -> Result<Persistent<T>, CallError> {
-        let (from, into) = (from.blocks("send", self.size())?, into.blocks("receive", self.size())?);
-        self.varying_init(exchange::<T>(ALLTOALLV, (&from, None), (&into, None)), None)
+        self.varying_init(exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), (None, None)), None)
     }
 
-    /// Plans and executes a call.
+    /// Executes a call. Its plan is taken from the cache, or kept there if it does not depend on what
+    /// the others call.
     fn call_varying<T: Pod>(
         &mut self,
-        call: VaryingCall<'_>,
+        form: VaryingForm<'_>,
         send: &[T],
         receive: &mut [T],
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), CallError> {
-        let mut planned = self.plan_varying(call)?;
         let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
-        Ok(self.context.execute(&mut planned, input, output, reduction)?)
+        if self.using.is_some() || !self.varying.find_by(|key| key.is(&form)) {
+            let (send, receive) = self.listed(&form)?;
+            let (mut planned, is_local) = self.plan_varying(call(&form, &send, &receive, false))?;
+            if self.using.is_some() || !is_local {
+                return Ok(self.context.execute(&mut planned, input, output, reduction)?);
+            }
+            self.varying.insert(VaryingKey::of(&form, send, receive), planned);
+        }
+        let lost = || Error::Internal("a plan just made is not in the cache".into());
+        let planned = self.varying.last().ok_or_else(lost)?;
+        Ok(self.context.execute(planned, input, output, reduction)?)
     }
 
     /// Plans a call as a persistent plan.
     fn varying_init<T: Pod>(
         &mut self,
-        call: VaryingCall<'_>,
+        form: VaryingForm<'_>,
         reduction: Option<Box<dyn Reduction + Send + Sync>>,
     ) -> Result<Persistent<T>, CallError> {
+        let (send, receive) = self.listed(&form)?;
+        let call = call(&form, &send, &receive, true);
         let (sent, received) = (call.send.length, call.receive.length);
         Ok(Persistent {
-            planned: self.plan_varying(VaryingCall { persistent: true, ..call })?,
+            planned: self.plan_varying(call)?.0,
             owner: self.context.communicator(),
             send: BufferLength::AtLeast(sent),
             receive: BufferLength::AtLeast(received),
@@ -610,48 +614,76 @@ impl Communicator {
             of: PhantomData,
         })
     }
+
+    /// Lists the blocks to send and to receive.
+    fn listed(&self, form: &VaryingForm<'_>) -> Result<(Vec<Vec<Strided>>, Vec<Vec<Strided>>), ArgumentError> {
+        Ok((form.send.list("send", self.size())?, form.receive.list("receive", self.size())?))
+    }
 }
 
-/// The blocks of a buffer, and its length if it is known.
-type Side<'a, S> = (&'a [S], Option<usize>);
+/// Describes a call of these blocks to its planner.
+fn call<'a>(
+    form: &VaryingForm<'a>,
+    send: &'a [Vec<Strided>],
+    receive: &'a [Vec<Strided>],
+    persistent: bool,
+) -> VaryingCall<'a> {
+    let VaryingForm { name, ref collective, element, lengths, in_place, known, ref op, .. } = *form;
+    VaryingCall {
+        name,
+        collective: collective.clone(),
+        element,
+        send: BlockList::new("send", send, lengths.0),
+        receive: BlockList::new("receive", receive, lengths.1),
+        in_place,
+        persistent,
+        known,
+        op: op.as_ref().map(|(op, commutes)| (op.clone().into_owned(), *commutes)),
+    }
+}
 
-/// Describes a call with these blocks.
+/// The lengths of the two buffers, if they are known.
+type BufferLengths = (Option<usize>, Option<usize>);
+
+/// Describes a call.
 fn varying<'a, T: Pod>(
     name: &'static str,
     collective: Collective,
-    (from, sent): Side<'a, impl AsRef<[Strided]>>,
-    (into, received): Side<'a, impl AsRef<[Strided]>>,
-) -> VaryingCall<'a> {
-    VaryingCall {
-        name,
-        collective,
-        element: Element::of::<T>(),
-        send: BlockList::new("send", from, sent),
-        receive: BlockList::new("receive", into, received),
-        in_place: false,
-        persistent: false,
-        known: None,
-        op: None,
-    }
+    send: Side<'a>,
+    receive: Side<'a>,
+    lengths: BufferLengths,
+) -> VaryingForm<'a> {
+    let element = Element::of::<T>();
+    VaryingForm { name, collective, element, send, receive, lengths, in_place: false, known: None, op: None }
 }
 
 /// Describes an alltoall with these blocks.
 fn exchange<'a, T: Pod>(
     name: &'static str,
-    from: Side<'a, impl AsRef<[Strided]>>,
-    into: Side<'a, impl AsRef<[Strided]>>,
-) -> VaryingCall<'a> {
-    varying::<T>(name, Collective::Alltoall, from, into)
+    send: Side<'a>,
+    receive: Side<'a>,
+    lengths: BufferLengths,
+) -> VaryingForm<'a> {
+    varying::<T>(name, Collective::Alltoall, send, receive, lengths)
 }
 
-/// Describes a reduction by an operation, of blocks of lengths that every rank knows.
-fn reduction<'a, T: Pod>(
+/// Describes an allgather of blocks of lengths that every rank knows.
+fn allgather<'a, T: Pod>(from: Side<'a>, counts: &'a Counts<'a>, lengths: BufferLengths) -> VaryingForm<'a> {
+    let form = varying::<T>("allgatherv", Collective::Allgather, from, Side::Counted(counts), lengths);
+    VaryingForm { known: Some(counts.lengths()), ..form }
+}
+
+/// Describes a reduction of blocks of lengths that every rank knows.
+fn reduce_scatter<'a, T: Pod>(
     op: &impl Op<T>,
-    counts: &'a [usize],
-    call: VaryingCall<'a>,
-) -> Result<VaryingCall<'a>, ArgumentError> {
-    let key = reduction_key(call.collective.clone(), op)?;
-    Ok(VaryingCall { op: Some((key.purpose.into_owned(), key.commutes)), known: Some(counts), ..call })
+    counts: &'a Counts<'a>,
+    into: Side<'a>,
+    lengths: BufferLengths,
+) -> Result<VaryingForm<'a>, ArgumentError> {
+    let collective = Collective::ReduceScatter;
+    let key = reduction_key(collective.clone(), op)?;
+    let form = varying::<T>("reduce_scatterv", collective, Side::Counted(counts), into, lengths);
+    Ok(VaryingForm { op: Some((key.purpose, key.commutes)), known: Some(counts.lengths()), ..form })
 }
 
 /// Makes the error for blocks that are too long together.

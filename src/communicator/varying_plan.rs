@@ -66,7 +66,9 @@ const LISTED: usize = 16;
 
 impl Communicator {
     /// Plans a collective with blocks of different lengths, as a persistent plan or for one call.
-    pub(super) fn plan_varying(&mut self, mut call: VaryingCall<'_>) -> Result<PlannedCall, CallError> {
+    ///
+    /// Also returns whether the plan is the same whatever the other ranks call.
+    pub(super) fn plan_varying(&mut self, mut call: VaryingCall<'_>) -> Result<(PlannedCall, bool), CallError> {
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let names = |holding: Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
         let collective = &call.collective;
@@ -123,14 +125,16 @@ impl Communicator {
         let what = format!("{counts}of {}-byte elements ({}) among {size} ranks by {by}", element.size, element.name);
         let description = format!("{name}{root}{op} {what} on {}", self.topology.text());
         if let Some(native) = native {
-            return self.plan_native(native, &problem, (&sent, &expected), &call, description);
+            let planned = self.plan_native(native, &problem, (&sent, &expected), &call, description)?;
+            return Ok((planned, false));
         }
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
         let result = collective.result(size, rank).map(|(_, of)| of.len());
         if user.is_none() && algorithm.name() == "direct" && known.is_none() {
             let busy = busy_ranks(&rounds, &layout);
             let is_sent = |message: &Message| *collective != Collective::Alltoall || busy.contains(&message.peer);
-            return Ok(PlannedCall::new(compile_sending(rounds, &layout, &is_sent)?, self.signature(description))?);
+            let plan = compile_sending(rounds, &layout, &is_sent)?;
+            return Ok((PlannedCall::new(plan, self.signature(description))?, true));
         }
         if let Some(known) = known {
             // A temporary with a destination holds contributions to the result of that rank.
@@ -148,7 +152,7 @@ impl Communicator {
             let mut planned = PlannedCall::new(plan, self.signature(description))?;
             let bytes = expected.first().map_or(0, |elements| elements * element.size);
             planned.result = result.map(|contributions| CombinedResult { contributions, bytes });
-            return Ok(planned);
+            return Ok((planned, true));
         }
         let passing = self.exchange_counts(&rounds, (&send.names, &sent), format!("counts of {description}"))?;
         self.check_counts(&passing, (&receive.names, &expected), element.size as u64, &description)?;
@@ -159,10 +163,11 @@ impl Communicator {
             .and_then(|()| compile_sending(rounds, &layout, &|message| message.bytes > 0))
             .map_err(ArgumentError::from)
             .and_then(|plan| PlannedCall::new(plan, self.signature(description.clone())));
-        planned.map_err(|error| {
+        let planned = planned.map_err(|error| -> CallError {
             let cause = Cause::Aborted { rank, reason: error.to_string().into() };
             self.fail_planning(&description, Some(rank), cause).into()
-        })
+        });
+        Ok((planned?, false))
     }
 
     /// Plans a call of the backend's library, after every rank has checked the counts of the

@@ -225,6 +225,7 @@ macro_rules! suites {
                 empty_exchange_works
                 displacement_of_an_empty_block_is_ignored
                 one_block_is_sent_to_every_rank
+                plans_in_the_cache_are_those_of_the_call
             }
         }
     };

@@ -4,6 +4,7 @@ use necklace::Communicator;
 use quickcheck::{QuickCheck, TestResult};
 
 use super::definitions::{Dice, Element, RandomExchange, block, poison, random_exchanges, same};
+use super::failures::POISON;
 use crate::jobs::{self, on, watched};
 
 /// Counts and displacements of one side of one rank.
@@ -153,5 +154,46 @@ pub(super) fn one_block_is_sent_to_every_rank() {
                 assert_eq!(receive[..], wanted);
             })
             .unwrap();
+    });
+}
+
+pub(super) fn plans_in_the_cache_are_those_of_the_call() {
+    watched("cache", || {
+        jobs::run(5, |mut comm| {
+            let me = comm.rank();
+            // Calls that differ in one thing each, in turn, twice.
+            for turn in 0..6 {
+                if turn == 4 {
+                    comm.choose("alltoallv", "ring").unwrap();
+                }
+                for (shift, gap) in [(0, 0), (1, 0), (1, 2), (0, 2)] {
+                    let length = |from: usize, to: usize| (from * to + shift) % 3;
+                    let sent: Vec<usize> = (0..5).map(|to| length(me, to)).collect();
+                    let expected: Vec<usize> = (0..5).map(|from| length(from, me)).collect();
+                    let places: Vec<usize> = (0..5).map(|i| i * (2 + gap)).collect();
+                    let send: Vec<u64> = (0..5 * (2 + gap)).map(|i| (100 * me + i) as u64).collect();
+                    let mut receive = vec![POISON; send.len()];
+                    comm.alltoallv(&send, (&sent, &places), &mut receive, (&expected, &places)).unwrap();
+                    let mut wanted = vec![POISON; send.len()];
+                    for from in 0..5 {
+                        for i in 0..expected[from] {
+                            wanted[places[from] + i] = (100 * from + places[me] + i) as u64;
+                        }
+                    }
+                    assert_eq!(receive, wanted, "turn {turn}, shift {shift}, gap {gap}");
+                    for root in [0, 3] {
+                        let at_root = me == root;
+                        let mut all = vec![POISON; expected.iter().sum()];
+                        let own: Vec<u64> = vec![7 * me as u64; length(me, root)];
+                        comm.gatherv(&own, at_root.then_some(&mut all[..]), &expected, root).unwrap();
+                        if at_root {
+                            let from = |rank: usize| vec![7 * rank as u64; length(rank, root)];
+                            assert_eq!(all, (0..5).flat_map(from).collect::<Vec<_>>(), "turn {turn}, root {root}");
+                        }
+                    }
+                }
+            }
+        })
+        .unwrap();
     });
 }
