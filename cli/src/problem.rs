@@ -8,8 +8,8 @@ use necklace::error::BuildError;
 use necklace::schedule::Problem;
 use necklace::topology::Topology;
 
-/// Returns the problem for a network and a collective. Reductions combine in rank order unless their
-/// operation commutes, as they do when executed.
+/// Returns the problem for a network and a collective. Reductions combine in rank order unless
+/// their operation commutes, as they do when executed.
 pub(crate) fn problem(
     topology: Arc<dyn Topology>,
     collective: Collective,

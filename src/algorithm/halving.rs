@@ -8,8 +8,9 @@
 
 use std::ops::Range;
 
-use crate::algorithm::doublings;
-use crate::algorithm::loads::in_order;
+use crate::algorithm::loads::{Pattern, in_order, with_loads};
+use crate::algorithm::{doublings, is_complete};
+use crate::block::Volume;
 use crate::ids::Rank;
 use crate::topology::{Axis, Kind};
 use crate::vocabulary::{Claims, Problem};
@@ -79,8 +80,8 @@ pub(super) fn along(
     })
 }
 
-/// Returns for each round along a line the handover that the node `me` takes part in: the giver, the
-/// receiver, and the receiver's half.
+/// Returns for each round along a line the handover that the node `me` takes part in: the giver,
+/// the receiver, and the receiver's half.
 fn line(extent: usize, root: usize, me: usize) -> impl Iterator<Item = Option<(usize, usize, Range<usize>)>> {
     let (mut range, mut holder) = (0..extent, root);
     (0..doublings(extent)).map(move |_| {
@@ -172,23 +173,66 @@ impl TreeCosts {
     }
 }
 
-/// Returns for each round along a row the longest route from the first node on. None if the extent is
-/// too large for that.
+/// Returns for each round along a row the longest route and the most nodes handed over, and the
+/// handovers by one rank. None if the extent is too large for that.
+pub(super) fn handed_along(axis: Axis, root: usize) -> Option<(Vec<(u64, u64)>, Sends)> {
+    let small = axis.extent <= MAX_EXTENT;
+    small.then(|| Sends::along(axis, root))
+}
+
+/// Returns for each round along a row the longest route from the first node on. None if the extent
+/// is too large for that.
 pub(super) fn routes_along(axis: Axis) -> Option<Vec<u64>> {
     let small = axis.extent <= MAX_EXTENT;
     small.then(|| Sends::along(axis, 0).0.into_iter().map(|(hops, _)| hops).collect())
 }
 
+/// Returns the claims of a tree over the ranks as one row, on any network. Each message is one
+/// block, and they go from the root to the leaves or the other way.
+pub(super) fn claims_of_ranks(problem: &Problem, from_root: bool) -> Claims {
+    let (ranks, root) = (problem.ranks(), problem.collective().root().unwrap_or_default().index());
+    let rounds = u64::from(doublings(ranks));
+    let row = Axis { extent: ranks as u64, kind: Kind::Line };
+    // On the way to the root, a rank sends once.
+    let most = handed_along(row, root).map(|(_, sends)| if from_root { sends.most } else { sends.most.min(1) });
+    let apart = is_complete(problem);
+    let claims = Claims { messages: most, volume: most.map(Volume::from), ..Claims::of_single_blocks(rounds, apart) };
+    let of_a_row = || match in_order(problem)?[..] {
+        [axis] => Some(handed_along(axis, root)?.0.into_iter().map(|(hops, _)| Pattern { load: 1, hops }).collect()),
+        _ => None,
+    };
+    let counted = || {
+        let mut all = vec![vec![]; rounds as usize];
+        collect(&(0..ranks), root, &mut all);
+        for (from, to) in all.iter_mut().flatten().filter(|_| !from_root) {
+            std::mem::swap(from, to);
+        }
+        all.into_iter().map(|round| Pattern::of(problem, round)).collect::<Option<Vec<_>>>()
+    };
+    let patterns = if ranks < 2 || apart { None } else { of_a_row().or_else(counted) };
+    with_loads(claims, patterns.map(|patterns| patterns.into_iter().map(|pattern| (pattern, Volume::from(1)))))
+}
+
+/// Collects the handovers of each round in a range.
+fn collect(range: &Range<usize>, holder: usize, rounds: &mut [Vec<(usize, usize)>]) {
+    let (Some((now, later)), true) = (rounds.split_first_mut(), range.len() > 1) else { return };
+    let Halves { own, other, receiver } = Halves::of(range, holder);
+    now.push((holder, receiver));
+    collect(&own, holder, later);
+    collect(&other, receiver, later);
+}
+
 /// Handovers by one rank, along a line.
 #[derive(Clone, Copy)]
-struct Sends {
-    holder: u64,
-    most: u64,
+pub(super) struct Sends {
+    /// By the root.
+    pub(super) holder: u64,
+    pub(super) most: u64,
 }
 
 impl Sends {
-    /// Counts them along a row, and returns for each round the longest route and the most nodes handed
-    /// over.
+    /// Counts them along a row, and returns for each round the longest route and the most nodes
+    /// handed over.
     fn along(axis: Axis, holder: usize) -> (Vec<(u64, u64)>, Self) {
         let extent = axis.extent as usize;
         let mut rounds = vec![(0, 0); doublings(extent) as usize];

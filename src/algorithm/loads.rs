@@ -88,6 +88,13 @@ impl Pattern {
         Some(Self { load, hops })
     }
 
+    /// Counts the load of these messages, at most one from each rank.
+    pub(in crate::algorithm) fn of(problem: &Problem, messages: Vec<(usize, usize)>) -> Option<Self> {
+        let messages = messages.into_iter().map(|(from, to)| (from, to, 1));
+        let Counted { load, hops, .. } = Counted::of(problem, problem.ranks() as u128, messages)?;
+        Some(Self { load, hops })
+    }
+
     /// Returns the load of exchanges between ranks whose numbers differ in this bit.
     pub(in crate::algorithm) fn bit(problem: &Problem, bit: u32) -> Option<Self> {
         if is_complete(problem) {
@@ -304,8 +311,8 @@ impl Circle {
         Some(Self { pattern, chain: all - 1, falling: Volume::ratio(falling, 1) })
     }
 
-    /// Returns the hops of the longest chain of some messages, at least one, each from a rank to the
-    /// next, or each to the one before.
+    /// Returns the hops of the longest chain of some messages, at least one, each from a rank to
+    /// the next, or each to the one before.
     pub(in crate::algorithm) fn chain(problem: &Problem, messages: u64) -> Option<u64> {
         if is_complete(problem) {
             return Some(messages);

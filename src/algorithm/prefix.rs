@@ -1,14 +1,15 @@
 //! Prefixes on products of lines, rings and complete networks: who sends whom the combination of a
 //! range of ranks.
 //!
-//! The ranks are halved, dimension by dimension, into ranges of consecutive ranks. First the last rank
-//! of each range gets the combination of the range: from the last rank of the lower half, in every
-//! round for larger ranges. Then, in every round for smaller ranges, the rank before a range, which
-//! has its prefix, sends it to the last rank of the range's lower half. (The pattern is that of R. P.
-//! Brent & H. T. Kung, *A regular layout for parallel adders*, IEEE Trans. Comput. 1982.)
+//! The ranks are halved, dimension by dimension, into ranges of consecutive ranks. First the last
+//! rank of each range gets the combination of the range: from the last rank of the lower half, in
+//! every round for larger ranges. Then, in every round for smaller ranges, the rank before a range,
+//! which has its prefix, sends it to the last rank of the range's lower half. (The pattern is that
+//! of R. P. Brent & H. T. Kung, *A regular layout for parallel adders*, IEEE Trans. Comput. 1982.)
 //!
-//! Ranges do not overlap, and a message from the rank before a range leaves the rows in which others
-//! move in the other direction or at the border. So no two messages of a round share a channel.
+//! Ranges do not overlap, and a message from the rank before a range leaves the rows in which
+//! others move in the other direction or at the border. So no two messages of a round share a
+//! channel.
 
 use std::ops::Range;
 
@@ -20,14 +21,14 @@ use crate::ids::Rank;
 use crate::topology::{Axis, Kind};
 use crate::vocabulary::{Claims, Problem};
 
-/// Returns the dimensions of a cube, the last one first. A complete row of 2^k nodes is one too. None
-/// for other networks.
+/// Returns the dimensions of a cube, the last one first. A complete row of 2^k nodes is one too.
+/// None for other networks.
 pub(super) fn cube(problem: &Problem) -> Option<Vec<Row>> {
     Some(halved_rows(problem)).filter(|rows| rows.iter().all(|row| row.extent() == 2))
 }
 
-/// What a rank does in a round: it sends its combination to one rank, or gets that of lower ranks from
-/// another.
+/// What a rank does in a round: it sends its combination to one rank, or gets that of lower ranks
+/// from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) to: Option<Rank>,
@@ -108,8 +109,8 @@ fn ranges(extent: usize, coordinate: usize) -> Vec<Option<Halved>> {
     halved.collect()
 }
 
-/// Returns the rounds of the first dimension in which a range that does not begin at 0 is cut. After k
-/// rounds, ranges have n / 2^k nodes, rounded down or up.
+/// Returns the rounds of the first dimension in which a range that does not begin at 0 is cut.
+/// After k rounds, ranges have n / 2^k nodes, rounded down or up.
 fn first_levels(extent: usize) -> Range<u32> {
     let last = (1..doublings(extent)).rev().find(|&k| extent >= (1 << k) + 2);
     1..last.map_or(1, |k| k + 1)
@@ -125,7 +126,8 @@ pub(super) fn claims(problem: &Problem) -> Claims {
     };
     let longest = |axis: &Axis, level: u32| axis.extent.div_ceil(1 << level);
     let mut routes = vec![];
-    // The longest route from the last rank of a row of the earlier dimensions to the one of the next.
+    // The longest route from the last rank of a row of the earlier dimensions to the one of the
+    // next.
     let mut next_row = 0;
     for (i, axis) in axes.iter().enumerate() {
         let levels = doublings(axis.extent as usize);

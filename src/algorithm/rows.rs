@@ -1,9 +1,9 @@
 //! Rings along the rows of a product of lines, rings and complete networks, one dimension after the
 //! other.
 //!
-//! A line is a folded ring: up over the even coordinates, and down over the odd ones. A complete row
-//! is cut into one dimension for each prime factor of its extent: a row of 2^d nodes is a cube. So a
-//! ring of 2 ranks exchanges, and messages between neighbours on a ring never contend.
+//! A line is a folded ring: up over the even coordinates, and down over the odd ones. A complete
+//! row is cut into one dimension for each prime factor of its extent: a row of 2^d nodes is a cube.
+//! So a ring of 2 ranks exchanges, and messages between neighbours on a ring never contend.
 
 use super::loads::in_order;
 use crate::block::Volume;
@@ -124,8 +124,8 @@ impl Row {
     }
 }
 
-/// Returns the claims of `times` passages through all rings, in which each message along a dimension
-/// has a number of blocks. A rank sends to the same neighbour in all passages.
+/// Returns the claims of `times` passages through all rings, in which each message along a
+/// dimension has a number of blocks. A rank sends to the same neighbour in all passages.
 pub(super) fn claims(rows: &[Row], times: u64, size: impl Fn(Row) -> Volume) -> Claims {
     let sum = |of: &dyn Fn(Row) -> u64| rows.iter().map(|&row| times * of(row)).sum::<u64>();
     let sized = |of: &dyn Fn(Row) -> u64| Some(rows.iter().map(|&row| size(row) * (times * of(row))).sum::<Volume>());

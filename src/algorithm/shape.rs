@@ -9,8 +9,8 @@ pub(super) fn no_power_of_two(problem: &Problem) -> Option<String> {
     (!ranks.is_power_of_two()).then(|| format!("it needs a number of ranks that is a power of two, there are {ranks}"))
 }
 
-/// Returns the unmet requirement if contributions must be combined in rank order and go around rings
-/// of more than two ranks, which combine them in circular order.
+/// Returns the unmet requirement if contributions must be combined in rank order and go around
+/// rings of more than two ranks, which combine them in circular order.
 pub(super) fn no_free_order(problem: &Problem, longest: usize) -> Option<String> {
     let needs = || format!("it needs an operation that commutes, since it combines around rings of {longest} ranks");
     (!problem.commutative() && longest > 2).then(needs)

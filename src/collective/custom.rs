@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::row::{Blocks, Holding, Role, Row, Traffic};
 use crate::block::Block;
+use crate::ids::Rank;
 
 /// A collective defined by its precondition and its postcondition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +24,59 @@ impl Custom {
         Self { pre, post }
     }
 
+    /// Returns the k-to-all broadcast: each source sends a block to all ranks. Ranks hold blocks in
+    /// the order of their sources.
+    ///
+    /// [`KToAllBroadcast`](crate::algorithm::custom::KToAllBroadcast) makes schedules for it.
+    #[must_use]
+    pub fn k_to_all_broadcast(ranks: usize, sources: &[Rank]) -> Self {
+        Self::k_to_all_broadcast_of(ranks, sources, Block::from)
+    }
+
+    /// Returns the k-to-all broadcast of blocks that are cut into a number of equal parts, which
+    /// may take different ways. `None` for no parts.
+    ///
+    /// [`KToAllParts`](crate::algorithm::custom::KToAllParts) makes schedules for it.
+    #[must_use]
+    pub fn k_to_all_broadcast_in_parts(ranks: usize, sources: &[Rank], parts: u32) -> Option<Self> {
+        Block::RESULT.chunks(0, parts, parts)?;
+        let cut = |source| Block::from(source).chunks(0, parts, parts).unwrap_or(Block::from(source));
+        Some(Self::k_to_all_broadcast_of(ranks, sources, cut))
+    }
+
+    fn k_to_all_broadcast_of(ranks: usize, sources: &[Rank], block: impl Fn(Rank) -> Block) -> Self {
+        let sources = in_order(sources);
+        let own = |source: Rank| (block(source), vec![source]);
+        let pre = (0..ranks).map(Rank::new).map(|rank| sources.contains(&rank).then(|| own(rank)));
+        let all: Holding = sources.iter().copied().map(own).collect();
+        Self { pre: pre.map(|one| one.into_iter().collect()).collect(), post: vec![all; ranks] }
+    }
+
+    /// Returns the k-to-all personalised exchange: each source sends a block to each rank. Ranks
+    /// hold blocks in the order of their sources and destinations.
+    ///
+    /// [`KToAllPersonalised`](crate::algorithm::custom::KToAllPersonalised) makes schedules
+    /// for it.
+    #[must_use]
+    pub fn k_to_all_personalised(ranks: usize, sources: &[Rank]) -> Self {
+        let sources = in_order(sources);
+        let all = || (0..ranks).map(Rank::new);
+        let block = |source: Rank, to: Rank| (Block::new(source, to), vec![source]);
+        let pre = |rank| if sources.contains(&rank) { all().map(|to| block(rank, to)).collect() } else { vec![] };
+        let post = |rank| sources.iter().map(|&source| block(source, rank)).collect();
+        Self { pre: all().map(pre).collect(), post: all().map(post).collect() }
+    }
+
     /// The most blocks, over all ranks, for which the library itself makes a custom collective.
     /// They take some 3 GB.
     pub(crate) const MOST_BLOCKS: u64 = 1 << 24;
+}
+
+fn in_order(ranks: &[Rank]) -> Vec<Rank> {
+    let mut ranks = ranks.to_vec();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
 }
 
 impl Row for Custom {

@@ -127,8 +127,8 @@ impl Collective {
         Self::all(Rank::default()).map(|collective| collective.name())
     }
 
-    /// Returns the collective with this name, and with this root if it has one. The shift is by 1; by
-    /// another distance its name is `shift:by=5`. `None` for an unknown name and for `custom`.
+    /// Returns the collective with this name, and with this root if it has one. The shift is by 1;
+    /// by another distance its name is `shift:by=5`. `None` for an unknown name and for `custom`.
     ///
     /// ```
     /// use necklace::{Rank, collective::Collective};
@@ -264,8 +264,8 @@ impl Collective {
 
     /// Returns whether the collective is personalised: each block has one source and one
     /// destination, and is in one place at a time, so that a rank that sends a block gives it up.
-    /// True for alltoall, scatter, gather, shift, and custom collectives whose blocks are at one rank
-    /// before and at one rank after.
+    /// True for alltoall, scatter, gather, shift, and custom collectives whose blocks are at one
+    /// rank before and at one rank after.
     #[must_use]
     pub fn is_personalised(&self) -> bool {
         self.row().is_personalised()

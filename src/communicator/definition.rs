@@ -370,11 +370,12 @@ impl Communicator {
         let (before, after) = (blocks(collective.before(size, rank)), blocks(collective.after(size, rank)));
         let mut layout = Layout::consecutive(element.size, *elements, &before, &after)?;
         if *in_place && before.len() > after.len() {
-            // Scattered blocks do not change, so the root's own may stay. A result goes to the start.
+            // Scattered blocks do not change, so the root's own may stay. A result goes to the
+            // start.
             layout = layout.in_place_of_input(!collective.is_reduction());
         } else if *in_place {
-            // In alltoall, the block to rank j lies where the block from rank j goes. In a shift, one
-            // block replaces another.
+            // In alltoall, the block to rank j lies where the block from rank j goes. In a shift,
+            // one block replaces another.
             let back = |block: Block| match after[..] {
                 [only] if before.len() == 1 => only,
                 _ => Block::raw(block.destination(), block.source()),

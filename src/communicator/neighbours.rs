@@ -89,8 +89,8 @@ impl Communicator {
     }
 
     /// Makes a neighbourhood of ranks that this one receives from, `sources`, and sends to,
-    /// `destinations`, as `MPI_Dist_graph_create_adjacent`. A rank may occur several times. The k-th
-    /// block for a rank is its k-th block from this one.
+    /// `destinations`, as `MPI_Dist_graph_create_adjacent`. A rank may occur several times. The
+    /// k-th block for a rank is its k-th block from this one.
     ///
     /// Collective: the ranks check that they agree, by an alltoall of one number.
     ///
@@ -146,8 +146,8 @@ impl Communicator {
     /// Sends a block to each neighbour and receives one from each, as `MPI_Neighbor_alltoall`.
     ///
     /// Block i of `send` goes to the i-th [destination](Neighbourhood::destinations); block i of
-    /// `receive` comes from the i-th [source](Neighbourhood::sources). Blocks have equal lengths, on
-    /// all ranks. Where there is no rank, the block is not sent, or does not change.
+    /// `receive` comes from the i-th [source](Neighbourhood::sources). Blocks have equal lengths,
+    /// on all ranks. Where there is no rank, the block is not sent, or does not change.
     ///
     /// ```
     /// let sums = necklace::local::run_on("ring:4", |mut comm| {
@@ -162,9 +162,9 @@ impl Communicator {
     /// # Errors
     ///
     /// [`ArgumentError::Length`] unless both buffers have the same number of elements for each
-    /// neighbour; [`ArgumentError::Persistent`] if the neighbourhood is that of another communicator;
-    /// [`Error::Failed`] with [`Cause::Length`] if blocks of two ranks differ in length; otherwise
-    /// see [`Communicator`].
+    /// neighbour; [`ArgumentError::Persistent`] if the neighbourhood is that of another
+    /// communicator; [`Error::Failed`] with [`Cause::Length`] if blocks of two ranks differ in
+    /// length; otherwise see [`Communicator`].
     #[track_caller]
     pub fn neighbour_alltoall<T: Pod>(
         &mut self,
@@ -223,7 +223,8 @@ impl Communicator {
     /// Sends strided blocks of a buffer to the neighbours and receives theirs into the same buffer:
     /// interior edges out, ghost cells in. As [`neighbour_alltoallw`](Self::neighbour_alltoallw).
     ///
-    /// [`Cartesian::exchange_halo`](super::Cartesian::exchange_halo) does this for the halo of an array.
+    /// [`Cartesian::exchange_halo`](super::Cartesian::exchange_halo) does this for the halo of an
+    /// array.
     ///
     /// # Errors
     ///
@@ -403,9 +404,9 @@ impl Communicator {
     /// # Errors
     ///
     /// [`ArgumentError::Peer`] for a rank that is not a member; [`Error::Failed`] with
-    /// [`Cause::Length`] if the partner's buffer has another length; otherwise see [`Communicator`].
-    /// If a rank expects a message from one that sends it none, the call fails after the
-    /// [deadline](crate::guide::failures#the-two-deadlines).
+    /// [`Cause::Length`] if the partner's buffer has another length; otherwise see
+    /// [`Communicator`]. If a rank expects a message from one that sends it none, the call fails
+    /// after the [deadline](crate::guide::failures#the-two-deadlines).
     #[track_caller]
     pub fn sendrecv<T: Pod>(
         &mut self,

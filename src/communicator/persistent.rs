@@ -288,7 +288,8 @@ impl Communicator {
         self.combining(Collective::Exscan, elements, op).map_err(self.context.error_of("exscan_init"))
     }
 
-    /// Plans a collective that is given as a value, as [`perform`](Self::perform) executes it. Local.
+    /// Plans a collective that is given as a value, as [`perform`](Self::perform) executes it.
+    /// Local.
     ///
     /// # Errors
     ///

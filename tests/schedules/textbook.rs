@@ -7,6 +7,8 @@ use necklace::schedule::{Ports, Problem, Proof, Volume};
 use necklace::topology::parse;
 use quickcheck::QuickCheck;
 
+mod grama;
+
 use crate::fixtures::alltoall_proof;
 
 /// The factors of t_s and of t_w m in the time of a schedule that shares no channel and no port.

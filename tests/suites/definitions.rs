@@ -197,8 +197,8 @@ pub fn performs_in_every_form(comm: &mut Communicator, collective: &Collective, 
         plan.execute(comm, &send, &mut receive).unwrap();
         same(comm, &format!("planned {collective}"), &receive, &wanted);
     }
-    // In place: what the rank starts with lies where it ends, its own block among the others'; or the
-    // rank starts with more, and a result goes to the front.
+    // In place: what the rank starts with lies where it ends, its own block among the others'; or
+    // the rank starts with more, and a result goes to the front.
     let starts_with_more = send.len() > wanted.len();
     let (buffer, wanted) = if starts_with_more && collective.is_reduction() {
         (send.clone(), [&wanted[..], &send[wanted.len()..]].concat())

@@ -1,10 +1,10 @@
 //! Allgather on grids, one dimension after the other: around the rings of the last dimension, then
-//! with all that each node has around those of the one before, and so on. A line is a folded ring: up
-//! over the even coordinates, and down over the odd ones. A complete row counts as a dimension for
-//! each prime factor of its extent.
+//! with all that each node has around those of the one before, and so on. A line is a folded ring:
+//! up over the even coordinates, and down over the odd ones. A complete row counts as a dimension
+//! for each prime factor of its extent.
 //!
-//! Source: Grama et al., §4.2.2 (Algorithm 4.6: rows, then columns; equation 4.3). Needs: a product of
-//! lines, rings and complete networks, with rank i on node i. Model: one-port.
+//! Source: Grama et al., §4.2.2 (Algorithm 4.6: rows, then columns; equation 4.3). Needs: a product
+//! of lines, rings and complete networks, with rank i on node i. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | blocks sent | N - 1, the one-port lower bound |
 //! | hops | as many as start-ups; along a line of 3 or more nodes twice as many |
 //!
-//! A rank takes time and memory in proportion to N. Without contention on these networks, by default
-//! routes.
+//! A rank takes time and memory in proportion to N. Without contention on these networks, by
+//! default routes.
 
 use crate::algorithm::halving::{NEEDS, lacks};
 use crate::algorithm::rows::{self, rows};
@@ -36,8 +36,8 @@ static ABOUT: About = About {
     ports: Ports::One,
 };
 
-/// A round of a rank: the two neighbours, and the first ranks of the consecutive ones whose blocks it
-/// sends and receives.
+/// A round of a rank: the two neighbours, and the first ranks of the consecutive ones whose blocks
+/// it sends and receives.
 struct Step {
     next: Rank,
     previous: Rank,

@@ -1,9 +1,9 @@
-//! Allreduce on grids, one dimension after the other: each row combines its contributions at its first
-//! node, which sends the result back. Rows of two exchange.
+//! Allreduce on grids, one dimension after the other: each row combines its contributions at its
+//! first node, which sends the result back. Rows of two exchange.
 //!
-//! Source: Grama et al., §4.3 and problem 4.6 (ii), along every row at once. Needs: a product of lines,
-//! rings and complete networks, with rank i on node i. Model: one-port. Combines in rank order, so
-//! operations need not commute; all ranks get the same bits.
+//! Source: Grama et al., §4.3 and problem 4.6 (ii), along every row at once. Needs: a product of
+//! lines, rings and complete networks, with rank i on node i. Model: one-port. Combines in rank
+//! order, so operations need not commute; all ranks get the same bits.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -18,8 +18,9 @@
 //!
 //! The last dimension comes first, so that rows hold the results of neighbouring ranges of ranks. A
 //! complete row of 2^k m nodes, m odd, counts as k dimensions of 2 and one of m. On a cube this is
-//! [recursive doubling](super::RecursiveDoubling). On a ring or line the tree takes fewer rounds and
-//! blocks than passing each contribution to all, and no rank combines in another order than others.
+//! [recursive doubling](super::RecursiveDoubling). On a ring or line the tree takes fewer rounds
+//! and blocks than passing each contribution to all, and no rank combines in another order than
+//! others.
 
 use crate::algorithm::halving::{Handover, NEEDS, along, lacks, routes_along};
 use crate::algorithm::rows::{Row, halved_rows};

@@ -3,7 +3,9 @@
 mod by_dimension;
 mod rabenseifner;
 mod recursive_doubling;
+mod reduce_scatter_allgather;
 
 pub use by_dimension::ByDimension;
 pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;
+pub use reduce_scatter_allgather::ReduceScatterAllgather;

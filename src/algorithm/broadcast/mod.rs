@@ -2,6 +2,10 @@
 
 mod binomial;
 mod by_dimension;
+mod halving;
+mod scatter_allgather;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
+pub use halving::Halving;
+pub use scatter_allgather::ScatterAllgather;

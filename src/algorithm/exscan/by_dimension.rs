@@ -2,9 +2,9 @@
 //! their last ranks, and prefixes handed on to the next ranges. On cubes, ranks exchange the
 //! combinations of their sub-cubes.
 //!
-//! Source: Grama et al., §4.3 (Algorithm 4.9, on cubes), and its mesh form. Needs: a product of lines,
-//! rings and complete networks, with rank i on node i. Model: one-port. Combines in rank order, so
-//! operations need not commute.
+//! Source: Grama et al., §4.3 (Algorithm 4.9, on cubes), and its mesh form. Needs: a product of
+//! lines, rings and complete networks, with rank i on node i. Model: one-port. Combines in rank
+//! order, so operations need not commute.
 //!
 //! | term | on a cube | otherwise |
 //! |---|---|---|
@@ -17,8 +17,8 @@
 //!
 //! # Idea
 //!
-//! The messages are those of the [scan](super::super::scan::ByDimension). A rank keeps what arrives from
-//! lower ranks apart from its own contribution.
+//! The messages are those of the [scan](super::super::scan::ByDimension). A rank keeps what arrives
+//! from lower ranks apart from its own contribution.
 
 use crate::algorithm::halving::{NEEDS, lacks};
 use crate::algorithm::prefix::{self, Step};

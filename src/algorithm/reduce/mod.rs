@@ -3,7 +3,11 @@
 mod binomial;
 mod by_dimension;
 mod direct;
+mod halving;
+mod reduce_scatter_gather;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
+pub use halving::Halving;
+pub use reduce_scatter_gather::ReduceScatterGather;

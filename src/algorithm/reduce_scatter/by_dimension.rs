@@ -1,10 +1,10 @@
 //! Reduce-scatter on grids, one dimension after the other: around the rings of the last dimension,
-//! then with the results that are left around those of the one before, and so on. A line is a folded
-//! ring: up over the even coordinates, and down over the odd ones. A complete row counts as a
-//! dimension for each prime factor of its extent.
+//! then with the results that are left around those of the one before, and so on. A line is a
+//! folded ring: up over the even coordinates, and down over the odd ones. A complete row counts as
+//! a dimension for each prime factor of its extent.
 //!
-//! Source: Grama et al., problems 4.4 and 4.8 (its all-to-all reduction, the dual of the allgather of
-//! §4.2.2). Needs: a product of lines, rings and complete networks, with rank i on node i; an
+//! Source: Grama et al., problems 4.4 and 4.8 (its all-to-all reduction, the dual of the allgather
+//! of §4.2.2). Needs: a product of lines, rings and complete networks, with rank i on node i; an
 //! operation that commutes, unless all these dimensions have 2 ranks. Model: one-port.
 //!
 //! | term | whole schedule |
@@ -13,8 +13,8 @@
 //! | blocks sent | N - 1, the one-port lower bound |
 //! | hops | as many as start-ups; along a line of 3 or more nodes twice as many |
 //!
-//! A rank takes time and memory in proportion to N. Without contention on these networks, by default
-//! routes.
+//! A rank takes time and memory in proportion to N. Without contention on these networks, by
+//! default routes.
 //!
 //! # Idea
 //!
@@ -71,7 +71,8 @@ impl Algorithm for ByDimension {
             let (extent, place) = (row.extent(), row.place(me));
             let end = move |sender: Rank, receiver: Rank, peer: Rank, of: usize| {
                 let combine = if sender < receiver { Combine::Left } else { Combine::Right };
-                // The ranks that agree with the ring in the dimensions before, and are at this place.
+                // The ranks that agree with the ring in the dimensions before, and are at this
+                // place.
                 let first = row.coordinate(of) * row.stride + me % row.stride;
                 let results = (first..size).step_by(row.width()).map(|result| Block::result(Rank::new(result)));
                 vec![End::new(peer, results.collect()).combined(combine)]

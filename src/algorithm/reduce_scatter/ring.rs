@@ -15,8 +15,8 @@
 //! # Idea
 //!
 //! The result of a rank sets out at the next rank and goes once around, over all contributors, to
-//! its own rank. So the contributions of higher ranks come before those of lower ones. In rank order
-//! they would be two results until the last rank has both.
+//! its own rank. So the contributions of higher ranks come before those of lower ones. In rank
+//! order they would be two results until the last rank has both.
 
 use crate::algorithm::alltoall::claims_of_a_ring;
 use crate::algorithm::{About, Algorithm, Claims, no_free_order};

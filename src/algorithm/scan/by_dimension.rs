@@ -1,10 +1,10 @@
-//! Scan on grids, one dimension after the other: combinations of ranges of ranks are collected at their
-//! last ranks, and prefixes handed on to the next ranges. On cubes, ranks exchange the combinations of
-//! their sub-cubes.
+//! Scan on grids, one dimension after the other: combinations of ranges of ranks are collected at
+//! their last ranks, and prefixes handed on to the next ranges. On cubes, ranks exchange the
+//! combinations of their sub-cubes.
 //!
-//! Source: Grama et al., §4.3 (Algorithm 4.9, on cubes), and its mesh form. Needs: a product of lines,
-//! rings and complete networks, with rank i on node i. Model: one-port. Combines in rank order, so
-//! operations need not commute.
+//! Source: Grama et al., §4.3 (Algorithm 4.9, on cubes), and its mesh form. Needs: a product of
+//! lines, rings and complete networks, with rank i on node i. Model: one-port. Combines in rank
+//! order, so operations need not commute.
 //!
 //! | term | on a cube | otherwise |
 //! |---|---|---|
@@ -18,11 +18,32 @@
 //! # Idea
 //!
 //! See `src/algorithm/prefix.rs` for the ranges. On a cube, each rank has the combination of its
-//! sub-cube besides its prefix. It adds what arrives to both if it comes from a lower rank, otherwise to
-//! the former alone. A complete row of 2^k nodes is a cube.
+//! sub-cube besides its prefix. It adds what arrives to both if it comes from a lower rank,
+//! otherwise to the former alone. A complete row of 2^k nodes is a cube.
 //!
-//! More than one number a rank (problem 4.10): combine the rank's numbers, [`exscan`](super::super::exscan)
-//! these, and add the result to the rank's own prefixes.
+//! If ranks have several numbers each (problem 4.10), a rank combines its own, takes part in an
+//! [exscan](crate::algorithm::exscan::ByDimension) of these, and adds the result to its own
+//! prefixes:
+//!
+//! ```
+//! use necklace::op::Sum;
+//!
+//! let prefixes = necklace::local::run_on("hypercube:2", |mut comm| {
+//!     comm.choose("exscan", "by-dimension")?;
+//!     // The numbers 0 to 11.
+//!     let mut numbers = [0, 1, 2].map(|i| 3 * comm.rank() + i);
+//!     let mut sum = 0;
+//!     for number in &mut numbers {
+//!         sum += *number;
+//!         *number = sum;
+//!     }
+//!     let mut before = [0];
+//!     comm.exscan(&[sum], &mut before, Sum)?;
+//!     Ok::<_, necklace::Error>(numbers.map(|prefix| before[0] + prefix))
+//! })?;
+//! assert_eq!(prefixes[3].as_ref().unwrap(), &[45, 55, 66]);
+//! # Ok::<(), necklace::JobError>(())
+//! ```
 
 use crate::algorithm::halving::{NEEDS, lacks};
 use crate::algorithm::prefix::{self, Step};

@@ -2,8 +2,8 @@
 //! that leave a row at its end go one row further in the dimension before.
 //!
 //! Source: Grama et al., §4.6.1. Differs from it: the step that compensates for the end of a row is
-//! one of the steps along columns, which may also go the other way. Needs: a product of lines, rings
-//! and complete networks, with rank i on node i. Model: one-port.
+//! one of the steps along columns, which may also go the other way. Needs: a product of lines,
+//! rings and complete networks, with rank i on node i. Model: one-port.
 //!
 //! | term | shift by q, whose digits in the extents n are s |
 //! |---|---|
@@ -11,15 +11,15 @@
 //! | blocks sent | as many |
 //! | hops | as many in rings; n - 1 for each in lines |
 //!
-//! On an s x s torus these are at most s start-ups, less than the book's bound s + 1. A complete row is
-//! shifted at once. A rank takes time and memory in proportion to its messages. Without contention on
-//! these networks, by default routes.
+//! On an s x s torus these are at most s start-ups, less than the book's bound s + 1. A complete
+//! row is shifted at once. A rank takes time and memory in proportion to its messages. Without
+//! contention on these networks, by default routes.
 //!
 //! # Why it is correct
 //!
-//! Node numbers add digit by digit, the last dimension first. Nodes of a column have the same digits
-//! behind it, so a carry into it is one for all blocks that are there: whole columns are shifted by the
-//! digit, or by one more.
+//! Node numbers add digit by digit, the last dimension first. Nodes of a column have the same
+//! digits behind it, so a carry into it is one for all blocks that are there: whole columns are
+//! shifted by the digit, or by one more.
 
 use super::{Circle, distance};
 use crate::algorithm::halving::{NEEDS, lacks};

@@ -9,8 +9,8 @@
 //! | blocks sent | 1 |
 //! | hops | the longest route |
 //!
-//! Without contention on complete networks and cubes. On a ring, as many messages share a channel as
-//! the shift is long.
+//! Without contention on complete networks and cubes. On a ring, as many messages share a channel
+//! as the shift is long.
 
 use super::{Circle, distance};
 use crate::algorithm::loads::{Pattern, with_loads};

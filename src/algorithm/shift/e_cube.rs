@@ -1,8 +1,8 @@
-//! Shift on a cube by one message from each rank, over E-cube routes: the dimensions in which source
-//! and destination differ, in ascending order.
+//! Shift on a cube by one message from each rank, over E-cube routes: the dimensions in which
+//! source and destination differ, in ascending order.
 //!
-//! Source: Grama et al., §4.6.2, equation 4.12, problems 4.22 and 4.23. Needs: a cube, with rank i on
-//! node i. Model: one-port, cut-through.
+//! Source: Grama et al., §4.6.2, equation 4.12, problems 4.22 and 4.23. Needs: a cube, with rank i
+//! on node i. Model: one-port, cut-through.
 //!
 //! | term | shift by q |
 //! |---|---|

@@ -1,8 +1,8 @@
-//! Shift on a cube in which the ring of ranks is embedded by the Gray code: in leaps of powers of two,
-//! forwards and backwards.
+//! Shift on a cube in which the ring of ranks is embedded by the Gray code: in leaps of powers of
+//! two, forwards and backwards.
 //!
-//! Source: Grama et al., §4.6.2, equation 4.11. Needs: a cube, with rank i on node i xor i/2. Model:
-//! one-port, store-and-forward.
+//! Source: Grama et al., §4.6.2, equation 4.11. Needs: a cube, with rank i on node i xor i/2.
+//! Model: one-port, store-and-forward.
 //!
 //! | term | shift by q |
 //! |---|---|
@@ -14,10 +14,10 @@
 //!
 //! # Idea
 //!
-//! Ranks 2^k apart, k > 0, are on nodes that differ in bit k - 1 and in one more bit: that in which the
-//! Gray codes of i/2^k and of its successor differ. Ranks that are neighbours are on neighbours. The
-//! distance is a sum of powers of two with signs, no two of them neighbours: 6 = 8 - 2. That takes at
-//! most log N rounds; with positive powers alone, up to 2 log N - 1 (equation 4.11).
+//! Ranks 2^k apart, k > 0, are on nodes that differ in bit k - 1 and in one more bit: that in which
+//! the Gray codes of i/2^k and of its successor differ. Ranks that are neighbours are on neighbours.
+//! The distance is a sum of powers of two with signs, no two of them neighbours: 6 = 8 - 2. That takes
+//! at most log N rounds; positive powers alone take up to one less than twice as many (equation 4.11).
 
 use super::{Circle, distance};
 use crate::algorithm::{About, Algorithm, Claims};

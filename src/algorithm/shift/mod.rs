@@ -46,7 +46,8 @@ impl Circle {
         Block::new(Rank::new(source), Rank::new(self.ahead(source, self.by)))
     }
 
-    /// Returns the round in which a rank sends the block of one source and receives that of another.
+    /// Returns the round in which a rank sends the block of one source and receives that of
+    /// another.
     fn round(self, (to, sent): (usize, usize), (from, received): (usize, usize)) -> RankRound {
         let end = |peer: usize, source: usize| vec![End::new(Rank::new(peer), vec![self.block(source)])];
         RankRound::new(end(to, sent), end(from, received))

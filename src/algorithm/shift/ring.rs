@@ -9,8 +9,8 @@
 //! | blocks sent | min(q, N - q) |
 //! | hops on a ring | min(q, N - q) |
 //!
-//! Without contention on lines, rings, complete networks and products of them. On a line, the message
-//! from the last rank to the first goes all the way back.
+//! Without contention on lines, rings, complete networks and products of them. On a line, the
+//! message from the last rank to the first goes all the way back.
 
 use super::{Circle, distance};
 use crate::algorithm::loads::{self, Pattern, with_loads};

@@ -79,8 +79,8 @@ impl<W: Write> JsonWriter<W> {
         let text = topology.text();
         let graph = crate::topology::parse(&text).is_err();
         let text = if graph && !Graph::is_text(&text) { format!("graph:{text}") } else { text };
-        // A reader need not know a barrier or a shift, which are not collectives of the format. They
-        // are written with their conditions.
+        // A reader need not know a barrier or a shift, which are not collectives of the format.
+        // They are written with their conditions.
         let conditions = !collective.is_known_by_name();
 
         write!(out, "{{\"format\":\"{FORMAT}\"")?;
