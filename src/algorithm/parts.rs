@@ -168,6 +168,11 @@ impl Parts {
         super::rows::claims(&self.rows, times, |row| self.volume(self.each(row) as u64))
     }
 
+    /// Returns what a rank combines in a passage through all rings: all parts but its own, once.
+    pub(super) fn combined(&self) -> Volume {
+        self.volume(self.ranks as u64 - 1)
+    }
+
     fn volume(&self, parts: u64) -> Volume {
         Volume::new(parts, self.ranks as u64)
     }

@@ -55,7 +55,8 @@ impl Algorithm for ReduceScatterAllgather {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        Parts::of(problem, Block::RESULT).ring_claims(2)
+        let parts = Parts::of(problem, Block::RESULT);
+        Claims { combined: Some(parts.combined()), ..parts.ring_claims(2) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -21,7 +21,7 @@
 
 use crate::algorithm::halving::{Handover, along, claims_of_ranks};
 use crate::algorithm::{About, Algorithm, Claims};
-use crate::block::Block;
+use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, Ports, Problem, RankRound, Share};
 
@@ -45,7 +45,8 @@ impl Algorithm for Halving {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        claims_of_ranks(problem, false)
+        let claims = claims_of_ranks(problem, false);
+        Claims { combined: claims.startups.map(Volume::from), ..claims }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

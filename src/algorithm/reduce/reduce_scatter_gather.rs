@@ -58,7 +58,7 @@ impl Algorithm for ReduceScatterGather {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let (parts, root) = parts(problem);
-        parts.claims_with_gather(root)
+        Claims { combined: Some(parts.combined()), ..parts.claims_with_gather(root) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
