@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use super::collectives::reduction_key;
 use super::element::Element;
 use super::lengths::{BufferLength, check};
-use super::varying_key::{Listed, Side, VaryingForm, VaryingKey};
+use super::varying_key::{Listed, ListedBlocks, Side, VaryingForm, VaryingKey};
 use super::varying_plan::{ALLTOALLV, BlockList, VaryingCall};
 use super::{Communicator, Counts, Persistent};
 use crate::collective::Collective;
@@ -616,7 +616,7 @@ impl Communicator {
     }
 
     /// Lists the blocks to send and to receive.
-    fn listed(&self, form: &VaryingForm<'_>) -> Result<(Vec<Vec<Strided>>, Vec<Vec<Strided>>), ArgumentError> {
+    fn listed(&self, form: &VaryingForm<'_>) -> Result<(ListedBlocks, ListedBlocks), ArgumentError> {
         Ok((form.send.list("send", self.size())?, form.receive.list("receive", self.size())?))
     }
 }

@@ -69,7 +69,7 @@ impl<S: AsRef<[Strided]>> List for Listed<'_, S> {
 
 impl Side<'_> {
     /// Lists the blocks. Fails unless there is a count for each rank.
-    pub(super) fn list(&self, side: &'static str, ranks: usize) -> Result<Vec<Vec<Strided>>, ArgumentError> {
+    pub(super) fn list(&self, side: &'static str, ranks: usize) -> Result<ListedBlocks, ArgumentError> {
         Ok(match *self {
             Self::Nothing => vec![],
             Self::One(at, elements) => vec![vec![Strided::run(at, elements)]],
@@ -95,6 +95,9 @@ impl Side<'_> {
     }
 }
 
+/// The parts of each block.
+pub(super) type ListedBlocks = Vec<Vec<Strided>>;
+
 /// The key of a cached plan.
 #[derive(Debug)]
 pub(super) struct VaryingKey {
@@ -104,13 +107,13 @@ pub(super) struct VaryingKey {
     lengths: (Option<usize>, Option<usize>),
     in_place: bool,
     op: Option<(Cow<'static, str>, bool)>,
-    send: Vec<Vec<Strided>>,
-    receive: Vec<Vec<Strided>>,
+    send: ListedBlocks,
+    receive: ListedBlocks,
 }
 
 impl VaryingKey {
     /// Returns the key of a call with these blocks.
-    pub(super) fn of(form: &VaryingForm<'_>, send: Vec<Vec<Strided>>, receive: Vec<Vec<Strided>>) -> Self {
+    pub(super) fn of(form: &VaryingForm<'_>, send: ListedBlocks, receive: ListedBlocks) -> Self {
         let VaryingForm { name, ref collective, element, lengths, in_place, ref op, .. } = *form;
         Self { name, collective: collective.clone(), element, lengths, in_place, op: op.clone(), send, receive }
     }

@@ -52,9 +52,9 @@ fn gathers_and_scatters<T: Element>(comm: &mut Communicator, seed: u64) {
 
     let mut receive = none.clone();
     let counts = if me == root { places.of() } else { Counts::from(&[]) };
-    comm.gatherv(&send, (me == root).then_some(&mut receive[..]), &counts, root).unwrap();
+    comm.gatherv(&send, (me == root).then_some(&mut receive[..]), counts, root).unwrap();
     same(comm, &format!("gatherv to {root}"), &receive, if me == root { &all } else { &none });
-    let mut plan = comm.gatherv_init(own, &counts, root).unwrap();
+    let mut plan = comm.gatherv_init(own, counts, root).unwrap();
     receive.copy_from_slice(&none);
     for _ in 0..2 {
         plan.execute(comm, &send, &mut receive).unwrap();
@@ -66,18 +66,18 @@ fn gathers_and_scatters<T: Element>(comm: &mut Communicator, seed: u64) {
         buffer = none.clone();
         buffer[places.begins[me]..][..own].copy_from_slice(&send);
     }
-    comm.gatherv_in_place(&mut buffer, &counts, root).unwrap();
+    comm.gatherv_in_place(&mut buffer, counts, root).unwrap();
     same(comm, "gatherv in place", &buffer, if me == root { &all } else { &send });
 
     let mut part = poisoned::<T>(own);
-    comm.scatterv((me == root).then_some(&all[..]), &counts, &mut part, root).unwrap();
+    comm.scatterv((me == root).then_some(&all[..]), counts, &mut part, root).unwrap();
     same(comm, &format!("scatterv from {root}"), &part, &send);
-    let mut plan = comm.scatterv_init(&counts, own, root).unwrap();
+    let mut plan = comm.scatterv_init(counts, own, root).unwrap();
     part.copy_from_slice(&poisoned(own));
     plan.execute(comm, if me == root { &all } else { &[] }, &mut part).unwrap();
     same(comm, "planned scatterv", &part, &send);
     let mut buffer = if me == root { all.clone() } else { poisoned(own) };
-    comm.scatterv_in_place(&mut buffer, &counts, root).unwrap();
+    comm.scatterv_in_place(&mut buffer, counts, root).unwrap();
     same(comm, "scatterv in place", &buffer, if me == root { &all } else { &send });
 
     let mut receive = none.clone();
