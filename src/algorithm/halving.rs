@@ -197,9 +197,9 @@ pub(super) fn claims_of_ranks(problem: &Problem, from_root: bool) -> Claims {
     let most = handed_along(row, root).map(|(_, sends)| if from_root { sends.most } else { sends.most.min(1) });
     let apart = is_complete(problem);
     let claims = Claims { messages: most, volume: most.map(Volume::from), ..Claims::of_single_blocks(rounds, apart) };
-    let of_a_row = || match in_order(problem)?[..] {
-        [axis] => Some(handed_along(axis, root)?.0.into_iter().map(|(hops, _)| Pattern { load: 1, hops }).collect()),
-        _ => None,
+    let along = |axis: Axis| {
+        let routes = handed_along(axis, root)?.0;
+        Some(routes.into_iter().map(|(hops, _)| Pattern { load: 1, hops }).collect::<Vec<_>>())
     };
     let counted = || {
         let mut all = vec![vec![]; rounds as usize];
@@ -209,7 +209,13 @@ pub(super) fn claims_of_ranks(problem: &Problem, from_root: bool) -> Claims {
         }
         all.into_iter().map(|round| Pattern::of(problem, round)).collect::<Option<Vec<_>>>()
     };
-    let patterns = if ranks < 2 || apart { None } else { of_a_row().or_else(counted) };
+    let patterns = match in_order(problem).as_deref() {
+        _ if ranks < 2 || apart => None,
+        Some([axis]) => along(*axis),
+        // The trees by dimension are better there.
+        Some(_) => None,
+        None => counted(),
+    };
     with_loads(claims, patterns.map(|patterns| patterns.into_iter().map(|pattern| (pattern, Volume::from(1)))))
 }
 

@@ -31,7 +31,7 @@ impl Row for Reduce {
     }
 
     fn in_libraries(&self) -> &'static [&'static str] {
-        &["direct", "binomial"]
+        &["direct", "binomial", "reduce-scatter-gather"]
     }
 
     fn gathers(&self) -> bool {

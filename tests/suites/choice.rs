@@ -96,9 +96,15 @@ pub(super) fn every_fitting_algorithm_executes_its_collective() {
                             for elements in [0, 1, 3] {
                                 performs_in_any_order(&mut comm, &collective, elements);
                             }
-                            let ordered = (by("first", |left: u64, _| left), comm.size());
-                            let refused = comm.perform(&collective, &vec![0; ordered.1], &mut [0], ordered.0);
+                            let me = Rank::new(comm.rank());
+                            let [before, after] =
+                                [collective.before(comm.size(), me), collective.after(comm.size(), me)];
+                            let (send, mut receive) = (vec![0_u64; before.len()], vec![0; after.len()]);
+                            let refused =
+                                comm.perform(&collective, &send, &mut receive, by("first", |left: u64, _| left));
                             assert!(is_unfit(&refused), "{name}: {refused:?}");
+                            // Later collectives are checked by reductions too.
+                            comm.choose(kind, "auto").unwrap();
                             continue;
                         }
                         let refused = comm.choose(kind, &name);

@@ -12,8 +12,12 @@ use necklace::topology::parse;
 use serde_json::Value;
 
 fn document(topology: &str, collective: &str, algorithm: &str) -> String {
+    document_with(topology, collective, algorithm, &[])
+}
+
+fn document_with(topology: &str, collective: &str, algorithm: &str, more: &[&str]) -> String {
     let arguments = ["plan", "--topology", topology, "--collective", collective, "--algorithm", algorithm];
-    printed(&[&arguments[..], &["--json", "-"]].concat())
+    printed(&[&arguments[..], more, &["--json", "-"]].concat())
 }
 
 /// Returns the cells of a table's row after its name.
@@ -81,7 +85,8 @@ fn reductions_in_rank_order_pass_the_checker() {
 }
 
 /// Small nontrivial topologies of many kinds. Every algorithm fits one of them.
-const SMALL: [&str; 7] = ["torus:4x4", "hypercube:3", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
+const SMALL: [&str; 8] =
+    ["torus:4x4", "hypercube:3", "hypercube:1", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
 
 #[test]
 fn every_registered_algorithm_passes_plan_verify_and_checker() {
@@ -93,7 +98,10 @@ fn every_registered_algorithm_passes_plan_verify_and_checker() {
                 continue;
             }
             fitting += 1;
-            let json = document(topology, collective, name);
+            // In rank order, if it can do that.
+            let problem = problem(algorithm.as_ref(), topology).ordered();
+            let order: &[&str] = if algorithm.fits(&problem).is_ok() { &[] } else { &["--commutative"] };
+            let json = document_with(topology, collective, name, order);
             let schedule = from_json(&json).unwrap();
             let proof = verify(&schedule).unwrap();
             assert_eq!(schedule.outline.algorithm, name);
@@ -106,9 +114,13 @@ fn every_registered_algorithm_passes_plan_verify_and_checker() {
     }
 }
 
-fn fits(algorithm: &dyn Algorithm, topology: &str) -> bool {
+fn problem(algorithm: &dyn Algorithm, topology: &str) -> Problem {
     let collective = Collective::named(algorithm.about().collective, Rank::new(0)).unwrap();
-    algorithm.fits(&Problem::new(parse(topology).unwrap(), collective).unwrap()).is_ok()
+    Problem::new(parse(topology).unwrap(), collective).unwrap()
+}
+
+fn fits(algorithm: &dyn Algorithm, topology: &str) -> bool {
+    algorithm.fits(&problem(algorithm, topology)).is_ok()
 }
 
 #[test]
@@ -417,4 +429,14 @@ fn exported_schedule_of_each_collective_runs() {
         });
         outcomes.unwrap().into_iter().for_each(|outcome| outcome.unwrap());
     }
+}
+
+#[test]
+fn distance_of_a_shift_is_part_of_its_name() {
+    let json = document("ring:7", "shift:by=5", "ring");
+    assert_eq!(from_json(&json).unwrap().outline.problem.collective(), &Collective::Shift { by: 5 });
+    let text = printed(&["plan", "--topology", "ring:7", "--collective", "shift:by=5", "--algorithm", "ring"]);
+    assert_eq!(row(&text, "start-ups")[..2], ["2", "2"]);
+    let list = printed(&["plan", "--list", "--collective", "shift:by=5", "--topology", "ring:7"]);
+    assert!(list.starts_with("shift on ring:7") && list.contains("start-ups 2"), "{list}");
 }

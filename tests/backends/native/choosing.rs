@@ -45,7 +45,7 @@ const KNOWN: [(&str, &[&str]); 11] = [
     ("scatter", &["direct", "binomial"]),
     ("gather", &["direct", "binomial"]),
     ("reduce_scatter", &["pairwise", "recursive-halving"]),
-    ("reduce", &["direct", "binomial"]),
+    ("reduce", &["direct", "binomial", "reduce-scatter-gather"]),
     ("exscan", &["recursive-doubling"]),
 ];
 
@@ -63,14 +63,14 @@ fn auto_is_native_unless_a_non_mpi_algorithm_is_cheaper() {
             for (kind, known) in KNOWN {
                 for bytes in [0, 1, 64, 1024, 4096, 1 << 20] {
                     // The definition: whichever would be taken without it, unless a library has it
-                    // or one as cheap, or the machine knows no network.
+                    // or one as cheap and as certain, or the machine knows no network.
                     let without = select(&problem(network, kind), "auto", &Terms::new(bytes, &machine)).unwrap();
                     let price = |name: &str| {
                         let all = without.candidates.iter();
                         let found = all
                             .filter(|one| one.algorithm.about().name == name)
-                            .filter_map(|one| one.price.as_ref().ok());
-                        found.map(|price| price.total).min()
+                            .filter_map(|one| Some((one.price.as_ref().ok()?.total, !one.at_least.is_empty())));
+                        found.min()
                     };
                     let cheapest = price(without.algorithm.about().name).unwrap();
                     let wanted = if blind || known.iter().any(|name| price(name) == Some(cheapest)) {
