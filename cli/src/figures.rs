@@ -6,6 +6,9 @@ use necklace::schedule::{Figures, Ports, Violations, Volume};
 
 use crate::table::align;
 
+/// The name of the row that only reductions have.
+const COMBINED: &str = "combined, blocks";
+
 /// A figure of a schedule.
 struct Row {
     /// The name in a line of claims.
@@ -42,7 +45,7 @@ fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 12] {
         number("handled", "messages handled", claims.handled, |f| f.handled.into()),
         number("messages", "messages of the busiest rank", claims.messages, |f| f.messages.into()),
         blocks("volume", "volume of the busiest rank, blocks", claims.volume, |f| f.volume),
-        blocks("combined", "combined, blocks", claims.combined, |f| f.combined),
+        blocks("combined", COMBINED, claims.combined, |f| f.combined),
     ];
     if let Some((bounds, figures)) = bounds {
         let ports = figures.ports();
@@ -93,6 +96,10 @@ pub(crate) fn side_by_side(
     add("rounds", figures.rounds.to_string(), dash(), None, figures.rounds.into(), false);
     for Row { long, blocks, claimed, bound, counted, .. } in rows(&claims.completed(ports), Some((bounds, figures))) {
         let found = counted(figures);
+        // Only reductions combine.
+        if long == COMBINED && found == Volume::ZERO {
+            continue;
+        }
         add(long, found.to_string(), text(claimed), bound, found, blocks);
     }
     for (name, found) in

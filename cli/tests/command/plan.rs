@@ -141,7 +141,7 @@ fn counted_figures_are_printed_beside_formulas() {
     assert_eq!(row(&text, "contention-free"), ["yes", "yes", "-", "-"]);
     assert_eq!(row(&text, "ports"), ["one", "one", "-", "-"]);
     assert!(
-        text.contains("price of blocks of 64 bytes on threads: 41.54 us = startup 32.32 + transmission 9.22"),
+        text.contains("price of blocks of 64 bytes on threads: 34.90 us = startup 32.32 + transmission 2.58"),
         "{text}"
     );
     assert!(text.contains("rounds 2 to 3     cells, dimension 2 of 2"), "{text}");
