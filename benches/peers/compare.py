@@ -1,23 +1,32 @@
 #!/usr/bin/env python3
-"""Measures alltoall among the ranks of one host. All systems take turns in one run.
+"""Measures collectives among the ranks of one host. All systems take turns in one run.
 
-With --transport threads: necklace and two bare exchanges among threads, and Open MPI and MPICH over
-shared memory. With --transport tcp: necklace, Open MPI, MPICH and Gloo over TCP, with a process for
-each rank.
+With --transport threads: necklace among threads, and Open MPI, MPICH and, with --intel, Intel MPI
+over shared memory; for alltoall also two bare exchanges among threads. With --transport tcp:
+necklace, Open MPI and MPICH over TCP, with a process for each rank; for alltoall also Gloo.
 
     apt-get install g++ libgloo-dev libopenmpi-dev openmpi-bin mpich libmpich-dev
+    pip install --prefix impi impi-rt
     cargo build --release -p necklace-cli
     benches/peers/compare.py target/release/necklace > times.csv
+    benches/peers/compare.py --collective all --intel impi target/release/necklace > times.csv
     benches/peers/compare.py --transport tcp target/release/necklace > times.csv
 
 Writes the figures to standard output, in the format of `necklace bench --csv`: the median over the
 rounds of each round's median, the minimum over the rounds, and the median of the 90th percentiles.
-Writes a table with the goals to standard error. MPICH waits actively and does not yield its core, so
-it runs only if each rank has a core.
+Writes a table to standard error: the time of each system, and the time of necklace divided by that
+of the fastest MPI, worst rows first. The goal is at most 1, and at most 0.8 from 32 KiB up among
+threads. MPICH waits actively and does not yield its core, so it runs only if each rank has a core.
 """
 import argparse, collections, csv, io, os, pathlib, signal, statistics, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).parent
+COLLECTIVES = ("alltoall allgather gather scatter broadcast reduce allreduce reduce_scatter scan exscan "
+               "barrier").split()
+# Those with a buffer of a block for each rank.
+LONG = {"alltoall", "allgather", "gather", "scatter", "reduce_scatter"}
+# The memory that the buffers of all ranks may take, in bytes.
+MEMORY = 1 << 30
 OPEN_MPI = "mpirun.openmpi --allow-run-as-root --oversubscribe".split()
 SHARED_MEMORY = ("--mca btl_vader_single_copy_mechanism none --mca btl_vader_eager_limit 32768 "
                  "--mca btl_vader_max_send_size 65536").split()
@@ -44,24 +53,23 @@ def lines(command, **variables):
     sys.exit(f"{words}: not done after {PATIENCE} s, in three attempts")
 
 
-def own(program, transport, ranks, sizes, algorithms):
-    where = [] if transport == "threads" else ["--transport", transport]
-    text = lines([program, "bench", "move", *where, "--ranks", ranks, "--bytes", ",".join(sizes), "--rounds", "1",
-                  "--algorithm", algorithms, "--csv", "-"])
+def own(options, collective, ranks, sizes):
+    where = [] if options.transport == "threads" else ["--transport", options.transport]
+    text = lines([options.necklace, "bench", "move", *where, "--collective", collective, "--ranks", ranks,
+                  "--bytes", ",".join(sizes), "--rounds", "1", "--algorithm", options.algorithm, "--csv", "-"])
     for row in csv.DictReader(io.StringIO(text)):
         figures = tuple(float(row[name]) for name in ("median_us", "min_us", "p90_us"))
-        yield (row["system"], row["algorithm"], int(row["ranks"]), int(row["block_bytes"])), figures
+        yield (row["system"], row["algorithm"], row["collective"], int(row["ranks"]), int(row["block_bytes"])), figures
 
 
-def samples(name, text, ranks):
+def samples(text):
     found = collections.defaultdict(list)
     for line in text.splitlines():
-        _, _, size, time = line.split(",")
-        found[int(size)].append(float(time))
-    for size, times in found.items():
+        name, collective, ranks, size, time = line.split(",")
+        found[name, "default", collective, int(ranks), int(size)].append(float(time))
+    for key, times in found.items():
         times.sort()
-        figures = (times[len(times) // 2], times[0], times[int(len(times) * 0.9)])
-        yield (name, "default", int(ranks), size), figures
+        yield key, (times[len(times) // 2], times[0], times[int(len(times) * 0.9)])
 
 
 def gloo(program, ranks, sizes):
@@ -71,7 +79,25 @@ def gloo(program, ranks, sizes):
         text = lines(command(0))
         if any(other.wait() for other in others):
             sys.exit("gloo failed")
-    return samples("gloo", text, ranks)
+    return samples(text)
+
+
+def peers(options, work, collective, ranks, sizes):
+    tcp = options.transport == "tcp"
+    yield from samples(lines([*OPEN_MPI, *(TCP if tcp else SHARED_MEMORY), "-n", ranks, work / "openmpi",
+                              "open-mpi", collective, *sizes]))
+    if int(ranks) <= len(os.sched_getaffinity(0)):
+        bind = [] if tcp else ["-bind-to", "core"]
+        yield from samples(lines(["mpirun.mpich", *bind, "-n", ranks, work / "mpich", "mpich", collective, *sizes],
+                                 **({"UCX_TLS": "tcp,self"} if tcp else {})))
+    if options.intel and not tcp:
+        # The program built with MPICH: both have the same binary interface.
+        yield from samples(lines([options.intel / "bin/mpiexec.hydra", "-n", ranks, work / "mpich", "intel-mpi",
+                                  collective, *sizes],
+                                 LD_LIBRARY_PATH=f"{work / 'intel'}:{options.intel / 'lib'}", I_MPI_ROOT=str(options.intel),
+                                 I_MPI_FABRICS="shm", I_MPI_THREAD_YIELD="2", I_MPI_PIN_CELL="core"))
+    if tcp and collective == "alltoall":
+        yield from gloo(work / "gloo", ranks, sizes)
 
 
 def main():
@@ -79,68 +105,59 @@ def main():
     parse.add_argument("necklace", help="the command `necklace`, a release build")
     parse.add_argument("--transport", choices=("threads", "tcp"), default="threads",
                        help="what carries the messages (default: %(default)s)")
+    parse.add_argument("--collective", default="alltoall", help="collectives, or `all` (default: %(default)s)")
     parse.add_argument("--ranks", default="2,4,8,16", help="numbers of ranks (default: %(default)s)")
     parse.add_argument("--bytes", default="8,64,512,4096,32768,262144,1048576",
                        help="block sizes in bytes (default: %(default)s)")
     parse.add_argument("--algorithm", default="auto", help="the algorithm of necklace (default: %(default)s)")
     parse.add_argument("--rounds", type=int, default=5, help="measurements of each system (default: %(default)s)")
+    parse.add_argument("--intel", type=pathlib.Path, help="the directory where impi-rt is installed")
     options = parse.parse_args()
-    sizes, cores, tcp = options.bytes.split(","), len(os.sched_getaffinity(0)), options.transport == "tcp"
+    names = COLLECTIVES if options.collective == "all" else options.collective.split(",")
     work = pathlib.Path(tempfile.mkdtemp())
     for family in ("openmpi", "mpich"):
-        subprocess.run([f"mpicc.{family}", "-O2", "-o", work / family, HERE / "alltoall.c"], check=True)
-    if tcp:
+        subprocess.run([f"mpicc.{family}", "-O2", "-o", work / family, HERE / "collectives.c"], check=True)
+    if options.transport == "tcp" and "alltoall" in names:
         subprocess.run(["g++", "-O2", "-o", work / "gloo", HERE / "gloo.cc", "-lgloo", "-lpthread"], check=True)
+    if options.intel:
+        options.intel = options.intel.resolve()
+        (work / "intel").mkdir()
+        (work / "intel" / "libmpich.so.12").symlink_to(options.intel / "lib/libmpi.so.12")
     figures = collections.defaultdict(list)
-    for ranks in options.ranks.split(","):
-        for turn in range(options.rounds):
-            print(f"{ranks} ranks, round {turn + 1} of {options.rounds}", file=sys.stderr)
-            found = list(own(options.necklace, options.transport, ranks, sizes, options.algorithm))
-            found += samples("open-mpi", lines([*OPEN_MPI, *(TCP if tcp else SHARED_MEMORY), "-n", ranks, work / "openmpi",
-                                                "open-mpi", *sizes]), ranks)
-            if int(ranks) <= cores:
-                variables = {"UCX_TLS": "tcp,self"} if tcp else {}
-                bind = [] if tcp else ["-bind-to", "core"]
-                found += samples("mpich", lines(["mpirun.mpich", *bind, "-n", ranks, work / "mpich", "mpich", *sizes],
-                                                **variables), ranks)
-            if tcp:
-                found += gloo(work / "gloo", ranks, sizes)
-            for key, times in found:
-                figures[key].append(times)
+    for collective in names:
+        for ranks in options.ranks.split(","):
+            buffers = int(ranks) * (int(ranks) if collective in LONG else 1)
+            sizes = [size for size in options.bytes.split(",") if int(size) * buffers <= MEMORY]
+            sizes = ["0"] if collective == "barrier" else sizes
+            for turn in range(options.rounds):
+                print(f"{collective}, {ranks} ranks, round {turn + 1} of {options.rounds}", file=sys.stderr)
+                for key, times in [*own(options, collective, ranks, sizes), *peers(options, work, collective, ranks, sizes)]:
+                    figures[key].append(times)
 
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow("system transport collective algorithm ranks block_bytes median_us min_us p90_us".split())
-    rows = {}
-    for (system, algorithm, ranks, size), rounds in figures.items():
+    rows = collections.defaultdict(dict)
+    for (system, algorithm, collective, ranks, size), rounds in figures.items():
         medians, least, tails = zip(*rounds)
-        median = rows[system, algorithm, ranks, size] = statistics.median(medians)
-        transport = "tcp" if tcp else "threads" if system in ("bare", "necklace") else "shared-memory"
-        out.writerow([system, transport, "alltoall", algorithm, ranks, size,
+        median = statistics.median(medians)
+        rows[collective, ranks, size][algorithm if system == "bare" else system] = median
+        transport = "tcp" if options.transport == "tcp" else "threads" if system in ("bare", "necklace") else "shared-memory"
+        out.writerow([system, transport, collective, algorithm, ranks, size,
                       f"{median:.4f}", f"{min(least):.4f}", f"{statistics.median(tails):.4f}"])
 
-    beside = [("gloo", "default")] if tcp else [("bare", "staged"), ("bare", "one-copy")]
-    mpi = [("open-mpi", "default"), ("mpich", "default")]
-    others = beside + mpi
+    systems = ["staged", "one-copy", "gloo", "open-mpi", "mpich", "intel-mpi", "necklace"]
+    systems = [system for system in systems if any(system in times for times in rows.values())]
+    beside = lambda times: times["necklace"] / min(times[mpi] for mpi in systems if mpi.endswith("mpi") or mpi == "mpich" if mpi in times)
     show = lambda time: f"{time:10.2f}" if time else "         -"
-    verdict = lambda good: "met" if good else "MISSED"
-    names = [algorithm if system == "bare" else system for system, algorithm in others]
-    print("\nranks   bytes" + "".join(f"{name:>10}" for name in [*names, "necklace"])
-          + ("  x gloo  goal " if tcp else "  x bare  goal ") + "  x mpi  goal", file=sys.stderr)
-    for ranks in map(int, options.ranks.split(",")):
-        for size in map(int, sizes):
-            times = {other: rows.get((*other, ranks, size)) for other in others}
-            ours = rows["necklace", options.algorithm, ranks, size]
-            best = min(times[peer] for peer in mpi if times[peer])
-            near = min(times[peer] for peer in beside if times[peer])
-            if tcp:
-                first, second = ours < near, size < 4096 or ours <= best
-                ratio = near / ours
-            else:
-                faster = {32768: 1.5, 262144: 1.5, 1048576: 1.3}.get(size, 1.0) if size >= 4096 else 0.0
-                first, second = ours <= max(1.3, (near + 0.15) / near) * near, best >= faster * ours
-                ratio = ours / near
-            print(f"{ranks:5}{size:8}" + "".join(map(show, [*times.values(), ours]))
-                  + f"{ratio:8.2f}  {verdict(first):6}{best / ours:6.2f}  " + verdict(second), file=sys.stderr)
+    print("\n    collective ranks    bytes" + "".join(f"{name:>10}" for name in systems) + "     x mpi  goal", file=sys.stderr)
+    missed = 0
+    for (collective, ranks, size), times in sorted(rows.items(), key=lambda row: -beside(row[1])):
+        goal = 0.8 if options.transport == "threads" and size >= 32768 else 1.0
+        met = beside(times) <= goal
+        missed += not met
+        print(f"{collective:>14}{ranks:6}{size:9}" + "".join(show(times.get(name)) for name in systems)
+              + f"{beside(times):10.2f}  {'met' if met else 'MISSED'}", file=sys.stderr)
+    print(f"\n{len(rows) - missed} of {len(rows)} rows meet the goal", file=sys.stderr)
 
 
 main()

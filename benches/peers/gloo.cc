@@ -1,4 +1,4 @@
-/* Times gloo::alltoall on bytes over TCP in the same way as alltoall.c times MPI_Alltoall.
+/* Times gloo::alltoall on bytes over TCP in the same way as collectives.c times MPI_Alltoall.
  *
  *   g++ -O2 -o gloo gloo.cc -lgloo -lpthread
  *   for rank in $(seq 0 $((RANKS - 1))); do ./gloo NAME RANKS $rank DIRECTORY BYTES.. & done; wait
@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
       before = after;
     }
     for (double time : times)
-      if (rank == 0) printf("%s,%d,%zu,%.4f\n", argv[1], ranks, bytes, time * 1e6);
+      if (rank == 0) printf("%s,alltoall,%d,%zu,%.4f\n", argv[1], ranks, bytes, time * 1e6);
   }
   return 0;
 }

@@ -21,6 +21,7 @@ pub mod gather;
 mod halving;
 mod loads;
 mod native;
+mod pairs;
 mod parameters;
 mod parts;
 mod prefix;

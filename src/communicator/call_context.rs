@@ -11,7 +11,7 @@ use crate::ids::Rank;
 use crate::plan::{Buffers, Execution, Plan, Reduction};
 use crate::transport::native::{NativeData, NativeIo};
 use crate::transport::{
-    CallInfo, ContextId, Failure, History, RoundIo, Signature, Timeouts, Transport, call_native, renumbered,
+    CallInfo, ContextId, Failure, Folding, History, RoundIo, Signature, Timeouts, Transport, call_native, renumbered,
 };
 
 /// A context of this process, in which it executes calls.
@@ -88,7 +88,13 @@ impl CallContext {
         while let Some(round) = execution.advance(&mut buffers, reduction) {
             let io = RoundIo::new(plan.program(), round, buffers.reborrow(), call);
             let Some(io) = io else { return Err(short()) };
-            self.transport.round(io).map_err(|failure| self.failed(failure))?;
+            let (folds, mut done) = (plan.folds(round), false);
+            let folding = reduction.filter(|_| !folds.is_empty());
+            let folding = folding.map(|reduction| Folding { reduction, folds, done: &mut done });
+            self.transport.round(io.combining(folding)).map_err(|failure| self.failed(failure))?;
+            if done {
+                execution.combined(folds.len());
+            }
         }
         Ok(())
     }

@@ -80,6 +80,10 @@ struct Compiler<'a> {
     runs: Vec<Run>,
     rounds: Vec<ProgramRound>,
     locals: Vec<Local>,
+    /// For each of these, whether it is the last to read its left and right operand.
+    last_reads: Vec<[bool; 2]>,
+    /// The result of the last combination.
+    merged: Option<ValueId>,
     steps: Vec<Step>,
 }
 
@@ -103,6 +107,8 @@ impl<'a> Compiler<'a> {
             runs: vec![],
             rounds: vec![],
             locals: vec![],
+            last_reads: vec![],
+            merged: None,
             steps: vec![],
         };
         compiler.settle();
@@ -156,7 +162,7 @@ impl<'a> Compiler<'a> {
         self.bring_home();
         let sizes = Sizes { input: layout.input, output: layout.output, scratch: self.scratch.len() };
         let program = Program::new(self.runs, self.rounds, sizes)?;
-        Ok(Plan::new(program, self.steps, self.locals))
+        Ok(Plan::new(program, self.steps, self.locals, &self.last_reads))
     }
 
     fn round(
@@ -209,12 +215,20 @@ impl<'a> Compiler<'a> {
     /// Places the result of a combination: at home if that is free, in place of an operand that is
     /// read for the last time, or in new scratch.
     fn merge(&mut self, now: u32, left: ValueId, right: ValueId, into: ValueId) {
-        // A value that is combined with itself cannot be overwritten meanwhile.
-        let operands: &[ValueId] = if left == right { &[] } else { &[left, right] };
-        let heir = operands.iter().copied().find(|&operand| {
+        // A value that is combined with itself cannot be overwritten meanwhile. The result of the
+        // last combination is the best place: it is in the caches, and a transport may combine what
+        // arrives with it.
+        let operands: &[ValueId] = match left == right {
+            true => &[],
+            false if Some(right) == self.merged => &[right, left],
+            false => &[left, right],
+        };
+        let is_last = |operand: ValueId| {
             let about = &self.all.values[operand];
             about.read == Some(now) && about.home.is_none() && matches!(about.spot, Spot::Scratch(_))
-        });
+        };
+        let heir = operands.iter().copied().find(|&operand| is_last(operand));
+        let last_reads = [left, right].map(|operand| left != right && is_last(operand));
         let spot = if self.is_home_free(into, now, operands) {
             Spot::Home
         } else if let Some(operand) = heir {
@@ -227,11 +241,9 @@ impl<'a> Compiler<'a> {
         // An operand without a place has just passed it to the result.
         let operand = |value: ValueId| self.all.values[value].place().unwrap_or_else(|| place.clone());
         let (first, second) = (operand(left), operand(right));
-        self.local(side_by_side([&place, &first, &second]).map(|[into, left, right]| Local::Merge {
-            into,
-            left,
-            right,
-        }));
+        let merges = side_by_side([&place, &first, &second]);
+        self.local(merges.map(|[into, left, right]| Local::Merge { into, left, right }), last_reads);
+        self.merged = Some(into);
     }
 
     /// Returns whether a value's home is free when instruction `now` makes the value: each tenant
@@ -289,11 +301,11 @@ impl<'a> Compiler<'a> {
 
     fn copy(&mut self, from: &Place, into: &Place) {
         let [into, from] = [into, from].map(|place| Place::from(joined(place.iter().copied())));
-        self.local((!into.is_empty()).then_some(Local::Copy { into, from }).into_iter());
+        self.local((!into.is_empty()).then_some(Local::Copy { into, from }).into_iter(), [false; 2]);
     }
 
     /// Appends local work, merged with the preceding one if both are one piece.
-    fn local(&mut self, work: impl Iterator<Item = Local>) {
+    fn local(&mut self, work: impl Iterator<Item = Local>, last_reads: [bool; 2]) {
         let start = self.locals.len();
         for local in work {
             match self.locals[start..].last_mut().and_then(|last| last.followed_by(&local).map(|l| (last, l))) {
@@ -301,6 +313,7 @@ impl<'a> Compiler<'a> {
                 None => self.locals.push(local),
             }
         }
+        self.last_reads.resize(self.locals.len(), last_reads);
         match self.steps.last_mut() {
             Some(Step::Local(range)) => range.end = self.locals.len(),
             _ => self.steps.push(Step::Local(start..self.locals.len())),

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::folds::{self, Fold};
 use super::runs::{Place, side_by_side};
 use super::{Buffer, Buffers, Program, Run};
 
@@ -12,6 +13,9 @@ pub struct Plan {
     program: Program,
     steps: Vec<Step>,
     locals: Vec<Local>,
+    /// For each round, the first pieces of local work after it that a transport may do in the
+    /// round.
+    folds: Vec<Box<[Fold]>>,
 }
 
 /// A step of an execution.
@@ -69,8 +73,16 @@ impl Local {
 }
 
 impl Plan {
-    pub(super) fn new(program: Program, steps: Vec<Step>, locals: Vec<Local>) -> Self {
-        Self { program, steps, locals }
+    /// Makes a plan. `last_reads` says of each piece of local work whether it is the last to read
+    /// its left and right operand.
+    pub(super) fn new(program: Program, steps: Vec<Step>, locals: Vec<Local>, last_reads: &[[bool; 2]]) -> Self {
+        let mut folds = vec![Box::default(); program.rounds().len()];
+        for pair in steps.windows(2) {
+            if let [Step::Round(round), Step::Local(range)] = pair {
+                folds[*round] = folds::find(&program, *round, &locals[range.clone()], &last_reads[range.clone()]);
+            }
+        }
+        Self { program, steps, locals, folds }
     }
 
     /// Returns the rounds.
@@ -90,6 +102,12 @@ impl Plan {
         self.locals.iter().map(bytes).sum()
     }
 
+    /// Returns the combinations that a transport may do in a round, by the round's index.
+    #[inline]
+    pub(crate) fn folds(&self, round: usize) -> &[Fold] {
+        self.folds.get(round).map_or(&[], |folds| folds)
+    }
+
     /// Returns whether the buffers are as long as the plan needs.
     #[inline]
     pub(crate) fn fits(&self, buffers: &Buffers<'_>) -> bool {
@@ -100,12 +118,13 @@ impl Plan {
     #[must_use]
     pub(crate) fn footprint(&self) -> usize {
         let locals = self.locals.iter().map(|local| size_of::<Local>() + local.spilled()).sum::<usize>();
-        self.program.footprint() + self.steps.len() * size_of::<Step>() + locals
+        let folds = self.folds.iter().map(|folds| size_of_val(folds) + size_of_val(&**folds)).sum::<usize>();
+        self.program.footprint() + self.steps.len() * size_of::<Step>() + locals + folds
     }
 }
 
 /// The operation of a reduction, on bytes. Slices are whole elements, aligned as the buffers are.
-pub trait Reduction {
+pub trait Reduction: Sync {
     /// Stores `left` combined with `right` in `into`. All have the same length.
     fn merge(&self, into: &mut [u8], left: &[u8], right: &[u8]);
 
@@ -134,13 +153,21 @@ pub trait Reduction {
 pub struct Execution<'p> {
     plan: &'p Plan,
     next: usize,
+    /// How many pieces of the next local work the transport has done.
+    done: usize,
 }
 
 impl<'p> Execution<'p> {
     /// Starts an execution.
     #[must_use]
     pub fn new(plan: &'p Plan) -> Self {
-        Self { plan, next: 0 }
+        Self { plan, next: 0, done: 0 }
+    }
+
+    /// Tells that the transport has done the [combinations](Plan::folds) of the round returned last.
+    #[inline]
+    pub(crate) fn combined(&mut self, folds: usize) {
+        self.done = folds;
     }
 
     /// Does the local work after the last round, which must be done, and returns the index of the
@@ -159,7 +186,7 @@ impl<'p> Execution<'p> {
             match step {
                 Step::Round(index) => return Some(*index),
                 Step::Local(range) => {
-                    for local in &self.plan.locals[range.clone()] {
+                    for local in self.plan.locals[range.clone()].iter().skip(std::mem::take(&mut self.done)) {
                         let done = work(local, buffers, reduction);
                         debug_assert!(done.is_some() || local.is_merge() && reduction.is_none(), "{local:?}");
                     }

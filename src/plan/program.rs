@@ -211,7 +211,7 @@ impl Program {
     }
 
     /// Returns the pieces of a checked round.
-    fn in_pieces(&self, round: &ProgramRound) -> Option<Pieces> {
+    pub(super) fn in_pieces(&self, round: &ProgramRound) -> Option<Pieces> {
         let piece = |message: &Message| {
             let (buffer, offset) = match self.runs(message) {
                 [] => (Buffer::Scratch, 0),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::timeouts::Timeouts;
-use crate::plan::{Buffers, Message, Program, ProgramRound, Run};
+use crate::plan::{Buffers, Fold, Message, Program, ProgramRound, Reduction, Run};
 
 /// Identity of a context: equal on all its members, and different from all other contexts of the
 /// job.
@@ -96,6 +96,24 @@ pub struct RoundIo<'a> {
     pub signature: &'a Signature,
     /// Maximum times to wait.
     pub timeouts: Timeouts,
+    /// What the transport may combine as it arrives.
+    folding: Option<Folding<'a>>,
+}
+
+/// Combinations that a transport may do in a round, all or none. Unless it does, their messages go
+/// to their own places.
+pub(crate) struct Folding<'a> {
+    pub(crate) reduction: &'a dyn Reduction,
+    /// In the order in which they are to be done.
+    pub(crate) folds: &'a [Fold],
+    /// Set by the transport once they are done.
+    pub(crate) done: &'a mut bool,
+}
+
+impl fmt::Debug for Folding<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Folding").field("folds", &self.folds).finish_non_exhaustive()
+    }
 }
 
 impl<'a> RoundIo<'a> {
@@ -108,7 +126,20 @@ impl<'a> RoundIo<'a> {
         let fits = program.sizes().fit(&buffers) && round < program.rounds().len();
         let (call, signature, timeouts) = call.parts();
         // Not `then_some`, which builds the value in another place first and then moves it.
-        if fits { Some(Self { program, round, buffers, call, signature, timeouts }) } else { None }
+        if fits { Some(Self { program, round, buffers, call, signature, timeouts, folding: None }) } else { None }
+    }
+
+    /// Allows the transport to do combinations in the round.
+    #[inline]
+    pub(crate) fn combining(self, folding: Option<Folding<'a>>) -> Self {
+        Self { folding, ..self }
+    }
+
+    /// Returns the combinations that the transport may do.
+    #[cfg(feature = "local")]
+    #[inline]
+    pub(crate) fn folding(&mut self) -> Option<Folding<'a>> {
+        self.folding.take()
     }
 
     /// Returns the round: its number and its messages.
@@ -150,7 +181,7 @@ impl<'a> RoundIo<'a> {
     /// Returns the same round with a shorter borrow, for wrappers that read the buffers after it.
     #[must_use]
     pub fn reborrow(&mut self) -> RoundIo<'_> {
-        RoundIo { buffers: self.buffers.reborrow(), ..*self }
+        RoundIo { buffers: self.buffers.reborrow(), folding: None, ..*self }
     }
 
     /// Returns the same call on the same buffers with a round of another program, for wrappers that

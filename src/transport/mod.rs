@@ -77,6 +77,7 @@ pub mod tcp;
 mod timeouts;
 pub mod trace;
 
+pub(crate) use call::Folding;
 pub use call::{CallInfo, ContextId, RoundIo, Signature};
 pub(crate) use definition::call_native;
 pub use definition::{Endpoint, Transport, position};

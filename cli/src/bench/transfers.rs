@@ -11,7 +11,7 @@ use necklace::algorithm::{find, registry};
 use necklace::collective::Collective;
 use necklace::error::{ArgumentError, Error};
 use necklace::launch::Launch;
-use necklace::op::Max;
+use necklace::op::{Max, Sum};
 use necklace::topology::Topology;
 use necklace_bare::{Kind, members, pin};
 
@@ -205,8 +205,8 @@ impl Benchmark for Bare {
     }
 }
 
-/// A collective that can be measured, with root 0. Reductions operate on bytes, to measure
-/// communication rather than arithmetic.
+/// A collective that can be measured, with root 0. Reductions add doubles if a block consists of
+/// them, and take the largest of bytes otherwise.
 #[derive(Clone)]
 pub(super) struct Call(Collective);
 
@@ -228,12 +228,29 @@ impl Call {
             };
             bytes.checked_mul(blocks).ok_or_else(|| Error::of_argument("bench", what()))
         };
-        let (before, after) = (self.0.before(size, rank).len(), self.0.after(size, rank).len());
-        let (send, mut receive) = (Memory::new(length(before)?, 1), Memory::new(length(after)?, 2));
+        let (before, after) = (self.0.before(size, rank), self.0.after(size, rank));
+        let (send, mut receive) = (Memory::new(length(before.len())?, 0), Memory::new(length(after.len())?, 0));
+        let root = Rank::new(0);
+        // Blocks that stay where they are, as those of a broadcast, have one buffer in MPI too.
+        let stays = !self.0.is_reduction() && self.0.before(size, root) == self.0.after(size, root);
+        let doubles = bytes.is_multiple_of(size_of::<f64>());
+        let mut call = || {
+            if stays {
+                return comm.perform_in_place(&self.0, receive.bytes_mut(), Max);
+            }
+            match (
+                doubles,
+                necklace::bytemuck::try_cast_slice::<u8, f64>(send.bytes()),
+                necklace::bytemuck::try_cast_slice_mut(receive.bytes_mut()),
+            ) {
+                (true, Ok(send), Ok(receive)) => comm.perform(&self.0, send, receive, Sum),
+                _ => comm.perform(&self.0, send.bytes(), receive.bytes_mut(), Max),
+            }
+        };
         let mut outcome = Ok(());
         let times = sampling.pass(|| {
             if outcome.is_ok() {
-                outcome = comm.perform(&self.0, send.bytes(), receive.bytes_mut(), Max);
+                outcome = call();
             }
         });
         outcome.map(|()| times)

@@ -2,10 +2,12 @@
 
 mod bruck;
 mod by_dimension;
+mod direct;
 mod recursive_doubling;
 mod ring;
 
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
+pub use direct::Direct;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;

@@ -1,11 +1,15 @@
 //! Allreduce: every rank contributes to one result, and all ranks get it.
 
 mod by_dimension;
+mod direct;
+mod direct_parts;
 mod rabenseifner;
 mod recursive_doubling;
 mod reduce_scatter_allgather;
 
 pub use by_dimension::ByDimension;
+pub use direct::Direct;
+pub use direct_parts::DirectParts;
 pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;
 pub use reduce_scatter_allgather::ReduceScatterAllgather;

@@ -21,11 +21,10 @@
 //! schedule moves fewer bytes; the cost is N - 1 messages per rank, and contention on sparse
 //! networks.
 
-use crate::algorithm::loads::at_once;
-use crate::algorithm::{About, Algorithm, Claims, is_complete};
-use crate::block::{Block, Volume};
+use crate::algorithm::{About, Algorithm, Claims, pairs};
+use crate::block::Block;
 use crate::ids::Rank;
-use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
+use crate::vocabulary::{Ports, Problem, Share};
 
 /// The direct algorithm: every rank sends to every rank, in one round.
 #[derive(Clone, Copy, Debug)]
@@ -47,34 +46,10 @@ impl Algorithm for Direct {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        let peers = problem.ranks() as u64 - 1;
-        let volume = Some(Volume::from(peers));
-        let claims = Claims::of_single_blocks(peers.min(1), is_complete(problem));
-        let at_once = at_once(problem);
-        let hops = claims.hops.or(at_once.map(|(_, hops)| hops));
-        Claims {
-            hops,
-            messages: Some(peers),
-            volume,
-            handled: Some(peers.saturating_mul(2)),
-            port_transmission: volume,
-            channel_transmission: at_once.map(|(load, _)| load),
-            forwarded_transmission: hops.map(Volume::from),
-            end_transmission: hops.map(|hops| hops.min(2).into()),
-            ..claims
-        }
+        pairs::claims(problem, 1, 1)
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let size = problem.ranks();
-        // Starting with the next rank spreads the destinations if sends are executed one after the
-        // other.
-        let peers = move || (1..size).map(move |i| Rank::new((rank.index() + i) % size));
-        let rounds = size.min(2) - 1;
-        Box::new((0..rounds).map(move |_| RankRound {
-            sends: peers().map(|peer| End::new(peer, vec![Block::new(rank, peer)])).collect(),
-            receives: peers().map(|peer| End::new(peer, vec![Block::new(peer, rank)])).collect(),
-            ..RankRound::default()
-        }))
+        Box::new(pairs::round(problem, rank, |to| Block::new(rank, to), |from| Block::new(from, rank)).into_iter())
     }
 }

@@ -2,10 +2,12 @@
 
 mod binomial;
 mod by_dimension;
+mod direct;
 mod halving;
 mod scatter_allgather;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
+pub use direct::Direct;
 pub use halving::Halving;
 pub use scatter_allgather::ScatterAllgather;

@@ -3,11 +3,13 @@
 mod binomial;
 mod by_dimension;
 mod direct;
+mod direct_parts;
 mod halving;
 mod reduce_scatter_gather;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
+pub use direct_parts::DirectParts;
 pub use halving::Halving;
 pub use reduce_scatter_gather::ReduceScatterGather;

@@ -1,11 +1,13 @@
 //! Reduce-scatter: every rank contributes to one result per rank, and each rank gets its own.
 
 mod by_dimension;
+mod direct;
 mod pairwise;
 mod recursive_halving;
 mod ring;
 
 pub use by_dimension::ByDimension;
+pub use direct::Direct;
 pub use pairwise::Pairwise;
 pub use recursive_halving::RecursiveHalving;
 pub use ring::Ring;

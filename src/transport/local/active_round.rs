@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::folds::Folds;
 use super::group::{Group, Member, MessageId, RoundDescriptor};
 use super::job::Job;
 use super::outbox::Outbox;
@@ -176,6 +177,8 @@ pub(super) struct ActiveRound<'a> {
     pub(super) pieces: Option<&'a Pieces>,
     /// Whether all messages are eager ones of one piece.
     pub(super) eager_only: bool,
+    /// The messages that are combined as they arrive.
+    pub(super) folds: Option<Folds<'a>>,
     pub(super) timeouts: Timeouts,
     pub(super) counts: &'a mut [PeerCounts],
     /// The messages still to take.

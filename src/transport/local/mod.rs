@@ -20,7 +20,7 @@
 // How it works. Each rank has a publication slot (`slot`). It begins a round by publishing there a
 // descriptor of its messages, with a flag for each receiver. Then it takes what its peers have
 // published for it (`rendezvous`), checks it, and copies it from their memory into its own
-// (`copy`). It returns once all that it published has been copied, or revoked (`outbox`). There is
+// (`copy`), or combines it with what it has (`folds`). It returns once all that it published has been copied, or revoked (`outbox`). There is
 // no queue, so nothing accumulates, and each byte is copied once.
 //
 // Small messages are copied twice, because that costs less than to wait for each other. They are
@@ -43,6 +43,7 @@
 mod active_round;
 mod copy;
 mod eager;
+mod folds;
 mod group;
 mod job;
 mod mailbox;

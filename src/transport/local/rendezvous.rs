@@ -44,8 +44,15 @@ impl ActiveRound<'_> {
             && sent.bytes == received.bytes
         {
             let (status, bases) = (&membership.own().status, (theirs.bases, descriptor.bases));
-            // SAFETY: as below.
-            unsafe { copy_piece((sent, bases.0), (received, bases.1), || status.advance()) };
+            let combined = self.folds.as_mut().is_some_and(|folds| {
+                // SAFETY: as below. A combination's result goes where the plan has found room, and
+                // its places are as long as the message.
+                unsafe { folds.combine(part.first, (sent, bases.0), bases.1) }
+            });
+            if !combined {
+                // SAFETY: as below.
+                unsafe { copy_piece((sent, bases.0), (received, bases.1), || status.advance()) };
+            }
         } else {
             let sent = &theirs.round().sends[first..];
             let sent = &sent[..sent.partition_point(|message| message.peer.index() == membership.me)];
@@ -64,6 +71,12 @@ impl ActiveRound<'_> {
                 // sender waits for the lease. The buffers that are written are this rank's alone,
                 // as `RoundIo` holds them exclusively.
                 unsafe { copy((from, theirs.bases), (to, descriptor.bases), || membership.own().status.advance()) };
+            }
+            if let (Some(folds), Some(received)) = (&mut self.folds, self.pieces)
+                && let Some(received) = received.receives.get(part.first as usize)
+            {
+                // SAFETY: the message is in its own place now.
+                unsafe { folds.combine(part.first, (received, descriptor.bases), descriptor.bases) };
             }
         }
         membership.own().sync.set_taken(from, taken);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::active_round::{ActiveRound, Membership, Wait};
+use super::folds::Folds;
 use super::group::{EagerMessage, Group, RoundDescriptor};
 use super::job::Job;
 use super::outbox::Outbox;
@@ -14,7 +15,7 @@ use super::slot::AccessGuard;
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::bases::Bases;
-use crate::transport::{Failure, History, RoundIo, Transport};
+use crate::transport::{Failure, Folding, History, RoundIo, Transport};
 
 /// The transport of one member of a context.
 #[derive(Debug)]
@@ -93,7 +94,7 @@ impl Transport for LocalTransport {
         }
         self.update_status(&io);
         let (call, signature, program, timeouts) = (io.call, io.signature, io.program(), io.timeouts);
-        let bases = Bases::of(&mut io.buffers());
+        let (bases, folding) = (Bases::of(&mut io.buffers()), io.folding());
         // From here on the buffers are accessed through these pointers only.
         let descriptor = RoundDescriptor { call, signature, program, index: io.index() as u32, due: 0, bases };
         let Self { membership, last, counts, published, pending, unwritten, parks, .. } = self;
@@ -113,6 +114,7 @@ impl Transport for LocalTransport {
         let eager_only =
             membership.group.has_mailboxes() && pieces.is_some_and(|pieces| pieces.longest <= EagerMessage::MAX_BYTES);
         membership.await_all(pending, &round.receives, first_receive, eager_only);
+        let folding = folding.filter(|folding| membership.fold_first(pending, folding.folds, &round.receives));
         let outbox = match eager_only {
             true => Outbox::empty(&membership.group, membership.me, &descriptor),
             false => Outbox::publish(&membership.group, membership.me, &descriptor, (published, counts)),
@@ -131,6 +133,7 @@ impl Transport for LocalTransport {
             receives: &round.receives,
             pieces,
             eager_only,
+            folds: folding.as_ref().map(|folding| Folds::new(folding.reduction, folding.folds)),
             wake_receivers: !round.sends.is_empty(),
             wake_senders: false,
             wait,
@@ -140,6 +143,9 @@ impl Transport for LocalTransport {
         drop(outbox);
         membership.own().status.advance();
         outcome?;
+        if let Some(Folding { done, .. }) = folding {
+            *done = true;
+        }
         // A receiver that refuses a message fails the context before it releases the message. A
         // failure of a later call does not concern this round.
         membership.group.failure().filter(|failure| failure.call <= call).map_or(Ok(()), |failure| Err(failure.clone()))
@@ -262,7 +268,7 @@ impl<'a> ActiveRound<'a> {
         if part.protocol == Protocol::Eager {
             return self.read_eager(part);
         }
-        if !self.has_rendezvous(part.peer.index()) {
+        if !self.has_rendezvous(part.peer.index()) || !self.is_due(part) {
             return Ok(false);
         }
         let guard = match guard {

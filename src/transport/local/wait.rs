@@ -45,7 +45,7 @@ impl ActiveRound<'_> {
             group.failure().is_some()
                 || group.departures() != wait.departures
                 || wait.outstanding > 0 && self.outbox.outstanding() == 0
-                || self.pending.iter().any(|awaited| self.has_sent(awaited.peer.index()))
+                || self.pending.iter().any(|awaited| self.is_due(*awaited) && self.has_sent(awaited.peer.index()))
                 || self.unwritten.iter().any(|at| self.has_room(sends[*at as usize].peer.index()))
         };
         let awaits_room = !self.unwritten.is_empty();
