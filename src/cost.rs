@@ -22,7 +22,9 @@
 //! # Transmission
 //!
 //! In each round, the transmission is the volume through the busiest port at the price of a byte,
-//! or the volume over the busiest channel at the price of a channel, whichever is larger. Under
+//! or the volume over the busiest channel at the price of a channel, whichever is larger. If only
+//! receivers move bytes ([`one_sided`](Machine::one_sided)), the busiest port is that of the rank
+//! that receives the most. Under
 //! store-and-forward switching a message is paid for again on each channel of its route; the first
 //! and the last channel are as slow as the ports at the ends.
 //!
@@ -82,6 +84,8 @@ pub struct Demand {
     pub handled: u64,
     /// Sum over rounds of the volume through the busiest port.
     pub port: Volume,
+    /// Sum over rounds of the most volume that one rank receives.
+    pub received: Volume,
     /// Sum over rounds of the volume over the busiest channel.
     pub channel: Volume,
     /// Sum over rounds of the largest transfer.
@@ -140,6 +144,7 @@ impl Demand {
             startups: figures.startups,
             handled: figures.handled,
             port: figures.port_transmission,
+            received: figures.received,
             channel: figures.channel_transmission,
             largest: figures.transmission,
             forwarded,
@@ -192,6 +197,7 @@ impl Demand {
         let port = least(&mut at_least, PORT, claims.port_transmission, || {
             bound.port.max(transmission).max(claims.volume.unwrap_or_default())
         });
+        let received = least(&mut at_least, RECEIVED, claims.received, || bound.received.max(transmission));
         let channel = least(&mut at_least, CHANNEL, claims.channel_transmission, || bound.channel.max(transmission));
         let forwarded = claims.chained_forwarded.or(claims.forwarded_transmission);
         let forwarded = least(&mut at_least, FORWARDED, forwarded, || bound.forwarded.max(transmission));
@@ -205,6 +211,7 @@ impl Demand {
             startups,
             handled,
             port,
+            received,
             channel,
             largest: transmission,
             forwarded,
@@ -227,6 +234,7 @@ impl Demand {
             startups: bounds.startups(ports),
             handled: bounds.handled(ports),
             port: bounds.port,
+            received: bounds.received,
             channel: bounds.channel(),
             largest: with_one(bounds.port),
             forwarded: with_one(bounds.forwarded),
@@ -244,7 +252,8 @@ impl Demand {
         let charges = |name: &&str| match *name {
             STARTUPS => machine.startup > 0,
             HANDLED => machine.message > 0,
-            PORT => self.bytes && machine.byte > 0,
+            PORT => self.bytes && machine.byte > 0 && !machine.one_sided,
+            RECEIVED => self.bytes && machine.byte > 0 && machine.one_sided,
             CHANNEL => self.bytes && machine.channel > 0,
             FORWARDED => self.bytes && machine.channel > 0 && forwards,
             ENDS => self.bytes && machine.byte > machine.channel && forwards,
@@ -271,7 +280,8 @@ impl Demand {
         // The time of one message alone, and the times of others before it through its port and
         // over its channel.
         let alone = moved(self.largest, machine.byte.max(machine.channel));
-        let through_port = moved(self.port.without(self.largest), machine.byte);
+        let port = if machine.one_sided { self.received } else { self.port };
+        let through_port = moved(port.without(self.largest), machine.byte);
         let over_channel = moved(self.channel.without(self.largest), machine.channel);
         let last = match machine.switching {
             Switching::CutThrough => alone,
@@ -308,6 +318,7 @@ impl Demand {
 const STARTUPS: &str = "start-ups";
 const HANDLED: &str = "messages handled";
 const PORT: &str = "transmission by port";
+const RECEIVED: &str = "transmission received";
 const CHANNEL: &str = "transmission by channel";
 const FORWARDED: &str = "transmission forwarded";
 const ENDS: &str = "transmission at the ends";

@@ -79,6 +79,9 @@ pub struct Machine {
     pub doubling: u64,
     /// The way in which messages cross several channels.
     pub switching: Switching,
+    /// Whether the receiver alone moves a message's bytes, as among threads and by remote reads.
+    /// Then [`byte`](Self::byte) is the price of what a rank receives, and what it sends is free.
+    pub one_sided: bool,
 }
 
 /// The way in which a message crosses several channels.
@@ -168,6 +171,7 @@ impl Machine {
         synchronisation: 0,
         doubling: 0,
         switching: Switching::CutThrough,
+        one_sided: false,
     };
 
     /// Returns whether any price depends on the network: that of a channel or of a hop, or
@@ -176,14 +180,15 @@ impl Machine {
         self.channel > 0 || self.hop > 0 || self.switching == Switching::StoreAndForward
     }
 
-    /// Ranks that are threads of one process. They copy from memory to memory in any topology, so
-    /// only rounds, messages and bytes have prices.
+    /// Ranks that are threads of one process. A receiver copies from the sender's memory in any
+    /// topology, so only rounds, messages and bytes received have prices.
     ///
     /// These are round figures. They rank algorithms as `necklace bench` measures them with 4 to
     /// 256 ranks on two cores (`direct` before `bruck` of any radix up to some 128 ranks; for an
     /// allreduce among 4 or 8, `recursive-doubling` before `rabenseifner` up to 64 KiB), and do not
     /// predict times.
-    pub const THREADS: Self = Self { startup: 4_000_000, message: 20_000, byte: 70, combination: 35, ..Self::FREE };
+    pub const THREADS: Self =
+        Self { startup: 4_000_000, message: 20_000, byte: 70, combination: 35, one_sided: true, ..Self::FREE };
 
     /// Ranks that are processes of one host, over TCP. A message costs system calls at both ends, a
     /// byte costs two copies.
@@ -257,6 +262,7 @@ impl Machine {
         "synchronisation",
         "doubling",
         "switching",
+        "one-sided",
     ];
 
     /// Sets the price of a round.
@@ -313,6 +319,12 @@ impl Machine {
         Self { switching, ..self }
     }
 
+    /// Sets whether the receiver alone moves a message's bytes.
+    #[must_use]
+    pub fn with_one_sided(self, one_sided: bool) -> Self {
+        Self { one_sided, ..self }
+    }
+
     /// Returns the price of a barrier among `ranks` ranks. The number of doublings is the logarithm
     /// to base 2, rounded up.
     pub(crate) fn barrier(&self, ranks: usize) -> u64 {
@@ -322,7 +334,7 @@ impl Machine {
     }
 
     /// Returns all prices as words, to send them to another rank.
-    pub(crate) fn words(&self) -> [u64; 10] {
+    pub(crate) fn words(&self) -> [u64; 11] {
         let Self {
             startup,
             message,
@@ -334,18 +346,40 @@ impl Machine {
             synchronisation,
             doubling,
             switching,
+            one_sided,
         } = *self;
-        let switching = u64::from(switching == Switching::StoreAndForward);
-        [startup, message, byte, channel, hop, rearrangement, combination, synchronisation as u64, doubling, switching]
+        let (synchronisation, switching) = (synchronisation as u64, (switching == Switching::StoreAndForward).into());
+        let one_sided = one_sided.into();
+        [
+            startup,
+            message,
+            byte,
+            channel,
+            hop,
+            rearrangement,
+            combination,
+            synchronisation,
+            doubling,
+            switching,
+            one_sided,
+        ]
     }
 
     /// Returns the machine of such [`words`](Self::words).
-    pub(crate) fn of_words(words: [u64; 10]) -> Self {
-        let [startup, message, byte, channel, hop, rearrangement, combination, synchronisation, doubling, switching] =
-            words;
-        let switching = if switching == 1 { Switching::StoreAndForward } else { Switching::CutThrough };
-        let synchronisation = synchronisation as i64;
-        Self { startup, message, byte, channel, hop, rearrangement, combination, synchronisation, doubling, switching }
+    pub(crate) fn of_words(words: [u64; 11]) -> Self {
+        Self {
+            startup: words[0],
+            message: words[1],
+            byte: words[2],
+            channel: words[3],
+            hop: words[4],
+            rearrangement: words[5],
+            combination: words[6],
+            synchronisation: words[7] as i64,
+            doubling: words[8],
+            switching: if words[9] == 1 { Switching::StoreAndForward } else { Switching::CutThrough },
+            one_sided: words[10] == 1,
+        }
     }
 
     /// Sets the price of a key.
@@ -369,6 +403,7 @@ impl Machine {
                 let found = [Switching::CutThrough, Switching::StoreAndForward].into_iter().find(|s| s.name() == text);
                 found.map(|switching| self.switching = switching).ok_or("cut-through or store-and-forward")
             }
+            "one-sided" => text.parse().map(|one_sided| self.one_sided = one_sided).map_err(|_| "true or false"),
             _ => return Err(MachineError::Key { key: key.to_owned() }),
         };
         done.map_err(|expected| MachineError::Value { key: key.to_owned(), found: quoted(text).to_string(), expected })
@@ -470,6 +505,7 @@ impl fmt::Display for Machine {
             synchronisation,
             doubling,
             switching,
+            one_sided,
         } = *self;
         let prices = [startup, message, byte, channel, hop, rearrangement, combination].map(i128::from);
         let prices = prices.into_iter().chain([synchronisation.into(), doubling.into()]);
@@ -480,6 +516,10 @@ impl fmt::Display for Machine {
         }
         if switching != Switching::default() {
             write!(f, "{separator}switching={}", switching.name())?;
+            separator = ",";
+        }
+        if one_sided {
+            write!(f, "{separator}one-sided=true")?;
         }
         Ok(())
     }
@@ -539,7 +579,7 @@ mod tests {
             .with_rearrangement(9)
             .with_combination(8)
             .with_synchronisation(i64::MIN, u64::MAX);
-        let machine = machine.with_switching(Switching::StoreAndForward);
+        let machine = machine.with_switching(Switching::StoreAndForward).with_one_sided(true);
         assert_eq!(machine.to_string().parse(), Ok(machine));
         assert_eq!(Machine::of_words(machine.words()), machine);
         assert_eq!(
@@ -566,6 +606,7 @@ mod tests {
             ("unit:hop=99999999s", "at most 200 days"),
             ("unit:synchronisation=-99999999s", "at most 100 days"),
             ("unit:switching=packet", "cut-through or store-and-forward"),
+            ("unit:one-sided=1", "one-sided: found \"1\", expected true or false"),
         ];
         for (text, reason) in cases {
             let message = text.parse::<Machine>().unwrap_err().to_string();

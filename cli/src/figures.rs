@@ -25,7 +25,7 @@ struct Row {
 
 /// Returns the rows for some claims. Lower bounds are included if the bounds and the figures of a
 /// schedule are given.
-fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 12] {
+fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 13] {
     let row = |name, long, blocks, claimed, counted| Row { name, long, blocks, claimed, bound: None, counted };
     let number = |name, long, claimed: Option<u64>, counted| row(name, long, false, claimed.map(Volume::from), counted);
     let blocks = |name, long, claimed, counted| row(name, long, true, claimed, counted);
@@ -46,6 +46,7 @@ fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 12] {
         number("messages", "messages of the busiest rank", claims.messages, |f| f.messages.into()),
         blocks("volume", "volume of the busiest rank, blocks", claims.volume, |f| f.volume),
         blocks("combined", COMBINED, claims.combined, |f| f.combined),
+        blocks("received", "transmission received, blocks", claims.received, |f| f.received),
     ];
     if let Some((bounds, figures)) = bounds {
         let ports = figures.ports();
@@ -55,6 +56,7 @@ fn rows(claims: &Claims, bounds: Option<(&Bounds, &Figures)>) -> [Row; 12] {
         rows[0].bound = Some(bounds.startups(ports).max(far).into());
         rows[1].bound = Some(transmission).filter(|&bound| bound > Volume::ZERO);
         rows[2].bound = Some(bounds.port);
+        rows[12].bound = Some(bounds.received);
         rows[3].bound = Some(bounds.channel());
         rows[4].bound = Some(bounds.forwarded).filter(|_| ports == Ports::One);
         rows[6].bound = Some(bounds.hops(ports).into());

@@ -25,7 +25,14 @@ impl Bounds {
         let gathers = problem.collective().gathers();
         let forwarded = found.forwarded;
         let relayed = found.relayed.max(forwarded).max(need.port());
-        Self { port: need.port(), relayed, combined: need.combined(problem.collective()), gathers, ..found }
+        Self {
+            port: need.port(),
+            received: need.received(gathers),
+            relayed,
+            combined: need.combined(problem.collective()),
+            gathers,
+            ..found
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use crate::vocabulary::Ports;
 pub struct Bounds {
     /// Volume through the busiest port: a bound on [`Figures::port_transmission`].
     pub port: Volume,
+    /// Volume that the busiest rank receives: a bound on [`Figures::received`].
+    pub received: Volume,
     /// Sum of distances of all blocks, divided by the number of channels: a bound on
     /// [`Figures::channel_transmission`], as are the next two.
     pub average: Volume,

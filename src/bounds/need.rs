@@ -39,6 +39,15 @@ impl Need {
         }
     }
 
+    /// Returns the volume that the busiest rank receives. `gathers` says whether all blocks go to
+    /// one rank. Otherwise all ranks send as much, so that one receives at least as much too.
+    pub(super) fn received(&self, gathers: bool) -> Volume {
+        match self.traffic {
+            Traffic::Root if !gathers => Volume::from(1),
+            _ => self.port(),
+        }
+    }
+
     /// Returns the volume that the busiest rank combines.
     pub(super) fn combined(&self, collective: &Collective) -> Volume {
         let last = Rank::new(self.ranks as usize - 1);

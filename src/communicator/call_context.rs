@@ -93,7 +93,7 @@ impl CallContext {
             let folding = folding.map(|reduction| Folding { reduction, folds, done: &mut done });
             self.transport.round(io.combining(folding)).map_err(|failure| self.failed(failure))?;
             if done {
-                execution.combined(folds.len());
+                execution.combined(folds.iter().filter(|fold| fold.is_work()).count());
             }
         }
         Ok(())

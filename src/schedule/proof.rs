@@ -23,6 +23,9 @@ pub struct Figures {
     /// Sum over rounds of the largest volume that one rank sends or receives: the transmission of
     /// ranks with one port out and one port in.
     pub port_transmission: Volume,
+    /// Sum over rounds of the largest volume that one rank receives: the transmission if only
+    /// receivers move bytes.
+    pub received: Volume,
     /// Sum over rounds of the volume on the busiest channel: the transmission if transfers that
     /// share a channel share its bandwidth.
     pub channel_transmission: Volume,
@@ -106,6 +109,7 @@ impl Figures {
             number("start-ups", claims.startups, self.startups),
             ("transmission", claims.transmission, self.transmission),
             ("transmission by port", claims.port_transmission, self.port_transmission),
+            ("transmission received", claims.received, self.received),
             ("transmission by channel", claims.channel_transmission, self.channel_transmission),
             ("transmission forwarded", claims.forwarded_transmission, self.forwarded_transmission),
             ("transmission at the ends", claims.end_transmission, self.end_transmission),

@@ -66,6 +66,7 @@ struct Busiest {
     sends: u64,
     receives: u64,
     blocks: Volume,
+    received: Volume,
 }
 
 /// A send of this round: the sender, the index of the transfer, the first channel.
@@ -129,6 +130,7 @@ impl Traffic {
         self.chains.end_of_round();
         self.figures.transmission += largest;
         self.figures.port_transmission += port.blocks;
+        self.figures.received += port.received;
         self.figures.channel_transmission += busiest;
         self.figures.forwarded_transmission += forwarded.0;
         self.figures.end_transmission += forwarded.1;
@@ -172,6 +174,7 @@ impl Traffic {
             let way = if sends == 1 { &mut used.sent } else { &mut used.received };
             *way += size;
             port.blocks = port.blocks.max(*way);
+            port.received = port.received.max(used.received);
             u64::from(if sends == 1 { used.sends } else { used.receives })
         };
         let (sends, receives) = (used(transfer.source, 1), used(transfer.destination, 0));

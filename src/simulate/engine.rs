@@ -207,7 +207,8 @@ impl<'m> Engine<'m> {
         let member = &mut self.members[rank as usize];
         let Some(Sent { peer, bytes, route }) = member.prepared.take() else { return Ok(()) };
         let round = member.rounds - 1;
-        member.out = now.saturating_add(bytes.saturating_mul(self.machine.byte));
+        let byte = if self.machine.one_sided { 0 } else { self.machine.byte };
+        member.out = now.saturating_add(bytes.saturating_mul(byte));
         let placement = self.problem.placement();
         let (from, to) = (placement.node(Rank::new(rank as usize)), placement.node(peer));
         let mut head = Head {

@@ -13,7 +13,7 @@
 //!   [`combination`](Machine::combination) for each byte that it combines. A message of a later round is received when the rank has entered that
 //!   round.
 //! - A rank has one **port** out and one in. Each has a queue and takes [`byte`](Machine::byte) for
-//!   each byte. The processor prepares the next message when the port has begun the last one.
+//!   each byte; if only receivers move bytes, the port out takes no time. The processor prepares the next message when the port has begun the last one.
 //! - A **channel** takes [`channel`](Machine::channel) for each byte that it carries. It serves
 //!   messages in the order in which their heads reach it (at equal times in a fixed order, the same
 //!   in every run). Where a head waits, the rest of the message gathers: buffers never fill. If the
@@ -224,7 +224,9 @@ pub fn least(search: &Search, ports: Ports, machine: &Machine, block_bytes: u64)
     let block_bytes = if problem.has_bytes() { block_bytes } else { 0 };
     let times = |count: u64, price: u64| u128::from(count) * u128::from(price);
     let between = [
-        bounds.port.bytes(block_bytes).saturating_mul(machine.byte.into()),
+        if machine.one_sided { bounds.received } else { bounds.port }
+            .bytes(block_bytes)
+            .saturating_mul(machine.byte.into()),
         bounds.channel().bytes(block_bytes).saturating_mul(machine.channel.into()),
         times(startups - 1, machine.startup),
         times(messages.saturating_sub(1), machine.message),

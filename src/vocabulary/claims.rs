@@ -24,6 +24,9 @@ pub struct Claims {
     /// The sum over rounds of the most that one rank sends or receives. [Follows](Self::completed)
     /// with one port.
     pub port_transmission: Option<Volume>,
+    /// The sum over rounds of the most that one rank receives. [Follows](Self::completed) with one
+    /// port; otherwise it defaults to [`port_transmission`](Self::port_transmission).
+    pub received: Option<Volume>,
     /// The sum over rounds of the load of the busiest channel. [Follows](Self::completed) without
     /// contention.
     pub channel_transmission: Option<Volume>,
@@ -69,6 +72,7 @@ impl Claims {
         let transmission = |follows: bool| self.transmission.filter(|_| follows);
         Self {
             port_transmission: self.port_transmission.or(transmission(one)),
+            received: self.received.or(transmission(one)).or(self.port_transmission),
             channel_transmission: self.channel_transmission.or(transmission(self.contention_free)),
             forwarded_transmission: self.forwarded_transmission.or(transmission(to_neighbours)),
             end_transmission: self.end_transmission.or(transmission(to_neighbours)),

@@ -9,6 +9,7 @@ mod tcp;
 mod threads;
 
 mod conformance_objects;
+mod folds;
 mod launch;
 mod starting;
 mod transport_failures;

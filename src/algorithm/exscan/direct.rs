@@ -54,7 +54,8 @@ impl Algorithm for Direct {
         let own = Block::result(rank);
         let name = RankRound::default().with_local(vec![LocalStep::new(own, SENT, Combine::Replace)]);
         let end = |peer: Rank| {
-            let first = peer.index() + 1 == rank.index();
+            // The nearest rank below is the first whose contribution is combined.
+            let first = peer.index().abs_diff(rank.index()) == 1;
             End::new(peer, vec![SENT]).combined(if first { Combine::Replace } else { Combine::Left })
         };
         let (below, above): (Vec<Rank>, Vec<Rank>) = pairs::outwards(problem, rank).partition(|&peer| peer < rank);

@@ -38,6 +38,7 @@ impl Algorithm for Direct {
         let others = problem.ranks() as u64 - 1;
         Claims {
             port_transmission: Some(Volume::from(others)),
+            received: Some(Volume::from(others.min(1))),
             handled: Some(others + others.min(1)),
             messages: Some(others),
             volume: Some(Volume::from(others)),

@@ -24,22 +24,12 @@ impl<'a> Folds<'a> {
         Self { reduction, folds, done: 0 }
     }
 
-    /// Whether the message of this index may be taken now: it is the next to combine, or none of
-    /// those still to combine.
+    /// Whether the message of this index may be taken now: it is the next one, or none of those
+    /// whose order matters.
     #[inline]
     fn is_due(&self, message: u32) -> bool {
-        match self.folds[self.done..].split_first() {
-            Some((next, later)) => next.message == message || later.iter().all(|fold| fold.message != message),
-            None => true,
-        }
-    }
-
-    /// Returns the combination of this message, if it is the next one, and counts it as done.
-    #[inline]
-    fn next(&mut self, message: u32) -> Option<&'a Fold> {
-        let next = self.folds.get(self.done).filter(|fold| fold.message == message)?;
-        self.done += 1;
-        Some(next)
+        let mut left = self.folds[self.done..].iter().filter_map(Fold::message);
+        left.next().is_none_or(|next| next == message || left.all(|later| later != message))
     }
 
     /// Combines a message, from the sender's memory or from its own place in this rank's. Returns
@@ -47,40 +37,54 @@ impl<'a> Folds<'a> {
     ///
     /// # Safety
     ///
-    /// The message is a piece inside the buffers of `from`, as long as the combination's places,
-    /// which lie inside this rank's buffers. Until this returns, no thread writes the piece, and
-    /// no other thread accesses the result's place.
+    /// The message is a piece inside the buffers of `from`, and `own` are this rank's buffers, of
+    /// the plan of these combinations. Until this returns, no thread writes the piece, and no other
+    /// thread accesses the results' places.
     #[inline]
     pub(super) unsafe fn combine(&mut self, message: u32, from: (&Piece, Bases), own: Bases) -> bool {
-        let Some(Fold { into, held, is_left, .. }) = self.next(message) else { return false };
-        let at = |run: &Run| {
-            // SAFETY: the place lies inside this rank's buffers.
-            unsafe { own.at(run.buffer, run.offset as usize) }
+        let Some(fold) = self.folds.get(self.done).filter(|fold| fold.message() == Some(message)) else { return false };
+        self.done += 1;
+        let Fold::Combine { into, held, is_left, .. } = fold else { return false };
+        // SAFETY: the piece and the places lie inside their buffers.
+        let [arrived, held, into] = unsafe {
+            let at = |run: &Run| own.at(run.buffer, run.offset as usize);
+            [from.1.at(from.0.buffer, from.0.offset), at(held), at(into)]
         };
-        let bytes = from.0.bytes;
-        // SAFETY: the piece lies inside the buffers.
-        let arrived = unsafe { from.1.at(from.0.buffer, from.0.offset) };
-        let slice = |start: *mut u8| {
-            // SAFETY: these bytes are the message, or what it is combined with. Both lie inside
-            // their buffers, and no thread writes them while the slice is used: the only one that
-            // this rank writes is the result, which equals neither of the operands used as slices.
-            unsafe { std::slice::from_raw_parts(start.cast_const(), bytes) }
-        };
-        // SAFETY: the result's place is this rank's alone, and none of the round's other messages
-        // is there.
-        let target = unsafe { std::slice::from_raw_parts_mut(at(into), bytes) };
-        let reduction = self.reduction;
-        if held == into {
-            let apply = if *is_left { Reduction::prepend } else { Reduction::append };
-            apply(reduction, target, slice(arrived));
-        } else if arrived == at(into) {
-            let apply = if *is_left { Reduction::append } else { Reduction::prepend };
-            apply(reduction, target, slice(at(held)));
-        } else {
-            let (left, right) = if *is_left { (arrived, at(held)) } else { (at(held), arrived) };
-            reduction.merge(target, slice(left), slice(right));
+        let (left, right) = if *is_left { (arrived, held) } else { (held, arrived) };
+        // SAFETY: the message is as long as the places. As the caller promises.
+        unsafe { self.merge(into, (left, right), from.0.bytes) };
+        while let Some(Fold::Merge { into, left, right }) = self.folds.get(self.done) {
+            self.done += 1;
+            // SAFETY: the places lie inside this rank's buffers, and are equally long.
+            unsafe {
+                let at = |run: &Run| own.at(run.buffer, run.offset as usize);
+                self.merge(at(into), (at(left), at(right)), into.len as usize);
+            }
         }
         true
+    }
+
+    /// Stores the combination of two operands.
+    ///
+    /// # Safety
+    ///
+    /// There are as many bytes at all three places, inside their buffers. `into` equals an operand
+    /// or overlaps neither. Until this returns, no other thread writes the operands or accesses
+    /// `into`.
+    unsafe fn merge(&self, into: *mut u8, (left, right): (*mut u8, *mut u8), bytes: usize) {
+        let slice = |start: *mut u8| {
+            // SAFETY: as the caller promises. Only operands other than `into` are used as slices.
+            unsafe { std::slice::from_raw_parts(start.cast_const(), bytes) }
+        };
+        // SAFETY: as the caller promises.
+        let target = unsafe { std::slice::from_raw_parts_mut(into, bytes) };
+        if left == into {
+            self.reduction.append(target, slice(right));
+        } else if right == into {
+            self.reduction.prepend(target, slice(left));
+        } else {
+            self.reduction.merge(target, slice(left), slice(right));
+        }
     }
 }
 
@@ -103,15 +107,16 @@ impl Membership {
     /// one of them does not come straight from the sender's memory, so that none is combined.
     #[inline]
     pub(super) fn fold_first(&self, pending: &mut [PeerMessages], folds: &[Fold], receives: &[Message]) -> bool {
-        let is_rendezvous = |fold: &Fold| {
-            let message = fold.message as usize;
+        let messages = || folds.iter().filter_map(Fold::message);
+        let is_rendezvous = |message: u32| {
+            let message = message as usize;
             receives.get(message..message + 1).is_some_and(|message| !self.group.is_eager(message))
         };
-        if folds.is_empty() || !folds.iter().all(is_rendezvous) {
+        if folds.is_empty() || !messages().all(is_rendezvous) {
             return false;
         }
-        for (at, fold) in folds.iter().enumerate() {
-            let is = |part: &PeerMessages| part.first == fold.message && part.protocol == Protocol::Rendezvous;
+        for (at, message) in messages().enumerate() {
+            let is = |part: &PeerMessages| part.first == message && part.protocol == Protocol::Rendezvous;
             match pending[at..].iter().position(is) {
                 Some(found) => pending.swap(at, at + found),
                 None => return false,
