@@ -25,7 +25,7 @@ impl Communicator {
     #[track_caller]
     pub fn allreduce_one<T: Pod>(&mut self, value: T, op: impl Op<T>) -> Result<T, Error> {
         let mut all = [value];
-        self.allreduce(&[value], &mut all, op)?;
+        self.allreduce(&[value], &mut all, op).map_err(self.context.error_of("allreduce_one"))?;
         Ok(all[0])
     }
 
@@ -38,7 +38,7 @@ impl Communicator {
     #[track_caller]
     pub fn reduce_one<T: Pod>(&mut self, value: T, root: usize, op: impl Op<T>) -> Result<Option<T>, Error> {
         let (mut all, is_root) = ([value], self.rank() == root);
-        self.reduce(&[value], is_root.then_some(&mut all), root, op)?;
+        self.reduce(&[value], is_root.then_some(&mut all), root, op).map_err(self.context.error_of("reduce_one"))?;
         Ok(is_root.then_some(all[0]))
     }
 
@@ -51,7 +51,7 @@ impl Communicator {
     #[track_caller]
     pub fn scan_one<T: Pod>(&mut self, value: T, op: impl Op<T>) -> Result<T, Error> {
         let mut all = [value];
-        self.scan(&[value], &mut all, op)?;
+        self.scan(&[value], &mut all, op).map_err(self.context.error_of("scan_one"))?;
         Ok(all[0])
     }
 
@@ -74,7 +74,7 @@ impl Communicator {
     #[track_caller]
     pub fn exscan_one<T: Pod>(&mut self, value: T, op: impl Op<T>) -> Result<Option<T>, Error> {
         let mut all = [value];
-        self.exscan(&[value], &mut all, op)?;
+        self.exscan(&[value], &mut all, op).map_err(self.context.error_of("exscan_one"))?;
         Ok((self.rank() > 0).then_some(all[0]))
     }
 
@@ -97,7 +97,7 @@ impl Communicator {
     pub fn broadcast_one<T: Pod>(&mut self, value: Option<T>, root: usize) -> Result<T, Error> {
         let own = self.at_root(root, value.map(Some), "value").map_err(self.context.error_of("broadcast_one"))?;
         let mut value = [own.unwrap_or_else(T::zeroed)];
-        self.broadcast(&mut value, root)?;
+        self.broadcast(&mut value, root).map_err(self.context.error_of("broadcast_one"))?;
         Ok(value[0])
     }
 
@@ -111,12 +111,14 @@ impl Communicator {
     #[track_caller]
     pub fn broadcast_vec<T: Pod>(&mut self, elements: Option<&[T]>, root: usize) -> Result<Vec<T>, Error> {
         let own = self.at_root(root, elements, "send buffer").map_err(self.context.error_of("broadcast_vec"))?;
-        let length = self.broadcast_one((self.rank() == root).then_some(own.len() as u64), root)?;
+        let length = self
+            .broadcast_one((self.rank() == root).then_some(own.len() as u64), root)
+            .map_err(self.context.error_of("broadcast_vec"))?;
         let mut all = zeroed(length).map_err(self.context.error_of("broadcast_vec"))?;
         if self.rank() == root {
             all.copy_from_slice(own);
         }
-        self.broadcast(&mut all, root)?;
+        self.broadcast(&mut all, root).map_err(self.context.error_of("broadcast_vec"))?;
         Ok(all)
     }
 
@@ -127,7 +129,7 @@ impl Communicator {
     /// Those of [`allgather`](Self::allgather).
     #[track_caller]
     pub fn allgather_one<T: Pod>(&mut self, value: T) -> Result<Vec<T>, Error> {
-        self.allgather_vec(&[value])
+        self.allgather_vec(&[value]).map_err(self.context.error_of("allgather_one"))
     }
 
     /// Collects the elements of every rank on every rank, as [`allgather`](Self::allgather), and
@@ -140,7 +142,7 @@ impl Communicator {
     #[track_caller]
     pub fn allgather_vec<T: Pod>(&mut self, send: &[T]) -> Result<Vec<T>, Error> {
         let mut all = vector(send.len(), self.size()).map_err(self.context.error_of("allgather_vec"))?;
-        self.allgather(send, &mut all)?;
+        self.allgather(send, &mut all).map_err(self.context.error_of("allgather_vec"))?;
         Ok(all)
     }
 
@@ -163,9 +165,9 @@ impl Communicator {
     /// Those of [`allgather_vec`](Self::allgather_vec).
     #[track_caller]
     pub fn allgatherv_vec<T: Pod>(&mut self, send: &[T]) -> Result<Joined<T>, Error> {
-        let counts = self.allgather_one(send.len())?;
+        let counts = self.allgather_one(send.len()).map_err(self.context.error_of("allgatherv_vec"))?;
         let mut all = room(&counts).map_err(self.context.error_of("allgatherv_vec"))?;
-        self.allgatherv(send, &mut all, &counts)?;
+        self.allgatherv(send, &mut all, &counts).map_err(self.context.error_of("allgatherv_vec"))?;
         Ok((all, counts))
     }
 
@@ -176,7 +178,7 @@ impl Communicator {
     /// Those of [`gather`](Self::gather).
     #[track_caller]
     pub fn gather_one<T: Pod>(&mut self, value: T, root: usize) -> Result<Option<Vec<T>>, Error> {
-        self.gather_vec(&[value], root)
+        self.gather_vec(&[value], root).map_err(self.context.error_of("gather_one"))
     }
 
     /// Collects the elements of every rank at the root, as [`gather`](Self::gather), and returns
@@ -189,10 +191,10 @@ impl Communicator {
     #[track_caller]
     pub fn gather_vec<T: Pod>(&mut self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
         if self.rank() != root {
-            return self.gather(send, None, root).map(|()| None);
+            return self.gather(send, None, root).map_err(self.context.error_of("gather_vec")).map(|()| None);
         }
         let mut all = vector(send.len(), self.size()).map_err(self.context.error_of("gather_vec"))?;
-        self.gather(send, Some(&mut all), root)?;
+        self.gather(send, Some(&mut all), root).map_err(self.context.error_of("gather_vec"))?;
         Ok(Some(all))
     }
 
@@ -207,11 +209,11 @@ impl Communicator {
     /// Those of [`gather_vec`](Self::gather_vec).
     #[track_caller]
     pub fn gatherv_vec<T: Pod>(&mut self, send: &[T], root: usize) -> Result<Option<Joined<T>>, Error> {
-        let Some(counts) = self.gather_one(send.len(), root)? else {
-            return self.gatherv(send, None, &[], root).map(|()| None);
+        let Some(counts) = self.gather_one(send.len(), root).map_err(self.context.error_of("gatherv_vec"))? else {
+            return self.gatherv(send, None, &[], root).map_err(self.context.error_of("gatherv_vec")).map(|()| None);
         };
         let mut all = room(&counts).map_err(self.context.error_of("gatherv_vec"))?;
-        self.gatherv(send, Some(&mut all), &counts, root)?;
+        self.gatherv(send, Some(&mut all), &counts, root).map_err(self.context.error_of("gatherv_vec"))?;
         Ok(Some((all, counts)))
     }
 
@@ -223,7 +225,7 @@ impl Communicator {
     #[track_caller]
     pub fn scatter_one<T: Pod>(&mut self, values: Option<&[T]>, root: usize) -> Result<T, Error> {
         let mut own = [T::zeroed()];
-        self.scatter(values, &mut own, root)?;
+        self.scatter(values, &mut own, root).map_err(self.context.error_of("scatter_one"))?;
         Ok(own[0])
     }
 
@@ -246,9 +248,11 @@ impl Communicator {
             }),
         });
         let own = own.map_err(self.context.error_of("scatter_vec"))?;
-        let length = self.broadcast_one((self.rank() == root).then_some((own.len() / ranks) as u64), root)?;
+        let length = self
+            .broadcast_one((self.rank() == root).then_some((own.len() / ranks) as u64), root)
+            .map_err(self.context.error_of("scatter_vec"))?;
         let mut block = zeroed(length).map_err(self.context.error_of("scatter_vec"))?;
-        self.scatter(send, &mut block, root)?;
+        self.scatter(send, &mut block, root).map_err(self.context.error_of("scatter_vec"))?;
         Ok(block)
     }
 
@@ -262,7 +266,7 @@ impl Communicator {
     #[track_caller]
     pub fn alltoall_vec<T: Pod>(&mut self, send: &[T]) -> Result<Vec<T>, Error> {
         let mut all = vector(send.len(), 1).map_err(self.context.error_of("alltoall_vec"))?;
-        self.alltoall(send, &mut all)?;
+        self.alltoall(send, &mut all).map_err(self.context.error_of("alltoall_vec"))?;
         Ok(all)
     }
 
@@ -289,9 +293,9 @@ impl Communicator {
     #[track_caller]
     pub fn alltoallv_vec<T: Pod>(&mut self, send: &[T], counts: &[usize]) -> Result<Joined<T>, Error> {
         self.check_packed(send.len(), counts).map_err(self.context.error_of("alltoallv_vec"))?;
-        let from = self.alltoall_vec(counts)?;
+        let from = self.alltoall_vec(counts).map_err(self.context.error_of("alltoallv_vec"))?;
         let mut all = room(&from).map_err(self.context.error_of("alltoallv_vec"))?;
-        self.alltoallv(send, counts, &mut all, &from)?;
+        self.alltoallv(send, counts, &mut all, &from).map_err(self.context.error_of("alltoallv_vec"))?;
         Ok((all, from))
     }
 
@@ -305,7 +309,7 @@ impl Communicator {
     #[track_caller]
     pub fn allreduce_vec<T: Pod>(&mut self, send: &[T], op: impl Op<T>) -> Result<Vec<T>, Error> {
         let mut all = vector(send.len(), 1).map_err(self.context.error_of("allreduce_vec"))?;
-        self.allreduce(send, &mut all, op)?;
+        self.allreduce(send, &mut all, op).map_err(self.context.error_of("allreduce_vec"))?;
         Ok(all)
     }
 
@@ -320,7 +324,7 @@ impl Communicator {
     pub fn reduce_scatter_vec<T: Pod>(&mut self, send: &[T], op: impl Op<T>) -> Result<Vec<T>, Error> {
         let own = send.len() / self.size();
         let mut block = vector(own, 1).map_err(self.context.error_of("reduce_scatter_vec"))?;
-        self.reduce_scatter(send, &mut block, op)?;
+        self.reduce_scatter(send, &mut block, op).map_err(self.context.error_of("reduce_scatter_vec"))?;
         Ok(block)
     }
 

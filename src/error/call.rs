@@ -42,9 +42,14 @@ impl CallError {
     }
 }
 
+/// The error of a public method within another one: a mistake in the arguments becomes that of the
+/// method that the program called.
 impl From<Error> for CallError {
     fn from(error: Error) -> Self {
-        Self::Other(error)
+        match error {
+            Error::Argument { source, .. } => Self::Argument(*source),
+            error => Self::Other(error),
+        }
     }
 }
 

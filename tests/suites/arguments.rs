@@ -119,6 +119,30 @@ pub(super) fn predefined_operation_with_another_layout_is_refused() {
     });
 }
 
+pub(super) fn short_forms_name_the_method_that_was_called() {
+    on_each("ring:3", |comm| {
+        let is_root = |error: &Error| matches!(error.argument(), Some(ArgumentError::Root { root: 3, .. }));
+        let odd = [1_u8; 3];
+        says(comm.allreduce_one(odd, Pretender), is_operation, &["allreduce_one ("]);
+        says(comm.scan_one(odd, Pretender), is_operation, &["scan_one ("]);
+        says(comm.exscan_one(odd, Pretender), is_operation, &["exscan_one ("]);
+        says(comm.allreduce_vec(&[odd], Pretender), is_operation, &["allreduce_vec ("]);
+        says(comm.reduce_scatter_vec(&[odd; 3], Pretender), is_operation, &["reduce_scatter_vec ("]);
+        says(comm.reduce_one(1, 3, Sum), is_root, &["reduce_one ("]);
+        says(comm.broadcast_one(Some(1), 3), is_root, &["broadcast_one ("]);
+        says(comm.broadcast_vec(Some(&[1]), 3), is_root, &["broadcast_vec ("]);
+        says(comm.gather_one(1, 3), is_root, &["gather_one ("]);
+        says(comm.gather_vec(&[1], 3), is_root, &["gather_vec ("]);
+        says(comm.gatherv_vec(&[1], 3), is_root, &["gatherv_vec ("]);
+        says(comm.scatter_one::<u8>(None, 3), is_root, &["scatter_one ("]);
+        says(comm.scatter_vec::<u8>(None, 3), is_root, &["scatter_vec ("]);
+        says(comm.reduce_scatter_vec(&[1; 4], Sum), is_length, &["reduce_scatter_vec ("]);
+        says(comm.alltoall_vec(&[1; 2]), is_length, &["alltoall_vec ("]);
+        says(comm.alltoallv_vec(&[1; 2], &[1; 3]), is_length, &["alltoallv_vec ("]);
+        says(comm.allgather_vec(&[(); usize::MAX]), is_overflow, &["allgather_vec ("]);
+    });
+}
+
 pub(super) fn root_out_of_range_is_refused() {
     on_each("ring:3", |comm| {
         let is_root = |error: &Error| matches!(error.argument(), Some(ArgumentError::Root { ranks: 3, .. }));

@@ -68,6 +68,7 @@ macro_rules! suites {
             arguments {
                 buffers_of_wrong_lengths_are_refused
                 predefined_operation_with_another_layout_is_refused
+                short_forms_name_the_method_that_was_called
                 missing_or_wrong_buffer_of_the_root_is_refused
                 root_out_of_range_is_refused
                 sizes_that_overflow_are_refused
