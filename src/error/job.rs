@@ -61,9 +61,31 @@ pub enum JobCause {
         /// The setting that needs the feature, and advice.
         message: String,
     },
-    /// Environment variables contradict each other, or do not say what this process is to do.
-    #[error("{0}")]
-    Environment(String),
+    /// Environment variables contradict each other, or the launcher.
+    #[error("{found}, but {other}: {advice}")]
+    #[non_exhaustive]
+    Contradiction {
+        /// The variables that say one thing, with their values.
+        found: String,
+        /// What says another.
+        other: String,
+        /// What to change.
+        advice: String,
+    },
+    /// Environment variables make this process a rank, but do not say all that it must know.
+    #[error("{found}, but {missing}: {advice}")]
+    #[non_exhaustive]
+    Incomplete {
+        /// The variables that are set, with their values.
+        found: String,
+        /// What is not known.
+        missing: String,
+        /// What to change.
+        advice: String,
+    },
+    /// [`Launch::connect`](crate::launch::Launch::connect) was called on a launch of threads.
+    #[error("the ranks of this launch are threads, which `run` starts; `connect` is for a process that is a rank")]
+    NotProcesses,
     /// A job cannot have this number of ranks.
     #[error("{}a job cannot have {ranks} ranks; expected 1 to {most}", Before(place))]
     #[non_exhaustive]

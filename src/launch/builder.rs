@@ -7,9 +7,9 @@ use super::backend::{Environment, Joined, Row, THREADS};
 use super::network::Network;
 use super::request::{ChosenAlgorithm, Defaults, JobRequest, NetworkFor, Origin};
 use super::run::run;
-use super::variable::{self, Variable, environment_error, no_launcher};
+use super::variable::{self, Variable, no_launcher};
 use crate::communicator::{Communicator, How, Options};
-use crate::error::JobError;
+use crate::error::{JobCause, JobError};
 use crate::transport::Endpoint;
 
 /// Starts or joins a job, with defaults of the program.
@@ -164,16 +164,15 @@ impl Launch {
     ///
     /// # Errors
     ///
-    /// Those of [`connect`](crate::connect()).
+    /// [`JobCause::NotProcesses`] for a launch of [`threads`](Self::threads); otherwise those of
+    /// [`connect`](crate::connect()).
     pub fn connect(self) -> Result<Communicator, JobError> {
         self.connect_by(&variable::of_process)
     }
 
     pub(super) fn connect_by(self, variable: Variable<'_>) -> Result<Communicator, JobError> {
         if self.threads {
-            return Err(environment_error(
-                "the ranks of this launch are threads, which `run` starts; `connect` is for a process that is a rank",
-            ));
+            return Err(JobCause::NotProcesses.into());
         }
         let (_, Joined { endpoints, .. }, request) = self.start(variable, true)?;
         let none = || no_launcher("");

@@ -1,6 +1,6 @@
 //! The families of launchers, and the rank and the number of ranks that each gives to this process.
 
-use super::variable::{Variable, environment_error, invalid};
+use super::variable::{Variable, contradiction, incomplete, invalid};
 use crate::error::JobError;
 
 /// A family of launchers that set the same variables.
@@ -139,10 +139,7 @@ impl Claim {
         }
         let Family { name, rank, size, remedy, .. } = self.family;
         let missing = if self.rank.is_none() { rank } else { size };
-        Err(environment_error(format!(
-            "{}, but {missing} is not set ({name}): {remedy}, {ALTERNATIVES}",
-            self.values()
-        )))
+        Err(incomplete(self.values(), format!("{missing} is not set ({name})"), format!("{remedy}, {ALTERNATIVES}")))
     }
 }
 
@@ -177,11 +174,8 @@ pub(super) fn effective(variable: Variable<'_>, meant: bool, connects: bool) -> 
     }
     for (i, one) in several.iter().enumerate() {
         if let Some(other) = several[i + 1..].iter().find(|other| !one.agrees(other)) {
-            return Err(environment_error(format!(
-                "{}, but {}: unset what does not count, {ALTERNATIVES}",
-                one.description(),
-                other.description()
-            )));
+            let advice = format!("unset what does not count, {ALTERNATIVES}");
+            return Err(contradiction(one.description(), other.description(), advice));
         }
     }
     // If all agree, a complete claim stands for the incomplete ones.
@@ -205,7 +199,8 @@ fn claim_of(variable: Variable<'_>, family: &'static Family) -> Result<Option<Cl
     if let (Some(rank), Some(size)) = (claim.rank, claim.size)
         && rank >= size
     {
-        return Err(environment_error(format!("{}: a rank must be less than the size", claim.values())));
+        let expected = format!("a number less than {size}, the value of {}", family.size);
+        return Err(invalid(family.rank, &rank.to_string(), expected));
     }
     Ok((claim.rank.is_some() || claim.size.is_some()).then_some(claim))
 }

@@ -6,8 +6,8 @@
 
 use super::backend::{Environment, ROWS, Row, Selection};
 use super::claim::Claim;
-use super::variable::{Variable, environment_error, invalid};
-use crate::error::JobError;
+use super::variable::{Variable, invalid};
+use crate::error::{Error, JobError};
 
 impl<'a> Environment<'a> {
     /// Makes the environment of a program that is built with some backends. The program either
@@ -28,7 +28,7 @@ impl<'a> Environment<'a> {
                 return Ok((row, claim));
             }
         }
-        Err(environment_error("no backend runs this process as a rank"))
+        Err(Error::Internal("no backend runs this process as a rank".into()).into())
     }
 }
 
@@ -39,10 +39,13 @@ fn named(name: &str, connects: bool, built: &dyn Fn(&Row) -> bool) -> Result<&'s
         return Err(invalid("NECKLACE_BACKEND", name, format!("one of {names}")));
     };
     if connects && row.threads {
-        return Err(environment_error(format!(
-            "NECKLACE_BACKEND is {name:?}, but this program connects, as a process that is a rank of a job: it is `launch` \
-             that runs ranks as threads"
-        )));
+        let names: Vec<&str> = ROWS.iter().filter(|row| !row.threads).map(|row| row.name).collect();
+        let expected = format!(
+            "one of {}, because this program connects, as a process that is a rank of a job; it is `launch` that runs ranks \
+             as threads",
+            names.join(", ")
+        );
+        return Err(invalid("NECKLACE_BACKEND", name, expected));
     }
     if !built(row) {
         return Err(row.not_built(format_args!("NECKLACE_BACKEND is {name:?}, but ")));

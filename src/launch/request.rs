@@ -8,7 +8,7 @@ use std::thread;
 
 use super::backend::Size;
 use super::network::Network;
-use super::variable::{Variable, environment_error, invalid, number, timeout};
+use super::variable::{Variable, contradiction, invalid, number, timeout};
 use crate::communicator::{Communicator, How, Options, can_be_chosen};
 use crate::error::{BuildError, JobCause, JobError};
 use crate::quote::quoted;
@@ -101,7 +101,7 @@ impl Defaults {
         let said = number(variable, "NECKLACE_RANKS")?;
         let ranks = match (size, said) {
             (Some(Size { ranks, source }), Some(said)) if said != ranks => {
-                return Err(environment_error(format!("NECKLACE_RANKS is {said}, but {source}")));
+                return Err(contradiction(format!("NECKLACE_RANKS is {said}"), source, "unset NECKLACE_RANKS"));
             }
             (Some(size), _) => Some((size.ranks, Origin::Default)),
             (None, Some(said)) => Some((said, Origin::Variable("NECKLACE_RANKS"))),

@@ -69,9 +69,9 @@ use crate::error::JobError;
 ///
 /// A [`JobError`], which names the rank that failed first. Its [cause](JobError::cause) is:
 ///
-/// - [`JobCause::Variable`] for a variable with an invalid value, [`JobCause::Environment`] for one
-///   that is missing and for launchers that disagree, [`JobCause::NotBuilt`] for a backend that this
-///   program was built without. If a launcher has started several processes, they never run as that
+/// - [`JobCause::Variable`] for a variable with an invalid value, [`JobCause::Incomplete`] for one
+///   that is missing, [`JobCause::Contradiction`] for launchers that disagree,
+///   [`JobCause::NotBuilt`] for a backend that this program was built without. If a launcher has started several processes, they never run as that
 ///   many jobs of one rank.
 /// - [`JobCause::Network`] if the network is invalid or does not have as many nodes as there are
 ///   ranks, [`JobCause::Ranks`] for no ranks or too many.
@@ -90,7 +90,8 @@ use crate::error::JobError;
 /// [`JobCause::Variable`]: crate::error::JobCause::Variable
 /// [`JobCause::NotBuilt`]: crate::error::JobCause::NotBuilt
 /// [`JobCause::Argument`]: crate::error::JobCause::Argument
-/// [`JobCause::Environment`]: crate::error::JobCause::Environment
+/// [`JobCause::Contradiction`]: crate::error::JobCause::Contradiction
+/// [`JobCause::Incomplete`]: crate::error::JobCause::Incomplete
 /// [`JobCause::Network`]: crate::error::JobCause::Network
 /// [`JobCause::Ranks`]: crate::error::JobCause::Ranks
 /// [`JobCause::Thread`]: crate::error::JobCause::Thread

@@ -51,20 +51,26 @@ pub(super) fn no_launcher(advice: impl fmt::Display) -> JobError {
     JobCause::NoLauncher(format!("no launcher has started this process as a rank of a job{advice}")).into()
 }
 
-/// Returns the error for variables that contradict each other, or do not suffice.
-pub(super) fn environment_error(description: impl Into<String>) -> JobError {
-    JobCause::Environment(description.into()).into()
+/// Returns the error for variables that say one thing where something else says another.
+pub(super) fn contradiction(found: impl Into<String>, other: impl Into<String>, advice: impl Into<String>) -> JobError {
+    JobCause::Contradiction { found: found.into(), other: other.into(), advice: advice.into() }.into()
+}
+
+/// Returns the error for variables that do not suffice.
+pub(super) fn incomplete(found: impl Into<String>, missing: impl Into<String>, advice: impl Into<String>) -> JobError {
+    JobCause::Incomplete { found: found.into(), missing: missing.into(), advice: advice.into() }.into()
 }
 
 /// Appends advice to an error of the environment.
-pub(super) fn with_advice(error: JobError, advice: &str) -> JobError {
+pub(super) fn with_advice(error: JobError, more: &str) -> JobError {
     match error.cause() {
-        JobCause::Environment(description) => environment_error(description.clone() + advice),
+        JobCause::Contradiction { found, other, advice } => contradiction(found, other, advice.clone() + more),
+        JobCause::Incomplete { found, missing, advice } => incomplete(found, missing, advice.clone() + more),
         JobCause::NotBuilt { feature, message } => {
-            JobCause::NotBuilt { feature, message: message.clone() + advice }.into()
+            JobCause::NotBuilt { feature, message: message.clone() + more }.into()
         }
         JobCause::Variable { name, found, expected } => {
-            JobCause::Variable { name: name.clone(), found: found.clone(), expected: expected.clone() + advice }.into()
+            JobCause::Variable { name: name.clone(), found: found.clone(), expected: expected.clone() + more }.into()
         }
         _ => error,
     }

@@ -31,7 +31,11 @@ fn cause_is_described_with_its_rank() {
         (JobError::communicator(two, &"", other().into()), format!("rank 2: {}", other())),
         (JobError::from(other()), other().to_string()),
         (failed(Some(1), &[]).into(), "rank 0: call 3 (barrier), round 0: rank 1 panicked: no".to_owned()),
-        (JobCause::Environment("X is 3".to_owned()).into(), "X is 3".to_owned()),
+        (
+            JobCause::Contradiction { found: "X is 3".into(), other: "Y is 4".into(), advice: "unset one".into() }
+                .into(),
+            "X is 3, but Y is 4: unset one".to_owned(),
+        ),
         (
             JobCause::Ranks { place: Some("here".to_owned()), ranks: 0, most: 9 }.into(),
             "here: a job cannot have 0 ranks; expected 1 to 9".to_owned(),

@@ -3,7 +3,7 @@
 use super::row::{Environment, Row, Selection};
 use crate::error::JobError;
 use crate::launch::claim::{self, Claim};
-use crate::launch::variable::{environment_error, with_advice};
+use crate::launch::variable::{contradiction, with_advice};
 use crate::machine::Machine;
 use crate::quote::quoted;
 
@@ -33,11 +33,11 @@ fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
     if environment.names(&ROW) {
         return match another {
             None => Ok(Selection::Yes(None)),
-            Some((other, name, value)) => Err(environment_error(format!(
-                "NECKLACE_BACKEND is \"mpi\", but {name} is {}, which is for {}: unset one of them",
-                quoted(&value),
-                other.ranks
-            ))),
+            Some((other, name, value)) => Err(contradiction(
+                "NECKLACE_BACKEND is \"mpi\"",
+                format!("{name} is {}, which is for {}", quoted(&value), other.ranks),
+                "unset one of them",
+            )),
         };
     }
     if environment.names_another(&ROW) || another.is_some() || !(environment.built)(&ROW) {
@@ -52,7 +52,7 @@ fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
 mod entry {
     use std::time::Duration;
 
-    use super::{Claim, Environment, JobError, Row, claim, environment_error};
+    use super::{Claim, Environment, JobError, Row, claim, contradiction};
     use crate::launch::backend::row::{JobEntry, Joined, Size, Supervise};
     use crate::transport::mpi::MpiJoin;
 
@@ -66,11 +66,12 @@ mod entry {
         let join = MpiJoin::world_within(timeout)?;
         let size = join.size()?;
         if let Some(claim) = claim::several(environment.variable).filter(|_| size == 1) {
-            return Err(environment_error(format!(
-                "{claim}, but for MPI this process is the only one: start it with the launcher of the MPI library that it is \
-                 built with (`srun --mpi=list` names those of Slurm), or over TCP with NECKLACE_ROOT=host:port, where rank 0 is \
-                 to listen"
-            )));
+            return Err(contradiction(
+                claim,
+                "for MPI this process is the only one",
+                "start it with the launcher of the MPI library that it is built with (`srun --mpi=list` names those of \
+                 Slurm), or over TCP with NECKLACE_ROOT=host:port, where rank 0 is to listen",
+            ));
         }
         Ok(Box::new(WorldEntry { join, size }))
     }

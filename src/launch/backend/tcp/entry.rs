@@ -6,10 +6,9 @@ use std::time::Duration;
 use super::launcher;
 use super::rendezvous::RendezvousPoint;
 use super::settings::RankSettings;
-use crate::error::JobError;
+use crate::error::{Error, JobError};
 use crate::launch::backend::row::{Environment, JobEntry, Joined, Row, Size, Supervise};
 use crate::launch::claim::Claim;
-use crate::launch::variable::environment_error;
 use crate::transport::tcp::{Join, Key, Root};
 
 pub(super) fn enter(
@@ -18,7 +17,7 @@ pub(super) fn enter(
     claim: Option<Claim>,
     timeout: Duration,
 ) -> Result<Box<dyn JobEntry>, JobError> {
-    let claim = claim.ok_or_else(|| environment_error("nothing says which rank this process is"))?;
+    let claim = claim.ok_or_else(|| Error::Internal("TCP is selected for a process that is no rank".into()))?;
     Ok(Box::new(ProcessEntry { settings: RankSettings::read(row, environment, &claim)?, timeout }))
 }
 

@@ -11,7 +11,7 @@ mod settings;
 use super::row::{Environment, Row, Selection};
 use crate::error::JobError;
 use crate::launch::claim;
-use crate::launch::variable::{environment_error, with_advice};
+use crate::launch::variable::{incomplete, with_advice};
 use crate::machine::Machine;
 #[cfg(all(test, feature = "tcp"))]
 pub(in crate::launch) use {rendezvous::RendezvousPoint, settings::RankSettings};
@@ -33,6 +33,8 @@ pub(super) static ROW: Row = Row {
     enter: None,
 };
 
+const NO_RANK: &str = "nothing says which rank this process is";
+
 /// Selects TCP for a process that is a rank by any launcher and of no other backend.
 fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
     if environment.names_another(&ROW) {
@@ -42,12 +44,13 @@ fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
     let point = rendezvous::own(variable)?;
     let Some(claim) = claim::effective(variable, named || point.is_some(), environment.connects)? else {
         return match (point, named) {
-            (Some((_, said)), _) => Err(environment_error(format!(
-                "{said}, but nothing says which rank this process is: set NECKLACE_RANK and NECKLACE_SIZE, as `necklace run` does"
-            ))),
-            (None, true) => Err(environment_error(
-                "NECKLACE_BACKEND is \"tcp\", but nothing says which rank this process is: start it with `necklace run`, or \
-                 set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT",
+            (Some((_, said)), _) => {
+                Err(incomplete(said, NO_RANK, "set NECKLACE_RANK and NECKLACE_SIZE, as `necklace run` does"))
+            }
+            (None, true) => Err(incomplete(
+                "NECKLACE_BACKEND is \"tcp\"",
+                NO_RANK,
+                "start it with `necklace run`, or set NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT",
             )),
             (None, false) => Ok(Selection::No),
         };
@@ -57,11 +60,8 @@ fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
         return Ok(Selection::Yes(Some(claim)));
     }
     if let (Some((_, said)), Some(_)) = (&point, environment.accepting(&ROW, &claim)) {
-        return Err(environment_error(format!(
-            "{said}, for ranks over TCP, but this program was built without the feature `tcp` of necklace: unset it, \
-             and {} counts for MPI",
-            claim.description()
-        )));
+        let error = ROW.not_built(format!("{said}, for ranks over TCP, but "));
+        return Err(with_advice(error, &format!(": unset it, and {} counts for MPI", claim.description())));
     }
     let threads = environment.rows.iter().find(|row| row.threads && (environment.built)(row) && !environment.connects);
     let threads = threads.map(|row| format!("; NECKLACE_BACKEND={} starts a job of threads in each process", row.name));

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use crate::error::JobError;
 #[cfg(feature = "tcp")]
 use crate::launch::claim::Claim;
-use crate::launch::variable::{Variable, environment_error, invalid};
+#[cfg(feature = "tcp")]
+use crate::launch::variable::incomplete;
+use crate::launch::variable::{Variable, contradiction, invalid};
 use crate::quote::quoted;
 
 /// The rendezvous address of the ranks, or the file that holds it.
@@ -26,7 +28,7 @@ pub(super) fn own(variable: Variable<'_>) -> Result<Option<(RendezvousPoint, Str
     let file = variable("NECKLACE_RENDEZVOUS").map(|file| (format!("NECKLACE_RENDEZVOUS is {}", quoted(&file)), file));
     match (root, file) {
         (Some((root, _)), Some((file, _))) => {
-            Err(environment_error(format!("{root}, but {file}: the ranks need one rendezvous, unset the other")))
+            Err(contradiction(root, file, "the ranks need one rendezvous, unset the other"))
         }
         (Some((_, root)), None) if root.is_empty() => Err(invalid("NECKLACE_ROOT", &root, "host:port")),
         (Some((description, root)), None) => Ok(Some((RendezvousPoint::Address(root, None), description))),
@@ -53,35 +55,29 @@ pub(super) fn of_launcher(variable: Variable<'_>, claim: &Claim, more: &str) -> 
             } else {
                 "these variables do not give one"
             };
-            Err(environment_error(format!(
-                "{}: no rendezvous address is known for the {} ranks: {lacks}; set NECKLACE_ROOT=host:port, where rank 0 is to \
-                 listen, or NECKLACE_RENDEZVOUS=file:PATH, a file that all ranks can read{more}",
-                claim.description(),
-                claim.size.unwrap_or_default(),
-            )))
+            let missing = format!("no rendezvous address is known for the {} ranks", claim.size.unwrap_or_default());
+            let advice = format!(
+                "{lacks}; set NECKLACE_ROOT=host:port, where rank 0 is to listen, or NECKLACE_RENDEZVOUS=file:PATH, a file \
+                 that all ranks can read{more}"
+            );
+            Err(incomplete(claim.description(), missing, advice))
         }
     }
 }
 
 #[cfg(feature = "tcp")]
 fn master_point(variable: Variable<'_>, host: &str, port: &str) -> Result<RendezvousPoint, JobError> {
-    let number = match port.parse::<u16>() {
-        Ok(number) if number > 0 && !host.is_empty() => number,
-        _ => {
-            return Err(environment_error(format!(
-                "MASTER_ADDR is {}, MASTER_PORT is {}: they must be a host and a port from 1 to 65535",
-                quoted(host),
-                quoted(port)
-            )));
-        }
-    };
+    if host.is_empty() {
+        return Err(invalid("MASTER_ADDR", host, "the name or the address of a host"));
+    }
+    let number = port.parse::<u16>().ok().filter(|number| *number > 0);
+    let number = number.ok_or_else(|| invalid("MASTER_PORT", port, "a port from 1 to 65535"))?;
     // If so, the agent of torchrun listens on the port itself.
     let taken = variable("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|said| said.eq_ignore_ascii_case("true"));
     let Some(number) = number.checked_add(u16::from(taken)) else {
-        return Err(environment_error(format!(
-            "MASTER_PORT is {port:?}, torchrun itself listens there, and there is no port above it for rank 0: choose a lower \
-             one by --master-port"
-        )));
+        let expected = "a port below 65535, because torchrun itself listens there and rank 0 on the next one; choose it by \
+                        --master-port";
+        return Err(invalid("MASTER_PORT", port, expected));
     };
     let why = if taken { "the port above MASTER_PORT, on which torchrun itself listens" } else { "MASTER_PORT" };
     let advice = format!("it is {why}; choose another one by torchrun's --master-port, or set NECKLACE_ROOT");
