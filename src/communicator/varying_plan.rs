@@ -22,8 +22,8 @@ use crate::collective::{Collective, Holding};
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
 use crate::plan::{
-    Buffer, Layout, Lengths, Message, Place, PlanError, Run, Strided, StridedBlocks, compile, compile_sending,
-    overlap_of,
+    BlockFault, Buffer, Layout, Lengths, Message, Place, PlanError, Run, Strided, StridedBlocks, compile,
+    compile_sending, overlap_of,
 };
 use crate::transport::native::{Blocks, NativeCall};
 use crate::transport::{Cause, Failure};
@@ -312,11 +312,11 @@ impl<'a> BlockList<'a> {
         let what = if *side == "send" { "list of send blocks" } else { "list of receive blocks" };
         check(what, blocks.len(), count)?;
         let count = |(i, parts): (usize, &&[Strided])| {
-            let refuse = |why: String| ArgumentError::Block { side, block: i, why };
+            let refuse = |fault| ArgumentError::Block { side, block: i, fault };
             parts.iter().try_fold(0_usize, |sum, part| {
-                part.fault(*length).map_or(Ok(()), |why| Err(refuse(why)))?;
+                part.fault(*length).map_or(Ok(()), |fault| Err(refuse(fault)))?;
                 let sum = part.elements().and_then(|elements| sum.checked_add(elements));
-                sum.ok_or_else(|| refuse("the number of its elements overflows".to_owned()))
+                sum.ok_or_else(|| refuse(BlockFault::Overflow))
             })
         };
         blocks.iter().enumerate().map(count).collect()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::permutation::BitMapError;
-use crate::plan::PlanError;
+use crate::plan::{BlockFault, PlanError};
 use crate::quote::{quoted, shown};
 use crate::schedule::Violations;
 use crate::vocabulary::BuildError;
@@ -130,7 +130,7 @@ pub enum ArgumentError {
         call: Arc<str>,
     },
     /// A block is invalid: it lies outside its buffer, or names an element twice.
-    #[error("{side} block {block}: {why}")]
+    #[error("{side} block {block}: {fault}")]
     #[non_exhaustive]
     Block {
         /// `send` or `receive`.
@@ -138,7 +138,7 @@ pub enum ArgumentError {
         /// The block's number: the rank that it goes to or comes from.
         block: usize,
         /// The reason.
-        why: String,
+        fault: BlockFault,
     },
     /// Blocks that must be disjoint overlap.
     #[error("{}; blocks to {side} must be disjoint", match blocks {

@@ -15,6 +15,7 @@ pub(crate) use call::CallError;
 
 use crate::ids::Rank;
 use crate::permutation::BitMapError;
+pub use crate::plan::BlockFault;
 pub use crate::quote::shown;
 use crate::transport::{Failure, OpenError, rank_name};
 pub use crate::vocabulary::BuildError;

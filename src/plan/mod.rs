@@ -40,5 +40,5 @@ pub use program::{Message, Program, ProgramError, ProgramRound, Sizes};
 #[cfg(feature = "local")]
 pub(crate) use program::{Piece, Pieces};
 pub use runs::{Place, Run};
-pub use strided::Strided;
+pub use strided::{BlockFault, Strided};
 pub(crate) use strided::{even_range, overlap as overlap_of};

@@ -37,6 +37,31 @@ pub struct Strided {
     dimensions: SmallVec<[(usize, usize); 3]>,
 }
 
+/// Why a block of a buffer is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockFault {
+    /// It lies outside the buffer.
+    #[error("{elements} are not inside a buffer of {length}")]
+    #[non_exhaustive]
+    Outside {
+        /// The block, or a part of it.
+        elements: Strided,
+        /// The length of the buffer in elements.
+        length: usize,
+    },
+    /// It names an element twice.
+    #[error("{elements} are not all different ones")]
+    #[non_exhaustive]
+    Repeated {
+        /// The block, or a part of it.
+        elements: Strided,
+    },
+    /// The number of its elements overflows.
+    #[error("the number of its elements overflows")]
+    Overflow,
+}
+
 impl Strided {
     /// Returns consecutive elements from `offset` on.
     #[must_use]
@@ -167,11 +192,11 @@ impl Strided {
 
     /// Returns the reason why it cannot be received into a buffer of `length` elements, if it
     /// cannot.
-    pub(crate) fn fault(&self, length: usize) -> Option<String> {
+    pub(crate) fn fault(&self, length: usize) -> Option<BlockFault> {
         if self.end().is_none_or(|end| end > length) {
-            return Some(format!("{self} are not inside a buffer of {length}"));
+            return Some(BlockFault::Outside { elements: self.clone(), length });
         }
-        self.meets_itself().then(|| format!("{self} are not all different ones"))
+        self.meets_itself().then(|| BlockFault::Repeated { elements: self.clone() })
     }
 
     /// Returns whether two elements may have the same index. They cannot if each distance, from the
