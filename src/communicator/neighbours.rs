@@ -180,7 +180,21 @@ impl Communicator {
 
     /// Sends blocks of any lengths to the neighbours and receives theirs, as
     /// `MPI_Neighbor_alltoallv` and [`neighbour_alltoall`](Self::neighbour_alltoall). [`Counts`]
-    /// give the lengths and positions of the blocks.
+    /// give the lengths and positions of the blocks of each buffer.
+    ///
+    /// ```
+    /// // Each rank of a ring sends one element up and two elements down.
+    /// let received = necklace::local::run_on("ring:4", |mut comm| {
+    ///     let (near, me) = (comm.neighbourhood(), comm.rank());
+    ///     let length = |from: usize, to: usize| if to == (from + 1) % 4 { 1 } else { 2 };
+    ///     let sent: Vec<usize> = near.destinations().flatten().map(|to| length(me, to)).collect();
+    ///     let expected: Vec<usize> = near.sources().flatten().map(|from| length(from, me)).collect();
+    ///     let (send, mut received) = ([me; 3], [9; 3]);
+    ///     comm.neighbour_alltoallv(&near, (&send, &sent), (&mut received, &expected)).unwrap();
+    ///     received
+    /// });
+    /// assert_eq!(received.unwrap()[2], [1, 3, 3]);
+    /// ```
     ///
     /// # Errors
     ///
@@ -189,10 +203,8 @@ impl Communicator {
     pub fn neighbour_alltoallv<'a, T: Pod>(
         &mut self,
         near: &Neighbourhood,
-        send: &[T],
-        send_counts: impl Into<Counts<'a>>,
-        receive: &mut [T],
-        receive_counts: impl Into<Counts<'a>>,
+        (send, send_counts): (&[T], impl Into<Counts<'a>>),
+        (receive, receive_counts): (&mut [T], impl Into<Counts<'a>>),
     ) -> Result<(), Error> {
         let (from, into) = counted(near, &send_counts.into(), &receive_counts.into())
             .map_err(self.context.error_of("neighbour_alltoallv"))?;
@@ -201,7 +213,8 @@ impl Communicator {
     }
 
     /// Sends strided blocks to the neighbours and receives theirs in place, without packing, as
-    /// [`neighbour_alltoall`](Self::neighbour_alltoall) and [`alltoallw`](Self::alltoallw).
+    /// [`neighbour_alltoall`](Self::neighbour_alltoall) and [`alltoallw`](Self::alltoallw): each
+    /// buffer with its blocks.
     ///
     /// # Errors
     ///
@@ -211,10 +224,8 @@ impl Communicator {
     pub fn neighbour_alltoallw<T: Pod>(
         &mut self,
         near: &Neighbourhood,
-        send: &[T],
-        from: &[impl AsRef<[Strided]>],
-        receive: &mut [T],
-        into: &[impl AsRef<[Strided]>],
+        (send, from): (&[T], &[impl AsRef<[Strided]>]),
+        (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
     ) -> Result<(), Error> {
         self.meet("neighbour_alltoallw", near, (from, send), (into, receive))
             .map_err(self.context.error_of("neighbour_alltoallw"))

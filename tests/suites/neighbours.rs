@@ -54,7 +54,7 @@ fn exchanges(comm: &mut Communicator, near: &Neighbourhood, number: impl Fn(usiz
         .flat_map(|(i, from)| from.map_or(vec![], |from| content(from, number(from, i), expected[i])))
         .collect();
     let mut receive = poisoned(wanted.len());
-    comm.neighbour_alltoallv(near, &send, &sent, &mut receive, &expected).unwrap();
+    comm.neighbour_alltoallv(near, (&send, &sent), (&mut receive, &expected)).unwrap();
     same(comm, "neighbour_alltoallv", &receive, &wanted);
     let mut plan = comm.neighbour_alltoallv_init(near, &sent, &expected).unwrap();
     receive.copy_from_slice(&poisoned(wanted.len()));
@@ -70,8 +70,8 @@ fn exchanges(comm: &mut Communicator, near: &Neighbourhood, number: impl Fn(usiz
     };
     let spread = |values: &[u64]| values.iter().flat_map(|&value| [value, 7]).collect::<Vec<u64>>();
     let mut receive = vec![7; 2 * wanted.len()];
-    comm.neighbour_alltoallw(near, &spread(&send), &every_second(&sent), &mut receive, &every_second(&expected))
-        .unwrap();
+    let (from, into) = (every_second(&sent), every_second(&expected));
+    comm.neighbour_alltoallw(near, (&spread(&send), &from), (&mut receive, &into)).unwrap();
     same(comm, "neighbour_alltoallw", &receive, &spread(&wanted));
 }
 
@@ -307,18 +307,18 @@ pub(super) fn mistakes_with_neighbours_are_refused() {
             refused(comm.neighbour_alltoall(&near, &[1; 3], &mut [0; 3]), "multiple of 2");
             refused(comm.neighbour_alltoall(&near, &[1; 4], &mut [0; 2]), "receive buffer");
             refused(comm.neighbour_allgather(&near, &[1; 3], &mut [0; 5]), "multiple of 2");
-            refused(comm.neighbour_alltoallv(&near, &[1; 3], &[1, 1, 1], &mut [0; 3], &[1, 1]), "send counts");
+            refused(comm.neighbour_alltoallv(&near, (&[1; 3], &[1, 1, 1]), (&mut [0; 3], &[1, 1])), "send counts");
             refused(comm.neighbour_allgatherv(&near, &[1], &mut [0; 3], &[1; 3]), "receive counts");
             refused(comm.neighbour_allgatherv(&near, &[1], &mut [0; 1], &[1; 2]), "receive block 1");
             refused(comm.neighbour_alltoallv_init::<u8>(&near, &[1], &[1; 2]).map(drop), "send counts");
             refused(comm.neighbour_allgather_init::<u8>(&near, usize::MAX).map(drop), "receive block");
             let one = [Strided::run(0, 1)];
-            refused(comm.neighbour_alltoallw(&near, &[1; 3], &one, &mut [0; 3], &one), "list of send blocks");
+            refused(comm.neighbour_alltoallw(&near, (&[1; 3], &one), (&mut [0; 3], &one)), "list of send blocks");
             refused(comm.sendrecv(&[1], Some(3), &mut [0], None), "rank 3");
             refused(comm.sendrecv(&[1], None, &mut [0], Some(7)), "rank 7");
             refused(comm.shift(&[1], &mut [0; 2], 1), "receive buffer");
             let two = [Strided::run(0, 1), Strided::run(0, 1)];
-            refused(comm.neighbour_alltoallw(&near, &[1; 3], &two, &mut [0; 3], &two), "overlap");
+            refused(comm.neighbour_alltoallw(&near, (&[1; 3], &two), (&mut [0; 3], &two)), "overlap");
             let mut other = comm.dup().unwrap();
             refused(other.neighbour_alltoall(&near, &[1; 2], &mut [0; 2]), "made");
             let mut grid = comm.on_grid(Grid::torus(&[3]).unwrap()).unwrap();
