@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Communicator;
 use crate::error::{CallError, Error};
 use crate::ids::{Node, Rank};
-use crate::topology::{Complete, Topology};
+use crate::topology::{Complete, Part, Topology};
 use crate::transport::ContextId;
 use crate::vocabulary::Placement;
 
@@ -166,7 +166,7 @@ impl Communicator {
     pub(super) fn part_with(&self, context: ContextId, ranks: &[usize]) -> Result<Self, CallError> {
         let nodes: Vec<Node> = ranks.iter().map(|&rank| self.placement.node(Rank::new(rank))).collect();
         let (topology, placement) = match self.topology.part(&nodes) {
-            Some((topology, numbers)) => {
+            Some(Part { topology, numbers, .. }) => {
                 let placement = Placement::new(numbers, topology.nodes())?;
                 (topology, placement)
             }

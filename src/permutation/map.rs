@@ -33,8 +33,12 @@ pub struct BitMap {
 #[non_exhaustive]
 pub enum BitMapError {
     /// Addresses have too many bits.
-    #[error("addresses of {0} bits; at most {max} are supported", max = BitMap::MAX_BITS)]
-    Bits(usize),
+    #[error("addresses of {bits} bits; at most {max} are supported", max = BitMap::MAX_BITS)]
+    #[non_exhaustive]
+    Bits {
+        /// The number of bits of an address.
+        bits: usize,
+    },
     /// A bit is out of range.
     #[error("bit {bit} of addresses of {bits} bits is out of range; the first bit is 0")]
     #[non_exhaustive]
@@ -45,8 +49,12 @@ pub enum BitMapError {
         bits: usize,
     },
     /// A bit is named twice.
-    #[error("duplicate bit {0}")]
-    Twice(usize),
+    #[error("duplicate bit {bit}")]
+    #[non_exhaustive]
+    Twice {
+        /// The bit.
+        bit: usize,
+    },
     /// The map is not one-to-one.
     #[error("the map is not one-to-one: addresses that differ by {differ:#b} have the same image")]
     #[non_exhaustive]
@@ -55,8 +63,14 @@ pub enum BitMapError {
         differ: u64,
     },
     /// Axes of different lengths cannot be exchanged.
-    #[error("an axis of {0} bits cannot be exchanged with one of {1} bits")]
-    Lengths(usize, usize),
+    #[error("an axis of {axis} bits cannot be exchanged with one of {other} bits")]
+    #[non_exhaustive]
+    Lengths {
+        /// The number of bits of the first axis.
+        axis: usize,
+        /// The number of bits of the other axis.
+        other: usize,
+    },
     /// Maps of addresses of different lengths cannot be composed.
     #[error("a map of addresses of {first} bits cannot be followed by one of {second} bits")]
     #[non_exhaustive]
@@ -79,7 +93,7 @@ impl BitMap {
     /// [`BitMapError::Bits`] for more than 62 bits.
     pub fn identity(bits: usize) -> Result<Self, BitMapError> {
         if bits > Self::MAX_BITS {
-            return Err(BitMapError::Bits(bits));
+            return Err(BitMapError::Bits { bits });
         }
         Ok(Self { columns: (0..bits).map(|bit| 1 << bit).collect(), add: 0 })
     }
@@ -124,7 +138,7 @@ impl BitMap {
     /// both axes, or twice in one; [`BitMapError::Lengths`].
     pub fn axis_exchange(bits: usize, axis: &[usize], other: &[usize]) -> Result<Self, BitMapError> {
         if axis.len() != other.len() {
-            return Err(BitMapError::Lengths(axis.len(), other.len()));
+            return Err(BitMapError::Lengths { axis: axis.len(), other: other.len() });
         }
         check_distinct(bits, &[axis, other].concat())?;
         let mut to: Vec<usize> = (0..bits).collect();
@@ -335,7 +349,7 @@ fn check_distinct(bits: usize, set: &[usize]) -> Result<(), BitMapError> {
             return Err(BitMapError::Range { bit, bits });
         }
         if seen >> bit & 1 == 1 {
-            return Err(BitMapError::Twice(bit));
+            return Err(BitMapError::Twice { bit });
         }
         seen |= 1 << bit;
     }
@@ -462,13 +476,13 @@ mod tests {
     #[test]
     fn invalid_maps_are_named() {
         let range = |bit, bits| Err(BitMapError::Range { bit, bits });
-        assert_eq!(BitMap::identity(63), Err(BitMapError::Bits(63)));
-        assert_eq!(BitMap::shuffle(usize::MAX), Err(BitMapError::Bits(usize::MAX)));
-        assert_eq!(BitMap::transpose(usize::MAX, 1), Err(BitMapError::Bits(usize::MAX)));
+        assert_eq!(BitMap::identity(63), Err(BitMapError::Bits { bits: 63 }));
+        assert_eq!(BitMap::shuffle(usize::MAX), Err(BitMapError::Bits { bits: usize::MAX }));
+        assert_eq!(BitMap::transpose(usize::MAX, 1), Err(BitMapError::Bits { bits: usize::MAX }));
         assert_eq!(BitMap::moving(&[0, 3, 1]), range(3, 3));
-        assert_eq!(BitMap::moving(&[0, 2, 2]), Err(BitMapError::Twice(2)));
-        assert_eq!(BitMap::axis_exchange(4, &[0, 1], &[2]), Err(BitMapError::Lengths(2, 1)));
-        assert_eq!(BitMap::axis_exchange(4, &[0, 1], &[1, 2]), Err(BitMapError::Twice(1)));
+        assert_eq!(BitMap::moving(&[0, 2, 2]), Err(BitMapError::Twice { bit: 2 }));
+        assert_eq!(BitMap::axis_exchange(4, &[0, 1], &[2]), Err(BitMapError::Lengths { axis: 2, other: 1 }));
+        assert_eq!(BitMap::axis_exchange(4, &[0, 1], &[1, 2]), Err(BitMapError::Twice { bit: 1 }));
         assert_eq!(BitMap::linear(&[1, 4], 0), range(2, 2));
         assert_eq!(BitMap::linear(&[1, 2], 9), range(3, 2));
         assert_eq!(BitMap::linear(&[1, 2, 3], 0), Err(BitMapError::Singular { differ: 0b111 }));

@@ -64,7 +64,7 @@ impl Topology for Complete {
     /// Any nodes form a complete network. The i-th of the given nodes has number i.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         as_set(nodes, self.nodes)?;
-        Some((Arc::new(Self::new(nodes.len())?), (0..nodes.len()).map(Node::new).collect()))
+        Some(Part::new(Arc::new(Self::new(nodes.len())?), (0..nodes.len()).map(Node::new).collect()))
     }
 
     fn adjacent(&self, from: Node, to: Node) -> bool {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn part_is_complete_and_keeps_the_given_order() {
-        let (part, numbers) = Complete::new(9).unwrap().part(&nodes(&[8, 2, 5])).unwrap();
+        let Part { topology: part, numbers } = Complete::new(9).unwrap().part(&nodes(&[8, 2, 5])).unwrap();
         assert_eq!(part.text(), "complete:3");
         assert_eq!(numbers, nodes(&[0, 1, 2]));
         for refused in [&[][..], &[1, 1], &[1, 9]] {

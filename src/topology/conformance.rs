@@ -27,7 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use questions::{breadth_first, nodes, pairs, sample, sets};
 
 use super::registry::is_ours;
-use super::{Factor, ParseError, Topology, parse};
+use super::{Factor, ParseError, Part, Topology, parse};
 use crate::ids::{MAX_NODES, Node};
 
 /// A promise that a topology breaks.
@@ -398,7 +398,7 @@ fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
                 format!("part of {} nodes {}: {description}", set.len(), shown.join(" ")),
             )
         };
-        let Some((part, numbers)) = topology.part(set) else { return Ok(()) };
+        let Some(Part { topology: part, numbers }) = topology.part(set) else { return Ok(()) };
         let text = part.text();
         if part.nodes() != set.len() || numbers.len() != set.len() {
             return fault(format!("{text} has {} nodes, {} were numbered", part.nodes(), numbers.len()));
@@ -423,7 +423,7 @@ fn parts_are_induced(topology: &dyn Topology) -> Result<(), Finding> {
             return fault(format!("{text} is not connected"));
         }
         match topology.part(set) {
-            Some((again, same)) if again.text() == text && same == numbers => Ok(()),
+            Some(again) if again.topology.text() == text && again.numbers == numbers => Ok(()),
             _ => fault("asked again, another answer".to_owned()),
         }
     })

@@ -6,8 +6,23 @@ use std::sync::Arc;
 use super::list::Neighbours;
 use crate::ids::Node;
 
-/// A sub-network, with the number in it of each node that was asked for, in their order.
-pub type Part = (Arc<dyn Topology>, Vec<Node>);
+/// A sub-network, as [`Topology::part`] returns it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Part {
+    /// The sub-network.
+    pub topology: Arc<dyn Topology>,
+    /// The number in the sub-network of each node that was asked for, in their order.
+    pub numbers: Vec<Node>,
+}
+
+impl Part {
+    /// Returns the sub-network, with the number in it of each node that was asked for.
+    #[must_use]
+    pub fn new(topology: Arc<dyn Topology>, numbers: Vec<Node>) -> Self {
+        Self { topology, numbers }
+    }
+}
 
 /// One dimension of a product network: the network of the nodes that differ in this coordinate
 /// alone.

@@ -128,7 +128,7 @@ impl Topology for GeneralizedHypercube {
             [extent] => Arc::new(Complete::new(extent)?),
             _ => Arc::new(Self::new(&extents)?),
         };
-        Some((part, numbers))
+        Some(Part::new(part, numbers))
     }
 
     fn adjacent(&self, from: Node, to: Node) -> bool {
@@ -189,12 +189,12 @@ mod tests {
         let gh = ghc(&[3, 4, 5]);
         // Coordinates {2} x {0, 3} x {1, 2, 4}, in no order.
         let set = nodes(&[59, 41, 56, 44, 42, 57]);
-        let (part, numbers) = gh.part(&set).unwrap();
+        let Part { topology: part, numbers } = gh.part(&set).unwrap();
         assert_eq!((part.text().as_str(), numbers), ("ghc:2x3", nodes(&[5, 0, 3, 2, 1, 4])));
-        let (row, numbers) = gh.part(&nodes(&[59, 56, 57])).unwrap();
+        let Part { topology: row, numbers } = gh.part(&nodes(&[59, 56, 57])).unwrap();
         assert_eq!((row.text().as_str(), numbers), ("complete:3", nodes(&[2, 0, 1])));
-        assert_eq!(gh.part(&nodes(&[7])).unwrap().0.text(), "complete:1");
-        assert_eq!(gh.part(&nodes(&[0, 1, 5])).unwrap().0.text(), "graph");
+        assert_eq!(gh.part(&nodes(&[7])).unwrap().topology.text(), "complete:1");
+        assert_eq!(gh.part(&nodes(&[0, 1, 5])).unwrap().topology.text(), "graph");
         assert!(gh.part(&nodes(&[0, 6])).is_none());
     }
 

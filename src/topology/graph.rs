@@ -112,7 +112,7 @@ impl Graph {
         });
         let graph = Self::new(set.len(), edges).ok()?;
         let numbers = nodes.iter().map(|node| number(node).map(Node::new)).collect::<Option<_>>()?;
-        Some((Arc::new(graph), numbers))
+        Some(Part::new(Arc::new(graph), numbers))
     }
 
     fn contains(&self, node: Node) -> bool {
@@ -562,12 +562,12 @@ mod tests {
 
     #[test]
     fn parts_have_exactly_the_links_between_their_nodes() {
-        let (part, numbers) = Graph::from_edges(TAILED).unwrap().part(&nodes(&[4, 3, 0])).unwrap();
+        let Part { topology: part, numbers } = Graph::from_edges(TAILED).unwrap().part(&nodes(&[4, 3, 0])).unwrap();
         assert_eq!(numbers, nodes(&[2, 1, 0]));
         assert_eq!(part.edges(), [(Node::new(0), Node::new(1)), (Node::new(1), Node::new(2))]);
 
         let cube = Hypercube::new(3).unwrap();
-        assert_eq!(Graph::induced(&cube, &nodes(&[7, 3, 1])).unwrap().0.channels(), 4);
+        assert_eq!(Graph::induced(&cube, &nodes(&[7, 3, 1])).unwrap().topology.channels(), 4);
         for refused in [&[0, 3][..], &[], &[1, 1], &[0, 8]] {
             assert!(Graph::induced(&cube, &nodes(refused)).is_none(), "{refused:?}");
         }

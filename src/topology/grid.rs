@@ -347,7 +347,7 @@ impl Topology for Grid {
             Node::new(index)
         };
         let numbers = nodes.iter().map(number).collect();
-        Some((Arc::new(Self::new(&extents, wraps)?), numbers))
+        Some(Part::new(Arc::new(Self::new(&extents, wraps)?), numbers))
     }
 
     fn adjacent(&self, from: Node, to: Node) -> bool {
@@ -515,7 +515,7 @@ mod tests {
 
     /// Returns the part's text and the numbers of the nodes.
     fn part(host: &str, of: &[usize]) -> Option<(String, Vec<usize>)> {
-        let (part, numbers) = grid(host).part(&nodes(of))?;
+        let Part { topology: part, numbers } = grid(host).part(&nodes(of))?;
         Some((part.text(), numbers.into_iter().map(Node::index).collect()))
     }
 

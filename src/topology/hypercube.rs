@@ -95,7 +95,7 @@ impl Topology for Hypercube {
             Node::new(digits.sum())
         };
         let numbers = nodes.iter().map(number).collect();
-        Some((Arc::new(Self::new(bits.len())?), numbers))
+        Some(Part::new(Arc::new(Self::new(bits.len())?), numbers))
     }
 
     fn adjacent(&self, from: Node, to: Node) -> bool {
@@ -149,18 +149,19 @@ mod tests {
     #[test]
     fn subcube_is_a_hypercube_with_bits_in_order() {
         // Bits 1 and 3 free, bit 0 set, bit 2 clear.
-        let (part, numbers) = Hypercube::new(4).unwrap().part(&nodes(&[0b1001, 0b0001, 0b1011, 0b0011])).unwrap();
+        let Part { topology: part, numbers } =
+            Hypercube::new(4).unwrap().part(&nodes(&[0b1001, 0b0001, 0b1011, 0b0011])).unwrap();
         assert_eq!(part.text(), "hypercube:2");
         assert_eq!(numbers, nodes(&[0b10, 0b00, 0b11, 0b01]));
 
-        let (part, numbers) = Hypercube::new(4).unwrap().part(&nodes(&[7])).unwrap();
+        let Part { topology: part, numbers } = Hypercube::new(4).unwrap().part(&nodes(&[7])).unwrap();
         assert_eq!((part.text().as_str(), numbers), ("hypercube:0", nodes(&[0])));
     }
 
     #[test]
     fn other_connected_parts_are_graphs() {
         let cube = Hypercube::new(3).unwrap();
-        let (part, numbers) = cube.part(&nodes(&[5, 0, 1])).unwrap();
+        let Part { topology: part, numbers } = cube.part(&nodes(&[5, 0, 1])).unwrap();
         assert_eq!((part.text().as_str(), part.nodes()), ("graph", 3));
         assert_eq!(numbers, nodes(&[2, 0, 1]));
         assert_eq!(part.edges(), [(Node::new(0), Node::new(1)), (Node::new(1), Node::new(2))]);

@@ -77,6 +77,7 @@ pub enum NativeCall {
 /// A collective of blocks of equal length. The blocks that a rank has before the call lie in the
 /// input, those that it has after it in the output, contiguous and in order of rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Regular {
     /// The collective, with its root. Not a [custom](Collective::Custom) one.
     pub collective: Collective,

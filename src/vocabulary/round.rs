@@ -19,6 +19,7 @@ pub enum Combine {
 
 /// The route of a transfer through the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Route {
     /// The topology's default route from the sender's node to the receiver's.
     #[default]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use necklace::Node;
 use necklace::topology::{
-    Factor, GeneralizedHypercube, Graph, Grid, Hypercube, Neighbours, Topology, conformance, parse,
+    Factor, GeneralizedHypercube, Graph, Grid, Hypercube, Neighbours, Part, Topology, conformance, parse,
 };
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
@@ -198,7 +198,7 @@ fn random_boxes_of_grids_are_grids() {
         if backwards {
             nodes.reverse();
         }
-        let (part, numbers) = grid.part(&nodes).expect("a box is connected");
+        let Part { topology: part, numbers, .. } = grid.part(&nodes).expect("a box is connected");
         let places = || nodes.iter().zip(&numbers);
         let same = places().all(|(&u, &i)| places().all(|(&v, &j)| grid.adjacent(u, v) == part.adjacent(i, j)));
         let lengths: Vec<usize> = runs.iter().map(|&(_, length)| length).filter(|&length| length > 1).collect();
@@ -286,6 +286,6 @@ fn foreign_topology_conforms_directly_and_through_pointers() {
 fn large_graphs_and_cubes_are_sampled() {
     let cube = Hypercube::new(12).unwrap();
     assert_eq!(conformance::run_all(&cube), Ok(()));
-    let (part, _) = cube.part(&(0..4095).map(Node::new).collect::<Vec<_>>()).unwrap();
+    let part = cube.part(&(0..4095).map(Node::new).collect::<Vec<_>>()).unwrap().topology;
     assert_eq!((part.text().as_str(), conformance::run_all(&part)), ("graph", Ok(())));
 }

@@ -74,7 +74,7 @@ fn nodes_of(schedule: &Schedule, transfer: &Transfer) -> Vec<usize> {
     let at = |rank| problem.placement().node(rank);
     let nodes = match &transfer.route {
         Route::Via(nodes) => nodes.clone(),
-        Route::Default => problem.topology().route(at(transfer.source), at(transfer.destination)),
+        _ => problem.topology().route(at(transfer.source), at(transfer.destination)),
     };
     nodes.into_iter().map(Node::index).collect()
 }
