@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use necklace::Rank;
-use necklace::collective::Collective;
 use necklace::launch::Launch;
 use necklace::machine::Machine;
 use necklace::op::{Number, Ordered};
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
+use necklace::schedule::Block;
 use necklace::topology::Topology;
-use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo, Operation, Predefined, Primitive, Regular};
+use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo, Operation, Predefined, Primitive};
 use necklace::transport::{CallInfo, ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
 
 use super::{Backend, Job};
@@ -179,7 +179,7 @@ impl NativeCollectives for Member {
         let is_apart = !result.is_empty() || !own.is_empty();
         let (input, output) = if is_apart { (&own[..], &mut result[..]) } else { (given, &mut *buffer) };
         let mut scratch = vec![];
-        let run = |buffer, block: usize, bytes: u64| Some(vec![Run::new(buffer, block as u64 * bytes, bytes)]);
+        let run = |buffer, block: usize, bytes: u64| Run::new(buffer, block as u64 * bytes, bytes);
         let for_all = |part: &dyn Fn(usize) -> Part| (0..size).map(part).collect::<Vec<Part>>();
         let (sends, receives) = match what {
             NativeCall::Alltoallv { send, receive } | NativeCall::Alltoallw { send, receive } => (
@@ -187,54 +187,25 @@ impl NativeCollectives for Member {
                 for_all(&|from| Some(receive.of(Rank::new(from)).to_vec())),
             ),
             NativeCall::Regular(regular) => {
-                let block = regular.block().unwrap();
-                let whole = |it: bool, buffer| if it { run(buffer, 0, block) } else { None };
-                match &regular.collective {
-                    Collective::Alltoall => (
-                        for_all(&|to| run(Buffer::Input, to, block)),
-                        for_all(&|from| run(Buffer::Output, from, block)),
-                    ),
-                    Collective::Allgather => {
-                        (for_all(&|_| run(Buffer::Input, 0, block)), for_all(&|from| run(Buffer::Output, from, block)))
-                    }
-                    Collective::Allreduce | Collective::Scan | Collective::Exscan => {
-                        scratch = vec![0; size * block as usize];
-                        (for_all(&|_| run(Buffer::Input, 0, block)), for_all(&|from| run(Buffer::Scratch, from, block)))
-                    }
-                    Collective::Reduce { root } => {
-                        let is_root = me == root.index();
-                        scratch = vec![0; if is_root { size * block as usize } else { 0 }];
-                        (
-                            for_all(&|to| whole(to == root.index(), Buffer::Input)),
-                            for_all(&|from| if is_root { run(Buffer::Scratch, from, block) } else { None }),
-                        )
-                    }
-                    Collective::ReduceScatter => {
-                        scratch = vec![0; size * block as usize];
-                        (
-                            for_all(&|to| run(Buffer::Input, to, block)),
-                            for_all(&|from| run(Buffer::Scratch, from, block)),
-                        )
-                    }
-                    Collective::Broadcast { root } if !regular.in_place => (
-                        for_all(&|_| whole(me == root.index(), Buffer::Input)),
-                        for_all(&|from| whole(from == root.index(), Buffer::Output)),
-                    ),
-                    Collective::Broadcast { root } => (
-                        for_all(&|to| whole(me == root.index() && to != me, Buffer::Output)),
-                        for_all(&|from| whole(from == root.index(), Buffer::Output)),
-                    ),
-                    Collective::Gather { root } => (
-                        for_all(&|to| whole(to == root.index(), Buffer::Input)),
-                        for_all(&|from| if me == root.index() { run(Buffer::Output, from, block) } else { None }),
-                    ),
-                    Collective::Scatter { root } => (
-                        for_all(&|to| if me == root.index() { run(Buffer::Input, to, block) } else { None }),
-                        for_all(&|from| whole(from == root.index(), Buffer::Output)),
-                    ),
-                    Collective::Barrier => (for_all(&|_| Some(vec![])), for_all(&|_| Some(vec![]))),
-                    other => panic!("what is {other}?"),
-                }
+                let (collective, block) = (&regular.collective, regular.block().unwrap());
+                let held = collective.before(size, Rank::new(me));
+                let wanted = |rank: usize| collective.after(size, Rank::new(rank));
+                let combines = collective.is_reduction();
+                scratch = vec![0; if combines && !wanted(me).is_empty() { size * block as usize } else { 0 }];
+                let place = |name: Block| held.iter().position(|(block, _)| *block == name).unwrap();
+                let send = |to: usize| {
+                    let own = wanted(to).into_iter().filter(|(_, of)| of.contains(&Rank::new(me)));
+                    some(own.map(|(name, _)| run(Buffer::Input, place(name), block)))
+                };
+                let receive = |from: usize| {
+                    let (wanted, from_it) = (wanted(me), |of: &[Rank]| of.contains(&Rank::new(from)));
+                    let parts = wanted.iter().enumerate().filter(|(_, (_, of))| from_it(of));
+                    some(parts.map(|(at, _)| match combines {
+                        true => run(Buffer::Scratch, from, block),
+                        false => run(Buffer::Output, at, block),
+                    }))
+                };
+                (for_all(&send), for_all(&receive))
             }
             other => panic!("what is {other}?"),
         };
@@ -249,27 +220,23 @@ impl NativeCollectives for Member {
             && regular.collective.is_reduction()
         {
             let bytes = regular.block().unwrap() as usize;
-            let contributors = match regular.collective {
-                Collective::Scan => me + 1,
-                Collective::Exscan => me,
-                Collective::Reduce { root } if root.index() != me => 0,
-                _ => size,
-            };
-            let contribution = |rank: usize| &scratch[rank * bytes..][..bytes];
-            if contributors > 0 {
-                output[..bytes].copy_from_slice(contribution(0));
-            }
-            for rank in 1..contributors {
-                match regular.predefined {
-                    Some(predefined) => combine(predefined, &mut output[..bytes], contribution(rank)),
-                    None => reduction.unwrap().append(&mut output[..bytes], contribution(rank)),
+            let contribution = |rank: Rank| &scratch[rank.index() * bytes..][..bytes];
+            // A reduction leaves one block at most.
+            let results = regular.collective.after(size, Rank::new(me));
+            if let Some((first, more)) = results.first().and_then(|(_, of)| of.split_first()) {
+                output[..bytes].copy_from_slice(contribution(*first));
+                for &rank in more {
+                    match regular.predefined {
+                        Some(predefined) => combine(predefined, &mut output[..bytes], contribution(rank)),
+                        None => reduction.unwrap().append(&mut output[..bytes], contribution(rank)),
+                    }
                 }
             }
         }
         if is_apart {
-            // The root's block of a scatter stays where it is.
-            let stays = matches!(what, NativeCall::Regular(Regular { collective: Collective::Scatter { .. }, .. }));
-            if !stays || own.is_empty() {
+            // One of several blocks stays where it is, as that of a scatter's root.
+            let combines = matches!(what, NativeCall::Regular(regular) if regular.collective.is_reduction());
+            if combines || own.len() <= result.len() {
                 buffer[..result.len()].copy_from_slice(&result);
             }
         }
@@ -281,12 +248,18 @@ impl NativeCollectives for Member {
 fn apart(what: &NativeCall, (me, size): (usize, usize), buffer: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let NativeCall::Regular(regular) = what else { return None };
     let (collective, rank, block) = (&regular.collective, Rank::new(me), regular.block()? as usize);
-    if !regular.in_place || matches!(collective, Collective::Broadcast { .. }) {
+    if !regular.in_place {
         return None;
     }
     let (before, after) = (collective.before(size, rank).len(), collective.after(size, rank).len());
     let from = if (1..after).contains(&before) { me * block } else { 0 };
     Some((buffer[from..][..before * block].to_vec(), vec![0; after * block]))
+}
+
+/// The message of these runs, if there are any.
+fn some(runs: impl Iterator<Item = Run>) -> Part {
+    let runs: Vec<Run> = runs.collect();
+    (!runs.is_empty()).then_some(runs)
 }
 
 fn program(me: usize, sends: &[Part], receives: &[Part], buffers: &Buffers<'_>) -> Program {
