@@ -4,7 +4,7 @@ use super::text::{Cursor, Named, Row, SyntaxFault};
 use super::{Graph, ParseError};
 use crate::ids::MAX_NODES;
 
-pub(super) const ROW: Row = Row { name: "graph", syntax: &["graph:@FILE"], example: "graph:@edges.txt", read };
+pub(super) const ROW: Row = Row { name: Graph::NAME, syntax: &["graph:@FILE"], example: "graph:@edges.txt", read };
 
 fn read(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
     if !cursor.skip("@") {

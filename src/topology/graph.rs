@@ -82,20 +82,8 @@ impl Graph {
         Self { path: Some(path.into()), ..self }
     }
 
-    /// Returns whether a text is that of a graph, whose links are elsewhere.
-    #[cfg(feature = "json")]
-    pub(crate) fn is_text(text: &str) -> bool {
-        text.strip_prefix("graph").is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-    }
-
-    /// Sets the file that a graph's text names, if it names one.
-    #[cfg(feature = "json")]
-    pub(crate) fn with_text(self, text: &str) -> Self {
-        match text.strip_prefix("graph:@") {
-            Some(path) => self.with_path(path),
-            None => self,
-        }
-    }
+    /// The name of the kind, which is the text of a graph without a file.
+    pub(crate) const NAME: &str = "graph";
 
     /// Returns the sub-network of some nodes with the links between them, numbered in the order of
     /// their numbers in `topology`. This is correct as [`Topology::part`] of every topology.
@@ -167,7 +155,7 @@ impl Topology for Graph {
 
     /// `graph:@PATH` for a graph from a file, else `graph`, which cannot be parsed.
     fn text(&self) -> String {
-        self.path.as_ref().map_or_else(|| "graph".to_owned(), |path| format!("graph:@{path}"))
+        self.path.as_ref().map_or_else(|| Self::NAME.to_owned(), |path| format!("{}:@{path}", Self::NAME))
     }
 
     /// Always a [`Graph`], with the nodes in the order of their numbers.

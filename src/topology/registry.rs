@@ -27,9 +27,7 @@ const RESERVED: [&str; 2] = ["how", "how-wrap"];
 /// Returns the syntax of all topology texts, `line:N, ring:N, ..`, for messages and help.
 #[must_use]
 pub fn syntax() -> String {
-    let all: Vec<&str> = ROWS.iter().flat_map(|row| row.syntax).copied().collect();
-    let (last, others) = all.split_last().unwrap_or((&"", &[]));
-    format!("{} or {last}", others.join(", "))
+    ROWS.iter().flat_map(|row| row.syntax).copied().collect::<Vec<_>>().join(", ")
 }
 
 /// Parses a topology text:
@@ -89,12 +87,13 @@ pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
     })
 }
 
-/// Returns whether a text starts like a text of this module.
+/// Returns whether a text has the name of a row.
 pub(super) fn is_ours(text: &str) -> bool {
-    let mut syntaxes = ROWS.iter().flat_map(|row| row.syntax);
-    syntaxes.any(|syntax| {
-        syntax.split(|c: char| c.is_ascii_uppercase()).next().is_some_and(|start| text.starts_with(start))
-    })
+    text.split_once(':').is_some_and(|(name, _)| ROWS.iter().any(|row| row.name == name))
+}
+
+fn one_of() -> String {
+    format!("one of {}", syntax())
 }
 
 /// Returns the name at the start of a text.
@@ -108,9 +107,9 @@ fn topology(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
     let name = name(text);
     if RESERVED.contains(&name) {
         let (text, name) = (text.to_owned(), name.to_owned());
-        return Err(SyntaxFault::Other(ParseError::Unsupported { text, name, expected: syntax() }));
+        return Err(SyntaxFault::Other(ParseError::Unsupported { text, name, expected: one_of() }));
     }
-    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(SyntaxFault::Here(syntax())) };
+    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(SyntaxFault::Here(one_of())) };
     cursor.skip(name);
     if !cursor.skip(":") {
         return Err(SyntaxFault::Here("\":\"".to_owned()));
@@ -127,7 +126,7 @@ mod tests {
     use super::*;
     use crate::ids::MAX_NODES;
 
-    const KINDS: &str = "line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], complete:N or graph:@FILE";
+    const KINDS: &str = "one of line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], complete:N, graph:@FILE";
 
     /// Several texts of every kind.
     const TEXTS: [&str; 19] = [
@@ -256,7 +255,7 @@ mod tests {
     #[test]
     fn reserved_names_are_unsupported() {
         for (text, name) in [("how:8,2,2", "how"), ("how-wrap:8,2,2", "how-wrap"), ("how", "how")] {
-            let error = ParseError::Unsupported { text: text.to_owned(), name: name.to_owned(), expected: syntax() };
+            let error = ParseError::Unsupported { text: text.to_owned(), name: name.to_owned(), expected: one_of() };
             assert_eq!(parse(text).err(), Some(error.clone()));
             assert!(error.to_string().contains("not supported yet"));
         }

@@ -13,7 +13,7 @@ use crate::block::Block;
 use crate::collective::{Collective, Custom, Holding};
 use crate::ids::{MAX_NODES, Node, Rank};
 use crate::quote::{quoted, shortened};
-use crate::topology::{Graph, Topology};
+use crate::topology::{Graph, Named, Topology, parse_or_file};
 use crate::vocabulary::{
     BuildError, Combine, LocalStep, Outline, Placement, Ports, Problem, Round, Route, Schedule, Transfer,
 };
@@ -118,7 +118,7 @@ fn schedule(document: Document) -> Result<Schedule, JsonError> {
     let name = document.name.as_deref();
     let collective = collective(&document.collective, document.root, name, placement.ranks(), pre, post)?;
     let ports = ports.map_or(Ok(Ports::Unlimited), |name| {
-        let known = || Ports::all().map(Ports::name).collect::<Vec<_>>().join(", ");
+        let known = || format!("one of {}", Ports::all().map(Ports::name).collect::<Vec<_>>().join(", "));
         Ports::named(&name).ok_or_else(|| member("ports", quoted(&name).to_string(), known()))
     })?;
     let problem = Problem::placed(topology, placement, collective)?;
@@ -137,13 +137,16 @@ fn member(member: &'static str, found: String, expected: String) -> JsonError {
     JsonError::Member { member, found, expected }
 }
 
-/// Returns the network. The links of a graph come from the document, never from the file that its
-/// text may name.
+/// Returns the network. If its text is that of no network, the links are those of the document. A
+/// file that it names is not read.
 fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
     let text = &document.topology;
-    if !Graph::is_text(text) {
-        return Ok(crate::topology::parse(text).map_err(BuildError::from)?);
-    }
+    let path = match (parse_or_file(text), &document.edges) {
+        (Ok(Named::Network(topology)), _) => return Ok(topology),
+        (Ok(Named::File(path)), _) => Some(path),
+        (Err(error), None) => return Err(BuildError::from(error).into()),
+        (Err(_), Some(_)) => None,
+    };
     let Some(List(edges)) = &document.edges else {
         return Err(member("edges", "nothing".to_owned(), format!("the links of {}", quoted(text))));
     };
@@ -151,7 +154,10 @@ fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
         let links = format!("{} links of {} nodes: {fault}", edges.len(), document.nodes);
         member("edges", links, "the links of a connected network".to_owned())
     })?;
-    Ok(Arc::new(graph.with_text(text)))
+    Ok(Arc::new(match path {
+        Some(path) => graph.with_path(path),
+        None => graph,
+    }))
 }
 
 fn collective(
@@ -163,7 +169,7 @@ fn collective(
     post: Option<Sides>,
 ) -> Result<Collective, JsonError> {
     if text != "custom" {
-        let known = || format!("{} or custom", Collective::names().collect::<Vec<_>>().join(", "));
+        let known = || format!("one of {}, custom", Collective::names().collect::<Vec<_>>().join(", "));
         let at = root.as_ref().map_or(Rank::new(0), |&RankIn(root)| root);
         let collective =
             Collective::named(text, at).ok_or_else(|| member("collective", quoted(text).to_string(), known()))?;

@@ -11,7 +11,7 @@ use super::error::JsonError;
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::ids::{Node, Rank};
-use crate::topology::Graph;
+use crate::topology::{Graph, Named, parse_or_file};
 use crate::vocabulary::{BuildError, Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
 
 /// Default routes longer than this are not written. A reader takes the default for them.
@@ -77,8 +77,11 @@ impl<W: Write> JsonWriter<W> {
         let problem = outline.problem.clone();
         let (topology, collective) = (problem.topology(), problem.collective());
         let text = topology.text();
-        let graph = crate::topology::parse(&text).is_err();
-        let text = if graph && !Graph::is_text(&text) { format!("graph:{text}") } else { text };
+        let named = parse_or_file(&text);
+        let graph = !matches!(named, Ok(Named::Network(_)));
+        // A text of the program's own, which no parser knows.
+        let own = named.is_err() && text != Graph::NAME;
+        let text = if own { format!("{}:{text}", Graph::NAME) } else { text };
         // A reader need not know a barrier or a shift, which are not collectives of the format.
         // They are written with their conditions.
         let conditions = !collective.is_known_by_name();
