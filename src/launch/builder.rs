@@ -202,13 +202,10 @@ impl Launch {
             }
         };
         let joined = entry.join(request.topology.nodes(), !connects)?;
-        log::debug!(
-            "{} of {}: {}, at the prices {}",
-            joined.endpoints.len(),
-            request.topology.nodes(),
-            row.ranks,
-            row.machine
-        );
+        if let Some(endpoint) = joined.endpoints.first() {
+            let (here, all) = (joined.endpoints.len(), request.topology.nodes());
+            log::debug!("{here} of {all}: {}, at the prices {}", row.ranks, endpoint.machine());
+        }
         Ok((row, joined, request))
     }
 }

@@ -3,14 +3,12 @@
 use super::row::{Environment, Row, Selection};
 use crate::error::JobError;
 use crate::launch::variable::no_launcher;
-use crate::machine::Machine;
 
 pub(super) static ROW: Row = Row {
     name: "local",
     built: cfg!(feature = "local"),
     ranks: "ranks that are threads",
     threads: true,
-    machine: Machine::THREADS,
     variables: &[],
     command: "",
     variables_to_set: "",

@@ -4,7 +4,6 @@ use super::row::{Environment, Row, Selection};
 use crate::error::JobError;
 use crate::launch::claim::{self, Claim};
 use crate::launch::variable::{contradiction, with_advice};
-use crate::machine::Machine;
 use crate::quote::quoted;
 
 pub(super) static ROW: Row = Row {
@@ -12,7 +11,6 @@ pub(super) static ROW: Row = Row {
     built: cfg!(feature = "mpi"),
     ranks: "ranks of MPI",
     threads: false,
-    machine: Machine::MPI,
     variables: &[],
     command: "`mpirun -n N PROGRAM` (for one rank with NECKLACE_BACKEND=mpi)",
     variables_to_set: "",

@@ -8,7 +8,6 @@ use crate::error::{JobCause, JobError};
 use crate::ids::{MAX_NODES, Rank};
 use crate::launch::claim::Claim;
 use crate::launch::variable::Variable;
-use crate::machine::Machine;
 use crate::transport::{Disagreement, Endpoint};
 
 /// A backend, as a launch sees it.
@@ -22,8 +21,6 @@ pub(in crate::launch) struct Row {
     pub(in crate::launch) ranks: &'static str,
     /// Whether its ranks are threads that the launch starts. Otherwise this process is a rank.
     pub(in crate::launch) threads: bool,
-    /// The prices of its messages.
-    pub(in crate::launch) machine: Machine,
     /// Variables that mean this backend if `NECKLACE_BACKEND` is not set, and contradict another.
     pub(in crate::launch) variables: &'static [&'static str],
     /// The command that starts a program as processes, and the variables to set without it.

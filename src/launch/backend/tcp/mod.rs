@@ -12,7 +12,6 @@ use super::row::{Environment, Row, Selection};
 use crate::error::JobError;
 use crate::launch::claim;
 use crate::launch::variable::{incomplete, with_advice};
-use crate::machine::Machine;
 #[cfg(all(test, feature = "tcp"))]
 pub(in crate::launch) use {rendezvous::RendezvousPoint, settings::RankSettings};
 
@@ -21,7 +20,6 @@ pub(super) static ROW: Row = Row {
     built: cfg!(feature = "tcp"),
     ranks: "ranks over TCP, such as `necklace run` starts",
     threads: false,
-    machine: Machine::TCP,
     variables: &["NECKLACE_ROOT", "NECKLACE_RENDEZVOUS", "NECKLACE_RANK", "NECKLACE_SIZE"],
     command: "`necklace run -n N -- PROGRAM`",
     variables_to_set: "NECKLACE_RANK, NECKLACE_SIZE and NECKLACE_ROOT",
