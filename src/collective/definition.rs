@@ -84,22 +84,22 @@ pub enum Collective {
 }
 
 impl Collective {
-    /// Returns the collective's definition.
-    fn row(&self) -> &dyn Row {
+    /// Calls a function with the collective's definition.
+    fn row<R>(&self, of: impl FnOnce(&(dyn Row + 'static)) -> R) -> R {
         match self {
-            Self::Alltoall => &Alltoall,
-            Self::Scatter { .. } => &Scatter,
-            Self::Gather { .. } => &Gather,
-            Self::Allgather => &Allgather,
-            Self::Broadcast { .. } => &Broadcast,
-            Self::Reduce { .. } => &Reduce,
-            Self::ReduceScatter => &ReduceScatter,
-            Self::Allreduce => &Allreduce,
-            Self::Scan => &Scan,
-            Self::Exscan => &Exscan,
-            Self::Shift { .. } => &Shift,
-            Self::Barrier => &Barrier,
-            Self::Custom(custom) => &**custom,
+            Self::Alltoall => of(&Alltoall),
+            Self::Scatter { .. } => of(&Scatter),
+            Self::Gather { .. } => of(&Gather),
+            Self::Allgather => of(&Allgather),
+            Self::Broadcast { .. } => of(&Broadcast),
+            Self::Reduce { .. } => of(&Reduce),
+            Self::ReduceScatter => of(&ReduceScatter),
+            Self::Allreduce => of(&Allreduce),
+            Self::Scan => of(&Scan),
+            Self::Exscan => of(&Exscan),
+            Self::Shift { by } => of(&Shift { by: *by }),
+            Self::Barrier => of(&Barrier),
+            Self::Custom(custom) => of(&**custom),
         }
     }
 
@@ -139,26 +139,34 @@ impl Collective {
     /// ```
     #[must_use]
     pub fn named(name: &str, root: Rank) -> Option<Self> {
-        match name.strip_prefix("shift:by=") {
-            Some(by) => Some(Self::Shift { by: by.parse().ok()? }),
-            None => Self::all(root).find(|collective| collective.name() == name),
+        let (name, parameters) = name.split_once(':').map_or((name, None), |(name, of)| (name, Some(of)));
+        let found = Self::all(root).find(|collective| collective.name() == name)?;
+        match (parameters, &found) {
+            (None, _) => Some(found),
+            (Some(parameters), Self::Shift { .. }) => Shift::read(parameters).map(|Shift { by }| Self::Shift { by }),
+            (Some(_), _) => None,
         }
+    }
+
+    /// Returns the syntax of the texts that [`named`](Self::named) reads, `alltoall, scatter, ..`,
+    /// for messages and help.
+    #[must_use]
+    pub fn syntax() -> String {
+        let all = Self::all(Rank::default()).map(|collective| collective.row(Row::syntax));
+        all.collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the text that [`named`](Self::named) reads: the name, and the distance of a shift
     /// unless it is 1.
     #[must_use]
     pub fn text(&self) -> String {
-        match self.distance() {
-            Some(by) if by != 1 => format!("{}:by={by}", self.name()),
-            _ => self.name().to_owned(),
-        }
+        self.row(Row::text)
     }
 
     /// Returns the name in commands and JSON.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.row().name()
+        self.row(Row::name)
     }
 
     /// Returns the root, if the collective has one.
@@ -180,78 +188,78 @@ impl Collective {
 
     /// Returns the rank's role in the collective.
     pub(crate) fn role(&self, size: usize, rank: Rank) -> Role {
-        Role { rank, size, root: self.root().unwrap_or_default(), by: self.distance().unwrap_or_default() }
+        Role { rank, size, root: self.root().unwrap_or_default() }
     }
 
     /// Returns the blocks that `rank` of `size` ranks holds before. Each block has one contributor.
     #[must_use]
     pub fn before(&self, size: usize, rank: Rank) -> Holding {
-        self.row().before(self.role(size, rank))
+        self.row(|row| row.before(self.role(size, rank)))
     }
 
     /// Returns the blocks that `rank` of `size` ranks must hold after.
     #[must_use]
     pub fn after(&self, size: usize, rank: Rank) -> Holding {
-        self.row().after(self.role(size, rank))
+        self.row(|row| row.after(self.role(size, rank)))
     }
 
     /// Returns the result that a reduction leaves at `rank` of `size` ranks, and its contributors.
     /// `None` if it leaves none.
     pub(crate) fn result(&self, size: usize, rank: Rank) -> Option<(Block, Range<usize>)> {
-        self.row().result(self.role(size, rank))
+        self.row(|row| row.result(self.role(size, rank)))
     }
 
     /// Returns the number of blocks in a rank's input and output. A custom collective has none.
     pub(crate) fn buffers(&self) -> (Blocks, Blocks) {
-        self.row().buffers()
+        self.row(Row::buffers)
     }
 
     /// Returns the most blocks that any of `ranks` ranks holds, before or after.
     pub(crate) fn most(&self, ranks: u64) -> u64 {
-        self.row().most(ranks)
+        self.row(|row| row.most(ranks))
     }
 
     /// Returns the most blocks that `some` of `all` ranks hold together, before and after.
     pub(crate) fn together(&self, some: u128, all: u128) -> (u128, u128) {
-        self.row().together(some, all)
+        self.row(|row| row.together(some, all))
     }
 
     /// Returns whether a block's name tells which contributions the block holds.
     pub(crate) fn blocks_name_their_contents(&self) -> bool {
-        self.row().blocks_name_their_contents()
+        self.row(Row::blocks_name_their_contents)
     }
 
     /// Returns the data that every schedule must move.
     pub(crate) fn traffic(&self) -> Traffic {
-        self.row().traffic()
+        self.row(Row::traffic)
     }
 
     /// Returns the rank from which information must reach all others, or which information from all
     /// others must reach. `None` if information goes from all ranks to all ranks.
     pub(crate) fn centre(&self) -> Option<Rank> {
-        self.row().centre(self.root())
+        self.row(|row| row.centre(self.root()))
     }
 
     /// Returns whether all data ends at one rank.
     pub(crate) fn gathers(&self) -> bool {
-        self.row().gathers()
+        self.row(Row::gathers)
     }
 
     /// Returns whether blocks have bytes. Those of a barrier have none.
     #[must_use]
     pub fn has_bytes(&self) -> bool {
-        self.row().has_bytes()
+        self.row(Row::has_bytes)
     }
 
     /// Returns the names of the algorithms by which libraries such as MPI are known to execute it.
     pub(crate) fn in_libraries(&self) -> &'static [&'static str] {
-        self.row().in_libraries()
+        self.row(Row::in_libraries)
     }
 
     /// Returns whether JSON documents name the collective instead of listing its conditions.
     #[cfg(feature = "json")]
     pub(crate) fn is_known_by_name(&self) -> bool {
-        self.row().is_known_by_name()
+        self.row(Row::is_known_by_name)
     }
 
     /// Returns whether contributions are combined, so that their order may matter. True for reduce,
@@ -259,7 +267,7 @@ impl Collective {
     /// contributors.
     #[must_use]
     pub fn is_reduction(&self) -> bool {
-        self.row().combines()
+        self.row(Row::combines)
     }
 
     /// Returns whether the collective is personalised: each block has one source and one
@@ -268,14 +276,13 @@ impl Collective {
     /// rank before and at one rank after.
     #[must_use]
     pub fn is_personalised(&self) -> bool {
-        self.row().is_personalised()
+        self.row(Row::is_personalised)
     }
 }
 
 impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())?;
-        self.root().map_or(Ok(()), |root| write!(f, " from root {root}"))?;
-        self.distance().map_or(Ok(()), |by| write!(f, " by {by}"))
+        f.write_str(&self.row(Row::description))?;
+        self.root().map_or(Ok(()), |root| write!(f, " from root {root}"))
     }
 }

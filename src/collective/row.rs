@@ -8,14 +8,12 @@ use crate::ids::Rank;
 /// The blocks that one rank holds, each with its contributors in order.
 pub type Holding = Vec<(Block, Vec<Rank>)>;
 
-/// A rank, the number of ranks, the root (rank 0 if the collective has none), and the distance of a
-/// shift.
+/// A rank, the number of ranks, and the root (rank 0 if the collective has none).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Role {
     pub(crate) rank: Rank,
     pub(crate) size: usize,
     pub(crate) root: Rank,
-    pub(crate) by: usize,
 }
 
 impl Role {
@@ -111,6 +109,21 @@ pub(crate) enum Traffic {
 pub(crate) trait Row {
     /// Returns the name in commands and JSON.
     fn name(&self) -> &'static str;
+
+    /// Returns the name with the parameters, unless they are those that the name alone means.
+    fn text(&self) -> String {
+        self.name().to_owned()
+    }
+
+    /// Returns the syntax of the texts. A part that may be left out is in brackets.
+    fn syntax(&self) -> &'static str {
+        self.name()
+    }
+
+    /// Returns the name with the parameters, for people.
+    fn description(&self) -> String {
+        self.name().to_owned()
+    }
 
     /// Returns the blocks that a rank holds before. Each has one contributor.
     fn before(&self, role: Role) -> Holding;

@@ -5,19 +5,40 @@ use crate::block::Block;
 use crate::ids::Rank;
 
 /// Before, rank i holds `[i, i + by]`; after, `[i - by, i]`, modulo the number of ranks.
-pub(super) struct Shift;
+pub(super) struct Shift {
+    pub(super) by: usize,
+}
+
+impl Shift {
+    /// Reads the parameters of a text.
+    pub(super) fn read(parameters: &str) -> Option<Self> {
+        parameters.strip_prefix("by=")?.parse().ok().map(|by| Self { by })
+    }
+}
 
 impl Row for Shift {
     fn name(&self) -> &'static str {
         "shift"
     }
 
+    fn text(&self) -> String {
+        if self.by == 1 { self.name().to_owned() } else { format!("{}:by={}", self.name(), self.by) }
+    }
+
+    fn syntax(&self) -> &'static str {
+        "shift[:by=N]"
+    }
+
+    fn description(&self) -> String {
+        format!("{} by {}", self.name(), self.by)
+    }
+
     fn before(&self, role: Role) -> Holding {
-        vec![role.own(Block::new(role.rank, role.ahead(role.by)))]
+        vec![role.own(Block::new(role.rank, role.ahead(self.by)))]
     }
 
     fn after(&self, role: Role) -> Holding {
-        let from = role.ahead(role.size - role.by % role.size);
+        let from = role.ahead(role.size - self.by % role.size);
         vec![(Block::new(from, role.rank), vec![from])]
     }
 
