@@ -6,10 +6,12 @@
 //! [`Terms`]. Prices are integers.
 
 use std::fmt;
+use std::iter;
 use std::sync::Arc;
 
 use crate::algorithm::{About, Algorithm, candidates, find};
 use crate::bounds::Search;
+use crate::collective::Collective;
 use crate::cost::{Demand, Price};
 use crate::machine::Machine;
 use crate::vocabulary::{BuildError, Ports, Problem};
@@ -100,9 +102,21 @@ pub fn select(problem: &Problem, name: &str, terms: &Terms) -> Result<Choice, Bu
     Field::of(problem).select(name, terms)
 }
 
+/// Returns the algorithm of a name, or an error with the names that a choice accepts: also `auto`,
+/// and `native` only if the backend offers it.
+pub(crate) fn find_named(collective: &Collective, name: &str, native: bool) -> Result<Arc<dyn Algorithm>, BuildError> {
+    find(collective, name).map_err(|error| match error {
+        BuildError::Unknown { name, collective, known } => {
+            let known = known.into_iter().filter(|known| native || known != "native");
+            BuildError::Unknown { name, collective, known: iter::once("auto".to_owned()).chain(known).collect() }
+        }
+        error => error,
+    })
+}
+
 /// Returns the algorithm of a name, if it fits the problem and the terms.
 pub(crate) fn find_fitting(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
-    let algorithm = find(problem.collective(), name)?;
+    let algorithm = find_named(problem.collective(), name, terms.native)?;
     if algorithm.priced_as().is_none() {
         algorithm.fits(problem)?;
     }

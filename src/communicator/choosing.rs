@@ -12,15 +12,52 @@ use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::schedule::{Proof, verify_shares};
-use crate::select::{Choice, Field, Terms, find_fitting, select};
+use crate::select::{Choice, Field, Terms, find_fitting, find_named, select};
 use crate::vocabulary::Problem;
 
 /// The name by which the method of [`permute`](Communicator::permute) is chosen.
 pub(super) const PERMUTE: &str = "permute";
+/// The methods.
+pub(super) const METHODS: [&str; 3] = ["auto", EXCHANGE, STRAIGHT];
+pub(super) const EXCHANGE: &str = "exchange";
+pub(super) const STRAIGHT: &str = "straight";
+
+/// Returns the method of permute that has this name.
+pub(super) fn method(name: &str) -> Result<&'static str, BuildError> {
+    METHODS.into_iter().find(|method| *method == name).ok_or_else(|| BuildError::Unknown {
+        name: name.to_owned(),
+        collective: PERMUTE.to_owned(),
+        known: METHODS.map(str::to_owned).to_vec(),
+    })
+}
 
 /// Returns the names of the calls for which an algorithm can be chosen.
 pub(crate) fn can_be_chosen() -> impl Iterator<Item = &'static str> {
     Collective::names().chain(VARYING.map(|(name, _)| name)).chain([PERMUTE])
+}
+
+/// Returns the collective whose algorithms can be chosen under that name, and the name under which
+/// the choice is kept.
+fn kind_of(collective: &str) -> Result<(Collective, &'static str), ArgumentError> {
+    let varying = VARYING.into_iter().find(|(name, _)| *name == collective);
+    let kind = Collective::named(varying.map_or(collective, |(_, of)| of), Rank::new(0));
+    let kind = kind
+        .ok_or_else(|| ArgumentError::Collective { name: collective.to_owned(), known: can_be_chosen().collect() })?;
+    let name = varying.map_or(kind.name(), |(name, _)| name);
+    Ok((kind, name))
+}
+
+/// Fails unless a collective can be executed by the algorithm of a name on some network.
+pub(crate) fn check_names(collective: &str, algorithm: &str) -> Result<(), ArgumentError> {
+    if collective == PERMUTE {
+        method(algorithm)?;
+        return Ok(());
+    }
+    let (kind, _) = kind_of(collective)?;
+    if algorithm != "auto" {
+        find_named(&kind, algorithm, false)?;
+    }
+    Ok(())
 }
 
 impl Communicator {
@@ -103,12 +140,7 @@ impl Communicator {
             self.permute_method(Some(how))?;
             return Ok(PERMUTE);
         }
-        let varying = VARYING.into_iter().find(|(name, _)| *name == collective);
-        let kind = varying.map_or(collective, |(_, of)| of);
-        let Some(kind) = Collective::named(kind, Rank::new(0)) else {
-            return Err(ArgumentError::Collective { name: collective.to_owned(), known: can_be_chosen().collect() });
-        };
-        let name = varying.map_or(kind.name(), |(name, _)| name);
+        let (kind, name) = kind_of(collective)?;
         self.fits(kind, how)?;
         Ok(name)
     }

@@ -70,7 +70,7 @@ mod varying_plan;
 
 pub use cartesian::Cartesian;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
-pub(crate) use choosing::can_be_chosen;
+pub(crate) use choosing::{can_be_chosen, check_names};
 pub use counts::Counts;
 pub use definition::Communicator;
 pub use how::How;

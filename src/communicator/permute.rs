@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::choosing::PERMUTE;
+use super::choosing::{EXCHANGE, METHODS, PERMUTE, STRAIGHT, method};
 use super::element::Element;
 use super::how::How;
 use super::lengths::{BufferLength, check, total};
@@ -17,10 +17,6 @@ use crate::error::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::permutation::{BitMap, Permutation, place_bits};
 use crate::plan::{Layout, compile};
-
-const EXCHANGE: &str = "exchange";
-const STRAIGHT: &str = "straight";
-const METHODS: [&str; 3] = ["auto", EXCHANGE, STRAIGHT];
 
 impl Communicator {
     /// Permutes a distributed array by a map of address bits, and returns the cost for this rank.
@@ -125,19 +121,15 @@ impl Communicator {
     }
 
     /// Returns the name of the chosen method. Fails unless the choice is one of them.
-    pub(super) fn permute_method<'a>(&self, how: Option<&'a How>) -> Result<&'a str, BuildError> {
+    pub(super) fn permute_method(&self, how: Option<&How>) -> Result<&'static str, BuildError> {
         match how.map(|how| (how, how.as_name())) {
             None => Ok("auto"),
-            Some((_, Some(method))) if METHODS.contains(&method) => Ok(method),
-            Some((_, Some(name))) => {
-                let known = METHODS.map(str::to_owned).to_vec();
-                Err(BuildError::Unknown { name: name.to_owned(), collective: PERMUTE.to_owned(), known })
-            }
+            Some((_, Some(name))) => method(name),
             Some((how, None)) => Err(BuildError::Unfit {
                 algorithm: how.name(),
                 collective: PERMUTE.to_owned(),
                 topology: self.topology.text(),
-                needs: format!("use the name of a method: {}", METHODS.join(", ")),
+                needs: format!("it needs the name of a method, one of {}", METHODS.join(", ")),
             }),
         }
     }

@@ -21,4 +21,5 @@ pub use builder::Launch;
 pub use network::Network;
 #[cfg(feature = "local")]
 pub(crate) use request::Origin;
+pub use request::check_settings;
 pub use start::{connect, launch};

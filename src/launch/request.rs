@@ -9,7 +9,7 @@ use std::thread;
 use super::backend::Size;
 use super::network::Network;
 use super::variable::{Variable, contradiction, invalid, number, timeout};
-use crate::communicator::{Communicator, How, Options, can_be_chosen};
+use crate::communicator::{Communicator, How, Options, can_be_chosen, check_names};
 use crate::error::{BuildError, JobCause, JobError};
 use crate::quote::quoted;
 use crate::topology::{Complete, Topology};
@@ -131,6 +131,30 @@ impl Defaults {
         let algorithms = self.algorithms.into_iter().chain(algorithms(variable)?).collect();
         Ok(JobRequest { topology, options, options_origin: self.options_origin, algorithms, wrap: self.wrap })
     }
+}
+
+/// Checks the settings that do not depend on the job: `NECKLACE_ALGORITHM`, `NECKLACE_TIMEOUT` and
+/// `NECKLACE_ARRIVAL_TIMEOUT`. For launchers, which can refuse them before they start ranks.
+///
+/// `variable` looks a variable up. Whether an algorithm fits the network is not checked.
+///
+/// ```
+/// use necklace::launch::check_settings;
+/// let set = |name: &str| (name == "NECKLACE_ALGORITHM").then(|| "allgather=rung".to_owned());
+/// let error = check_settings(&set).unwrap_err().to_string();
+/// assert!(error.starts_with("NECKLACE_ALGORITHM: unknown algorithm \"rung\" for allgather; expected one of auto, "));
+/// ```
+///
+/// # Errors
+///
+/// [`JobCause::Variable`] and [`JobCause::Argument`], as those of [`launch`](super::launch()).
+pub fn check_settings(variable: &dyn Fn(&str) -> Option<String>) -> Result<(), JobError> {
+    Defaults::default().options(variable)?;
+    for ChosenAlgorithm { collective, how, origin } in algorithms(variable)? {
+        check_names(&collective, &how.name())
+            .map_err(|source| JobCause::Argument { place: origin.to_string(), source })?;
+    }
+    Ok(())
 }
 
 const TOPOLOGY: &str = "NECKLACE_TOPOLOGY";

@@ -8,6 +8,7 @@ use super::request::Defaults;
 use super::run::run;
 use crate::communicator::{Communicator, Options};
 use crate::error::{JobCause, JobError};
+use crate::machine::Machine;
 use crate::transport::tcp::JoinError;
 
 /// Runs the threads of a launch in that environment.
@@ -94,16 +95,16 @@ fn launch_of_threads_ignores_the_environment() {
 }
 
 #[test]
-fn prices_of_a_row_equal_those_of_its_endpoints() {
-    let (row, joined, _) = Launch::threads().ranks(2).start(&|_| None, false).unwrap();
-    assert!(joined.endpoints.iter().all(|endpoint| endpoint.machine() == row.machine));
+fn endpoints_have_the_prices_of_their_backend() {
+    let (_, joined, _) = Launch::threads().ranks(2).start(&|_| None, false).unwrap();
+    assert!(joined.endpoints.iter().all(|endpoint| endpoint.machine() == Machine::THREADS));
     let one = |name: &str| match name {
         "NECKLACE_RANK" => Some("0".to_owned()),
         "NECKLACE_SIZE" => Some("1".to_owned()),
         _ => None,
     };
     let (row, joined, _) = Launch::from_env().start(&one, true).unwrap();
-    assert_eq!((row.name, joined.endpoints[0].machine()), ("tcp", row.machine));
+    assert_eq!((row.name, joined.endpoints[0].machine()), ("tcp", Machine::TCP));
 }
 
 fn joined(launch: Launch, environment: &[(&str, &str)]) -> Result<Communicator, JobError> {
