@@ -8,20 +8,50 @@
 //! `benches/peers/transform` runs it beside FFTW's.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
+use std::process::ExitCode;
 use std::time::Instant;
 
+use lexopt::{Arg, Parser, ValueExt};
 use necklace::local;
 use necklace_image::{Transform, share};
 use num_complex::Complex64;
 
-fn main() {
-    let words: Vec<String> = std::env::args().collect();
-    let number = |name: &str, default: usize| {
-        let at = words.iter().position(|word| word == name);
-        at.map_or(default, |at| words[at + 1].parse().unwrap())
-    };
-    // Without arguments, as by `cargo bench`, run a short trial.
-    let (size, ranks, calls) = (number("--size", 2048), number("--ranks", 2), number("--calls", 5));
+struct Arguments {
+    size: usize,
+    ranks: usize,
+    calls: usize,
+}
+
+impl Arguments {
+    fn read(mut given: Parser) -> Result<Self, lexopt::Error> {
+        // Without arguments, as by `cargo bench`, run a short trial.
+        let mut read = Self { size: 2048, ranks: 2, calls: 5 };
+        while let Some(argument) = given.next()? {
+            match argument {
+                Arg::Long("size") => read.size = given.value()?.parse()?,
+                Arg::Long("ranks") => read.ranks = given.value()?.parse()?,
+                Arg::Long("calls") => read.calls = given.value()?.parse()?,
+                // From cargo.
+                Arg::Long("bench") => {}
+                other => return Err(other.unexpected()),
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn main() -> ExitCode {
+    match Arguments::read(Parser::from_env()) {
+        Ok(arguments) => time(&arguments),
+        Err(error) => {
+            eprintln!("transform: {error}");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn time(&Arguments { size, ranks, calls }: &Arguments) {
     let times = local::run(ranks, |mut comm| {
         let mut transform = Transform::new(&mut comm, size, size).unwrap();
         let rows = share(size, ranks, comm.rank());

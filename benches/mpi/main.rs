@@ -17,13 +17,14 @@
 mod bare;
 
 use std::error::Error;
+use std::fs;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
-use std::{env, fs};
 
 use ::mpi::traits::{AsRaw, Communicator as _};
 use bytemuck::{cast_slice, cast_slice_mut};
+use lexopt::{Arg, Parser, ValueExt};
 use necklace::Communicator;
 use necklace::op::Max;
 use necklace::topology::Complete;
@@ -82,24 +83,25 @@ impl Arguments {
     fn read() -> Result<Self, Box<dyn Error>> {
         let bytes = vec![8, 64, 1024, 8192, 65_536, 1 << 20];
         let mut read = Self { collective: Collective::Alltoall, algorithm: None, bytes, rounds: 200, csv: None };
-        let mut given = env::args().skip(1).filter(|argument| argument != "--bench");
-        while let Some(name) = given.next() {
-            let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;
-            match name.as_str() {
-                "--collective" => {
+        let mut given = Parser::from_env();
+        while let Some(argument) = given.next()? {
+            match argument {
+                Arg::Long("collective") => {
+                    let value = given.value()?.string()?;
                     read.collective = [Collective::Alltoall, Collective::Allreduce]
                         .into_iter()
                         .find(|collective| collective.name() == value)
                         .ok_or_else(|| format!("--collective {value:?} is neither alltoall nor allreduce"))?;
                 }
-                "--algorithm" => read.algorithm = Some(value),
-                "--bytes" => read.bytes = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
-                "--rounds" => read.rounds = value.parse()?,
-                "--csv" => read.csv = Some(value),
-                _ => {
-                    let there = "--collective, --algorithm, --bytes, --rounds and --csv";
-                    return Err(format!("no argument {name:?}; there are {there}").into());
+                Arg::Long("algorithm") => read.algorithm = Some(given.value()?.string()?),
+                Arg::Long("bytes") => {
+                    read.bytes = given.value()?.string()?.split(',').map(str::parse).collect::<Result<_, _>>()?;
                 }
+                Arg::Long("rounds") => read.rounds = given.value()?.parse()?,
+                Arg::Long("csv") => read.csv = Some(given.value()?.string()?),
+                // From cargo.
+                Arg::Long("bench") => {}
+                other => return Err(other.unexpected().into()),
             }
         }
         Ok(read)
