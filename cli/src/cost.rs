@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use clap::Args;
 use necklace::MAX_NODES;
-use necklace::Rank;
 use necklace::algorithm::{Algorithm, candidates, find};
 use necklace::bounds::Search;
 use necklace::collective::Collective;
@@ -71,9 +70,8 @@ pub(crate) struct Cases {
     #[arg(long, value_name = "T", required = true)]
     topology: Vec<String>,
 
-    /// Use collective C (`necklace plan --list` names them); shift:by=N for a shift by N
-    #[arg(long, value_name = "C", value_parser = problem::collective)]
-    collective: String,
+    #[arg(long, value_name = "C", value_parser = problem::collective, help = problem::help("Use collective"))]
+    collective: Collective,
 
     /// Use these algorithms, named as in `necklace plan --list` [default: all that fit]
     #[arg(long, value_name = "A,..", value_delimiter = ',')]
@@ -140,12 +138,7 @@ impl Cases {
     /// Returns every algorithm on every network: the named ones, or all that fit.
     pub(crate) fn all(&self) -> Result<Vec<Case>, Failure> {
         apart(&[("--csv", self.csv.as_deref()), ("--plot", self.plot.as_deref())])?;
-        let root = self.root.map(|root| Rank::new(root as usize));
-        let collective = Collective::named(&self.collective, root.unwrap_or_default())
-            .ok_or_else(|| Failure::Usage(format!("unknown collective {:?}", self.collective)))?;
-        if let (Some(root), None) = (root, collective.root()) {
-            return Err(Failure::Usage(format!("{collective} has no root; leave out --root {root}")));
-        }
+        let collective = problem::rooted(&self.collective, self.root)?;
         let names = whole_names(&self.algorithm);
         once("--bytes", &self.bytes)?;
         let mut topologies: Vec<Arc<dyn Topology>> = Vec::new();
@@ -213,7 +206,7 @@ impl Cases {
         for curve in &mut curves {
             curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
-        let title = format!("{} on {}", self.collective, self.machine);
+        let title = format!("{} on {}", self.collective.text(), self.machine);
         Curves { title, x: "bytes a block", y: "us", curves }
     }
 }

@@ -14,23 +14,22 @@ use crate::problem::problem;
 
 /// Lists the algorithms of one collective or of all. With a topology, also tells which ones fit it.
 pub(crate) fn text(
-    only: Option<&str>,
+    only: Option<&Collective>,
     topology: Option<&Arc<dyn Topology>>,
-    root: Option<Rank>,
+    root: Rank,
     commutative: bool,
 ) -> Result<String, BuildError> {
-    let chosen = only.and_then(|only| Collective::named(only, root.unwrap_or_default()));
-    let only = chosen.as_ref().map(Collective::name).or(only);
     let mut groups: Vec<&str> = Vec::new();
     for algorithm in registry() {
         let name = algorithm.about().collective;
-        if !groups.contains(&name) && only.is_none_or(|only| only == name) {
+        if !groups.contains(&name) && only.is_none_or(|only| only.name() == name) {
             groups.push(name);
         }
     }
     let mut text = String::new();
     for group in groups {
-        let collective = chosen.clone().or_else(|| Collective::named(group, root.unwrap_or_default()));
+        let named = only.map_or_else(|| group.to_owned(), Collective::text);
+        let collective = Collective::named(&named, root);
         let place = match (topology, collective) {
             (Some(topology), Some(collective)) => Some(problem(Arc::clone(topology), collective, commutative)?),
             _ => None,

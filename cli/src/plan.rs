@@ -53,9 +53,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "T", required_unless_present = "list")]
     topology: Option<String>,
 
-    /// Build a schedule of collective C (--list names them); shift:by=N for a shift by N
-    #[arg(long, value_name = "C", required_unless_present = "list", value_parser = problem::collective)]
-    collective: Option<String>,
+    #[arg(long, value_name = "C", required_unless_present = "list", value_parser = problem::collective,
+          help = problem::help("Build a schedule of collective"))]
+    collective: Option<Collective>,
 
     /// Use algorithm A: a name from --list, with parameters as NAME:KEY=VALUE,.., or auto for the
     /// cheapest that fits
@@ -137,16 +137,11 @@ const BLOCK_BYTES: u64 = 1024;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let topology = arguments.topology.as_deref().map(necklace::load).transpose().map_err(BuildError::from)?;
-    let root = arguments.root.map(|root| Rank::new(root as usize));
-    let name = arguments.collective.as_deref();
-    let (false, Some(topology), Some(name)) = (arguments.list, &topology, name) else {
-        return print(&list::text(name, topology.as_ref(), root, arguments.commutative)?);
+    let (false, Some(topology), Some(collective)) = (arguments.list, &topology, &arguments.collective) else {
+        let root = Rank::new(arguments.root.unwrap_or_default() as usize);
+        return print(&list::text(arguments.collective.as_ref(), topology.as_ref(), root, arguments.commutative)?);
     };
-    let known = || format!("unknown collective {name:?}; expected one of {}", problem::names());
-    let collective = Collective::named(name, root.unwrap_or_default()).ok_or_else(|| Failure::Usage(known()))?;
-    if let (Some(root), None) = (root, collective.root()) {
-        return Err(Failure::Usage(format!("{collective} has no root; leave out --root {root}")));
-    }
+    let collective = problem::rooted(collective, arguments.root)?;
     let problem = problem(Arc::clone(topology), collective, arguments.commutative)?;
     let (machine, block_bytes) = (arguments.machine, arguments.bytes.unwrap_or(BLOCK_BYTES));
     let terms = Terms::new(block_bytes, &machine).keeping(arguments.ports.unwrap_or(Ports::Unlimited));

@@ -8,6 +8,8 @@ use necklace::error::BuildError;
 use necklace::schedule::Problem;
 use necklace::topology::Topology;
 
+use crate::output::Failure;
+
 /// Returns the problem for a network and a collective. Reductions combine in rank order unless
 /// their operation commutes, as they do when executed.
 pub(crate) fn problem(
@@ -19,13 +21,21 @@ pub(crate) fn problem(
     Ok(if problem.collective().is_reduction() && !commutative { problem.ordered() } else { problem })
 }
 
-/// Checks the text of a collective: a name, or a shift by another distance than 1.
-pub(crate) fn collective(text: &str) -> Result<String, String> {
-    let known = || format!("expected one of {}; shift:by=N for a shift by N", names());
-    Collective::named(text, Rank::default()).map(|_| text.to_owned()).ok_or_else(known)
+/// Parses a collective, such as `alltoall` or `shift:by=5`.
+pub(crate) fn collective(text: &str) -> Result<Collective, String> {
+    let known = || format!("expected one of {}", Collective::syntax());
+    Collective::named(text, Rank::default()).ok_or_else(known)
 }
 
-/// Returns the names of all collectives.
-pub(crate) fn names() -> String {
-    Collective::names().collect::<Vec<_>>().join(", ")
+/// Returns the help of an option that names a collective.
+pub(crate) fn help(what: &str) -> String {
+    format!("{what} C, one of {}", Collective::syntax())
+}
+
+/// Returns the collective with the root that the command line gives, if any.
+pub(crate) fn rooted(collective: &Collective, root: Option<u32>) -> Result<Collective, Failure> {
+    let Some(root) = root else { return Ok(collective.clone()) };
+    let rooted = Collective::named(&collective.text(), Rank::new(root as usize));
+    let rooted = rooted.filter(|collective| collective.root().is_some());
+    rooted.ok_or_else(|| Failure::Usage(format!("{collective} has no root; leave out --root {root}")))
 }

@@ -13,7 +13,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use necklace::collective::Collective;
 use necklace::error::BuildError;
@@ -24,6 +23,7 @@ pub(crate) use self::processes::Rank;
 use crate::options::{once, size, whole_names};
 use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
+use crate::problem;
 use crate::progress::Progress;
 use crate::table::{align, write_csv};
 
@@ -63,9 +63,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "local")]
     transport: Transport,
 
-    /// Use collective C
-    #[arg(long, value_name = "C", default_value = "alltoall", value_parser = PossibleValuesParser::new(Collective::names()))]
-    collective: String,
+    #[arg(long, value_name = "C", default_value = "alltoall", value_parser = problem::collective,
+          help = problem::help("Use collective"))]
+    collective: Collective,
 
     /// Use these algorithms, named as in `necklace plan --list`, on the networks they fit
     #[arg(long, value_name = "A,..", value_delimiter = ',', default_value = "auto")]

@@ -6,18 +6,20 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use necklace::collective::Collective;
 use necklace::launch;
 use necklace_bare::pin;
 
 use super::transfers::{Call, Sampling};
 use super::{Benchmark, Name};
 use crate::output::{Failure, print};
+use crate::problem;
 use crate::run::ranks_of_own;
 
 /// The library among processes over TCP.
 pub(super) struct Processes {
     pub(super) topology: String,
-    pub(super) collective: String,
+    pub(super) collective: Collective,
     pub(super) algorithm: String,
     pub(super) bytes: usize,
     pub(super) sampling: Sampling,
@@ -26,12 +28,12 @@ pub(super) struct Processes {
 impl Benchmark for Processes {
     fn name(&self) -> Name {
         let Self { collective, algorithm, .. } = self;
-        Name { system: "necklace", transport: "tcp", collective: collective.clone(), algorithm: algorithm.clone() }
+        Name { system: "necklace", transport: "tcp", collective: collective.text(), algorithm: algorithm.clone() }
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
         let Self { topology, collective, algorithm, bytes, sampling } = self;
-        let chosen = format!("{collective}={algorithm}");
+        let chosen = format!("{}={algorithm}", collective.name());
         sampling.keep(|sampling| {
             let rank = Rank {
                 collective: collective.clone(),
@@ -55,8 +57,8 @@ impl Benchmark for Processes {
 /// The arguments of a rank.
 #[derive(Args, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
-    #[arg(long)]
-    collective: String,
+    #[arg(long, value_parser = problem::collective)]
+    collective: Collective,
     #[arg(long)]
     bytes: usize,
     #[arg(long)]
@@ -71,20 +73,20 @@ impl Rank {
         let Self { collective, bytes, calls, samples } = self;
         let numbers = [("--bytes", bytes), ("--calls", calls), ("--samples", samples)];
         let numbers = numbers.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]);
-        ["bench-rank", "--collective", collective].map(str::to_owned).into_iter().chain(numbers).collect()
+        ["bench-rank", "--collective", &collective.text()].map(str::to_owned).into_iter().chain(numbers).collect()
     }
 
     /// Runs the rank. Rank 0 prints seconds per call, one line per sample.
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let Self { collective, bytes, calls, samples } = self;
-        let call = Call::named(collective)?;
+        let call = Call(collective.clone());
         let sampling = Sampling { calls: *calls, samples: *samples };
         let outcome = launch(|mut comm| {
             pin(comm.rank());
             Ok((comm.rank(), call.times(&mut comm, *bytes, sampling)?))
         });
         let ranks = outcome.and_then(|ranks| Ok(ranks.into_iter().collect::<Result<Vec<_>, necklace::Error>>()?));
-        for (rank, times) in ranks.map_err(|error| Failure::of(collective, &error))? {
+        for (rank, times) in ranks.map_err(|error| Failure::of(&collective.text(), &error))? {
             if rank == 0 {
                 print(&times.iter().map(|time| format!("{time:e}\n")).collect::<String>())?;
             }
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn rank_arguments_round_trip() {
-        let rank = Rank { collective: "alltoall".into(), bytes: 1 << 40, calls: 3, samples: 7 };
+        let rank = Rank { collective: Collective::Shift { by: 2 }, bytes: 1 << 40, calls: 3, samples: 7 };
         let matches = Rank::augment_args(clap::Command::new("bench-rank")).get_matches_from(rank.words());
         assert_eq!(Rank::from_arg_matches(&matches).unwrap(), rank);
     }

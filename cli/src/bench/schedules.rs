@@ -45,17 +45,15 @@ impl Benchmark for Computation {
 
 fn benchmarks(
     cell: &Cell,
-    collective: &str,
+    collective: &Collective,
     algorithms: &[String],
     work: impl Fn(Problem, String) -> Work,
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
     for algorithm in fitting(&cell.topology, collective, algorithms)? {
-        let kind = Collective::named(collective, Rank::new(0))
-            .ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
-        let problem = problem(Arc::clone(&cell.topology), kind, false)?;
+        let problem = problem(Arc::clone(&cell.topology), collective.clone(), false)?;
         let work = work(problem, algorithm.clone());
-        all.push(Box::new(Computation { collective: collective.to_owned(), algorithm, work }));
+        all.push(Box::new(Computation { collective: collective.text(), algorithm, work }));
     }
     Ok(all)
 }
@@ -63,7 +61,7 @@ fn benchmarks(
 /// Returns benchmarks that build one rank's share and its plan.
 pub(super) fn builders(
     cell: &Cell,
-    collective: &str,
+    collective: &Collective,
     algorithms: &[String],
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let bytes = cell.bytes;
@@ -86,7 +84,7 @@ pub(super) fn builders(
 /// Returns benchmarks that verify the shares of all ranks.
 pub(super) fn verifiers(
     cell: &Cell,
-    collective: &str,
+    collective: &Collective,
     algorithms: &[String],
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let bytes = cell.bytes;

@@ -25,26 +25,24 @@ use crate::problem::problem;
 /// the bare exchanges.
 pub(super) fn benchmarks(
     cell: &Cell,
-    collective: &str,
+    collective: &Collective,
     algorithms: &[String],
     transport: Transport,
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let Cell { topology, bytes } = cell;
     let ranks = topology.nodes();
-    let call = Call::named(collective)?;
     let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
-    if collective == Bare::COLLECTIVE && transport == Transport::Local {
+    if collective.name() == Bare::COLLECTIVE && transport == Transport::Local {
         for kind in Kind::ALL {
             all.push(Box::new(Bare { kind, ranks, bytes: *bytes, sampling: Sampling::default() }));
         }
     }
     for algorithm in fitting(topology, collective, algorithms)? {
-        let (topology, collective) = (Arc::clone(topology), collective.to_owned());
+        let (topology, collective) = (Arc::clone(topology), collective.clone());
         let sampling = Sampling::default();
         all.push(match transport {
             Transport::Local => {
-                let call = call.clone();
-                Box::new(Threads { topology, collective, algorithm, call, bytes: *bytes, sampling })
+                Box::new(Threads { topology, call: Call(collective), algorithm, bytes: *bytes, sampling })
             }
             #[cfg(unix)]
             Transport::Tcp => {
@@ -59,18 +57,16 @@ pub(super) fn benchmarks(
 /// Returns the named algorithms that fit the network. Fails if a name is unknown.
 pub(super) fn fitting(
     topology: &Arc<dyn Topology>,
-    collective: &str,
+    collective: &Collective,
     names: &[String],
 ) -> Result<Vec<String>, Failure> {
-    let kind = Collective::named(collective, Rank::new(0))
-        .ok_or_else(|| Failure::Usage(format!("unknown collective {collective:?}")))?;
-    let problem = problem(Arc::clone(topology), kind.clone(), false)?;
+    let problem = problem(Arc::clone(topology), collective.clone(), false)?;
     let mut fitting = Vec::new();
     for name in names {
         let fits = if name == "auto" {
             registry().iter().any(|algorithm| algorithm.fits(&problem).is_ok())
         } else {
-            find(&kind, name)?.fits(&problem).is_ok()
+            find(collective, name)?.fits(&problem).is_ok()
         };
         fitting.extend(fits.then(|| name.clone()));
     }
@@ -208,15 +204,9 @@ impl Benchmark for Bare {
 /// A collective that can be measured, with root 0. Reductions add doubles if a block consists of
 /// them, and take the largest of bytes otherwise.
 #[derive(Clone)]
-pub(super) struct Call(Collective);
+pub(super) struct Call(pub(super) Collective);
 
 impl Call {
-    /// Returns the call of a collective.
-    pub(super) fn named(name: &str) -> Result<Self, Failure> {
-        let known = Collective::named(name, Rank::new(0));
-        known.map(Self).ok_or_else(|| Failure::Usage(format!("unknown collective {name:?}")))
-    }
-
     /// Makes the calls of one rank on blocks of `bytes`. Returns seconds per call, one value per
     /// sample.
     pub(super) fn times(&self, comm: &mut Communicator, bytes: usize, sampling: Sampling) -> Result<Vec<f64>, Error> {
@@ -260,29 +250,28 @@ impl Call {
 /// The library among threads.
 struct Threads {
     topology: Arc<dyn Topology>,
-    collective: String,
-    algorithm: String,
     call: Call,
+    algorithm: String,
     bytes: usize,
     sampling: Sampling,
 }
 
 impl Benchmark for Threads {
     fn name(&self) -> Name {
-        let Self { collective, algorithm, .. } = self;
-        Name { system: "necklace", transport: "threads", collective: collective.clone(), algorithm: algorithm.clone() }
+        let Self { call: Call(collective), algorithm, .. } = self;
+        Name { system: "necklace", transport: "threads", collective: collective.text(), algorithm: algorithm.clone() }
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        let Self { topology, collective, algorithm, call, bytes, sampling } = self;
+        let Self { topology, call, algorithm, bytes, sampling } = self;
         sampling.keep(|sampling| {
-            let job = Launch::threads().topology(Arc::clone(topology)).choose(collective, algorithm.as_str());
+            let job = Launch::threads().topology(Arc::clone(topology)).choose(call.0.name(), algorithm.as_str());
             let run = |mut comm: Communicator| {
                 pin(comm.rank());
                 call.times(&mut comm, *bytes, sampling)
             };
             let times = job.run(run).and_then(|all| Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?));
-            let what = format!("{collective} by {algorithm}");
+            let what = format!("{} by {algorithm}", call.0);
             let times = times.map_err(|error| Failure::of(&what, &error))?;
             Ok(times.into_iter().next().unwrap_or_default())
         })

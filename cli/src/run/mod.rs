@@ -264,10 +264,11 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     let directory = env::current_dir().map_err(|error| Failure::of("the working directory", &error))?;
     let own = [("NECKLACE_SIZE", Some(size.to_string())), ("NECKLACE_TOPOLOGY", topology.map(|(_, text)| text))];
     let given = [
-        ("NECKLACE_ALGORITHM", arguments.algorithm.clone()),
+        (ALGORITHM, arguments.algorithm.clone()),
         ("NECKLACE_TIMEOUT", arguments.timeout.map(|timeout| timeout.to_string())),
         ("NECKLACE_ARRIVAL_TIMEOUT", arguments.arrival_timeout.map(|timeout| timeout.to_string())),
     ];
+    check_settings(&given)?;
     let set = own.into_iter().chain(given).filter_map(|(name, value)| Some((name.into(), value?.into())));
     Ok(Job {
         places,
@@ -276,24 +277,30 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         directory,
         program: program.clone(),
         arguments: rest.to_vec(),
-        patience: patience(arguments)?,
+        patience: patience(arguments),
         environment: carried().chain(set).collect(),
         verbose: arguments.verbose,
     })
 }
 
-/// Returns how long a host may be silent: as long as a rank may be.
-fn patience(arguments: &Arguments) -> Result<Duration, Failure> {
-    let timeout = match (arguments.timeout, env::var("NECKLACE_TIMEOUT")) {
-        (None, Ok(text)) => {
-            let invalid = |expected| {
-                Failure::Usage(format!("NECKLACE_TIMEOUT: found {:?}, {expected}", shown(&text).to_string()))
-            };
-            Some(text.parse().map_err(invalid)?)
-        }
-        (given, _) => given,
-    };
-    Ok(timeout.map_or(PATIENCE, Timeout::duration))
+const ALGORITHM: &str = "NECKLACE_ALGORITHM";
+
+/// Fails if the ranks would refuse a setting, of these options or of the environment.
+fn check_settings(given: &[(&str, Option<String>)]) -> Result<(), Failure> {
+    let option = |name: &str| given.iter().find(|(other, _)| *other == name).and_then(|(_, value)| value.clone());
+    let variable = |name: &str| option(name).or_else(|| Some(env::var_os(name)?.to_string_lossy().into_owned()));
+    necklace::launch::check_settings(&variable).map_err(|error| {
+        let words = error.to_string();
+        // The ranks read the option from a variable.
+        let option = words.strip_prefix(ALGORITHM).filter(|_| option(ALGORITHM).is_some());
+        Failure::Usage(option.map_or_else(|| words.clone(), |rest| format!("--algorithm{rest}")))
+    })
+}
+
+/// Returns how long a host may be silent: as long as a rank may be. The settings are valid.
+fn patience(arguments: &Arguments) -> Duration {
+    let set = || env::var("NECKLACE_TIMEOUT").ok()?.parse().ok();
+    arguments.timeout.or_else(set).map_or(PATIENCE, Timeout::duration)
 }
 
 /// Returns the number of ranks. Fails if the options disagree.

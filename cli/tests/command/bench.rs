@@ -61,8 +61,9 @@ fn proofs_and_other_collectives_are_measured() {
         "reduce_scatter",
         "reduce",
         "exscan",
+        "shift:by=2",
     ] {
-        let arguments = ["bench", "--ranks", "2", "--bytes", "8", "--rounds", "1", "--csv", "-"];
+        let arguments = ["bench", "--ranks", "3", "--bytes", "8", "--rounds", "1", "--csv", "-"];
         let csv = printed(&[&arguments[..], &["--collective", collective]].concat());
         assert_eq!(cells(&csv).iter().map(|row| row[2]).collect::<Vec<_>>(), [collective]);
     }
@@ -91,6 +92,7 @@ fn unmeasurable_request_is_a_usage_error() {
         (&["--bytes", "1.5K"][..], "expected a number of bytes"),
         (&["--ranks", "0"], "0 is not in"),
         (&["--algorithm", "unheard-of"], "unheard-of"),
+        (&["--collective", "shift:to=2"], "expected one of alltoall, "),
         (&["--topology", "torus:"], "torus"),
         (&["--ranks", "2", "--topology", "ring:2"], "cannot be used with"),
         (&["--rounds", "0"], "0 is not in"),

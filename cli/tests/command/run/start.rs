@@ -305,3 +305,21 @@ fn exceeded_memory_limit_ends_the_job_with_one_error() {
     }
     assert!(refused > 0 && ended > 0, "{refused} {ended}");
 }
+
+#[test]
+fn settings_that_ranks_would_refuse_start_no_rank() {
+    let sandbox = Sandbox::new("settings");
+    let unknown = "unknown algorithm \"foo\" for alltoall; expected one of auto, direct";
+    let option = ["-n", "2", "--algorithm", "foo", "--", "echo started"];
+    refused(&sandbox.command(&option).output().unwrap(), &["--algorithm: ", unknown]);
+    for (variable, value, words) in [
+        ("NECKLACE_ALGORITHM", "foo", unknown),
+        ("NECKLACE_ALGORITHM", "gatherall=ring", "unknown collective \"gatherall\""),
+        ("NECKLACE_ALGORITHM", "bruck:radix=1", "expected radix="),
+        ("NECKLACE_TIMEOUT", "0", "a number of seconds of at least 1, or off"),
+        ("NECKLACE_ARRIVAL_TIMEOUT", "soon", "a number of seconds of at least 1, or off"),
+    ] {
+        let mut command = sandbox.command(&["-n", "2", "--", "echo started"]);
+        refused(&command.env(variable, value).output().unwrap(), &[variable, words]);
+    }
+}
