@@ -1,5 +1,5 @@
-//! Heat: a plate that is warm at one edge, cut into a part for each rank of a process grid. Each step
-//! exchanges the halos of the parts in place.
+//! Heat: a plate that is warm at one edge, cut into a part for each rank of a process grid. Each
+//! step exchanges the halos of the parts in place.
 //!
 //! ```text
 //! cargo run -p necklace-examples --example heat

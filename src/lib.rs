@@ -78,10 +78,10 @@
 //!   [`Cause`](transport::Cause), [`Deadline`](transport::Deadline),
 //!   [`OpenError`](transport::OpenError), `JoinError`, `MpiError`, [`PlanError`](plan::PlanError),
 //!   [`Strided`], and an [`Endpoint`](transport::Endpoint) that is passed on. Incompatible changes
-//!   come only with a new major version, before 1.0 with a new minor version. Structs and enums that
-//!   may grow are `#[non_exhaustive]`.
-//! - **Lower tier**: the rest of [`plan`] and [`transport`], and the types in [`schedule`] from which schedules
-//!   are built ([`Round`](schedule::Round), [`RankRound`](schedule::RankRound),
+//!   come only with a new major version, before 1.0 with a new minor version. Structs and enums
+//!   that may grow are `#[non_exhaustive]`.
+//! - **Lower tier**: the rest of [`plan`] and [`transport`], and the types in [`schedule`] from
+//!   which schedules are built ([`Round`](schedule::Round), [`RankRound`](schedule::RankRound),
 //!   [`Transfer`](schedule::Transfer), [`End`](schedule::End) and the types of their fields).
 //!   Authors of algorithms and backends use them. They show how the library works, and change when
 //!   that does: any minor version may change them, also after 1.0, and the changelog says how. Such

@@ -22,8 +22,8 @@ use crate::launch::{Launch, Origin};
 /// Runs the closure on `ranks` threads, each with its communicator, and returns their results by
 /// rank.
 ///
-/// The network is complete: every rank reaches every rank directly. If the closure returns an `Err`,
-/// that is a result too.
+/// The network is complete: every rank reaches every rank directly. If the closure returns an
+/// `Err`, that is a result too.
 ///
 /// # Errors
 ///

@@ -45,8 +45,8 @@ pub struct Candidate {
     /// not products, if they are large. On small ones the built-in algorithms count their messages.
     pub at_least: Vec<&'static str>,
     /// The algorithm whose price this is, for [`native`](crate::algorithm::Native): the cheapest of
-    /// those that libraries are known to have, or the cheapest of all if the machine charges nothing
-    /// for channels and hops and has cut-through switching.
+    /// those that libraries are known to have, or the cheapest of all if the machine charges
+    /// nothing for channels and hops and has cut-through switching.
     pub priced_as: Option<String>,
 }
 

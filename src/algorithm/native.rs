@@ -10,11 +10,10 @@
 //! of the cheapest of all algorithms, since knowing the network is no advantage there. They come
 //! first in the registry: at equal prices `native` is chosen, since it has less overhead.
 //!
-//! Each collective's definition names what libraries are known to do: alltoall all at once, in pairs
-//! by rotation or exclusive or, by Bruck's of any radix for short blocks; broadcast along a binomial
-//! tree; and so on. MPICH's
-//! `src/mpi/coll/coll_algorithms.txt` lists these and more,
-//! which will count once the registry has them.
+//! Each collective's definition names what libraries are known to do: alltoall all at once, in
+//! pairs by rotation or exclusive or, by Bruck's of any radix for short blocks; broadcast along a
+//! binomial tree; and so on. MPICH's `src/mpi/coll/coll_algorithms.txt` lists these and more, which
+//! will count once the registry has them.
 
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::collective::Collective;

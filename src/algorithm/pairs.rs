@@ -6,8 +6,8 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, Problem, RankRound};
 
-/// Returns the claims of `rounds` rounds in which each rank sends one of `parts` parts of a block to
-/// each other rank.
+/// Returns the claims of `rounds` rounds in which each rank sends one of `parts` parts of a block
+/// to each other rank.
 pub(super) fn claims(problem: &Problem, rounds: u64, parts: u64) -> Claims {
     let size = Volume::new(1, parts);
     let peers = problem.ranks() as u64 - 1;
@@ -54,8 +54,8 @@ pub(super) fn round(
 }
 
 /// Returns the round in which a rank sends to each other rank its contribution to the block that
-/// `of` returns for that rank, and combines those that it gets with its own: in rank order, from its
-/// own outwards. Without other ranks there is none.
+/// `of` returns for that rank, and combines those that it gets with its own: in rank order, from
+/// its own outwards. Without other ranks there is none.
 pub(super) fn combining_round(problem: &Problem, rank: Rank, of: impl Fn(Rank) -> Block) -> Option<RankRound> {
     let end = |peer, sender: Rank, receiver: Rank| {
         let combine = if sender < receiver { Combine::Left } else { Combine::Right };

@@ -48,9 +48,9 @@ impl Block {
     /// Returns temporary `number` of a schedule: `[-2 - number, 0]`. Each rank has its own block of
     /// that name.
     ///
-    /// A schedule also works for results of different lengths if a temporary that it sends to a rank
-    /// with such a result is named by it: [`raw(-2, rank)`](Self::raw) is as long as the result of
-    /// that rank.
+    /// A schedule also works for results of different lengths if a temporary that it sends to a
+    /// rank with such a result is named by it: [`raw(-2, rank)`](Self::raw) is as long as the
+    /// result of that rank.
     #[must_use]
     pub const fn temporary(number: u16) -> Self {
         Self::raw(-2 - number as i32, 0)

@@ -244,8 +244,9 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::RootBuffer`] if the root passes `None`; [`ArgumentError::Length`] unless its
-    /// `receive` is as long as the `send`s of all ranks together; otherwise see [`broadcast`](Self::broadcast).
+    /// [`ArgumentError::RootBuffer`] if the root passes `None`; [`ArgumentError::Length`] unless
+    /// its `receive` is as long as the `send`s of all ranks together; otherwise see
+    /// [`broadcast`](Self::broadcast).
     #[track_caller]
     pub fn gather<T: Pod>(&mut self, send: &[T], receive: Option<&mut [T]>, root: usize) -> Result<(), Error> {
         self.gather_to(root, send, receive).map_err(self.context.error_of("gather"))
@@ -287,8 +288,9 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::RootBuffer`] if the root passes `None`; [`ArgumentError::Length`] unless its
-    /// `send` is as long as the `receive`s of all ranks together; otherwise see [`broadcast`](Self::broadcast).
+    /// [`ArgumentError::RootBuffer`] if the root passes `None`; [`ArgumentError::Length`] unless
+    /// its `send` is as long as the `receive`s of all ranks together; otherwise see
+    /// [`broadcast`](Self::broadcast).
     #[track_caller]
     pub fn scatter<T: Pod>(&mut self, send: Option<&[T]>, receive: &mut [T], root: usize) -> Result<(), Error> {
         self.scatter_from(root, send, receive).map_err(self.context.error_of("scatter"))
@@ -359,7 +361,8 @@ impl Communicator {
         self.any(collective, send, receive, &op).map_err(self.context.error_of("perform"))
     }
 
-    /// Executes a collective that is given as a value in one buffer, as the methods `.._in_place` do.
+    /// Executes a collective that is given as a value in one buffer, as the methods `.._in_place`
+    /// do.
     ///
     /// # Errors
     ///
@@ -496,8 +499,8 @@ pub(super) fn key<T: Pod>(collective: Collective) -> PlanKey {
     }
 }
 
-/// Makes the key of a reduction. Fails if an operation that says that it is predefined is not one on
-/// such elements.
+/// Makes the key of a reduction. Fails if an operation that says that it is predefined is not one
+/// on such elements.
 pub(super) fn reduction_key<T: Pod, O: Op<T>>(collective: Collective, op: &O) -> Result<PlanKey, ArgumentError> {
     let predefined = op.predefined();
     let layout = Layout::new::<T>();

@@ -35,9 +35,9 @@ impl Cartesian {
     /// Exchanges the halo of an array with the neighbours in the process grid, in place.
     ///
     /// The array has these extents, one for each axis of the grid, the last axis fastest; they
-    /// include a halo of `width` elements on each side. The outermost elements of the interior go to
-    /// the neighbours, and theirs arrive in the halo. Edges and corners of the halo, where two axes
-    /// end, do not change. Beyond the border of a mesh, the halo does not change.
+    /// include a halo of `width` elements on each side. The outermost elements of the interior go
+    /// to the neighbours, and theirs arrive in the halo. Edges and corners of the halo, where two
+    /// axes end, do not change. Beyond the border of a mesh, the halo does not change.
     ///
     /// ```
     /// use necklace::topology::Grid;

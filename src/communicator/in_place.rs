@@ -107,8 +107,8 @@ impl Communicator {
         self.reduce_in_one_buffer(Collective::Exscan, buffer, &op).map_err(self.context.error_of("exscan_in_place"))
     }
 
-    /// Combines the buffers of all ranks, as [`reduce`](Self::reduce), and replaces that of the root
-    /// by the result. Those of the other ranks do not change.
+    /// Combines the buffers of all ranks, as [`reduce`](Self::reduce), and replaces that of the
+    /// root by the result. Those of the other ranks do not change.
     ///
     /// # Errors
     ///

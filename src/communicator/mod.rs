@@ -23,22 +23,23 @@
 
 // In the order of reading. `definition.rs` has the communicator: its state, how it is made and
 // ended, and `compile`, which plans a call. `collectives.rs` has the methods for blocks of equal
-// lengths, all of which take one path, `in_place.rs` those in one buffer; `element.rs` and `lengths.rs` have the types and lengths of
-// their buffers. `planned_call.rs` is a call that is ready to run, with the key that `cache.rs`
-// keeps it by; `call_context.rs` executes it on the transport, round by round. `native.rs` plans
-// calls of the backend's own library, and `agreement.rs` remembers which of them the members have
-// agreed on.
+// lengths, all of which take one path, `in_place.rs` those in one buffer; `element.rs` and
+// `lengths.rs` have the types and lengths of their buffers. `planned_call.rs` is a call that is
+// ready to run, with the key that `cache.rs` keeps it by; `call_context.rs` executes it on the
+// transport, round by round. `native.rs` plans calls of the backend's own library, and
+// `agreement.rs` remembers which of them the members have agreed on.
 //
 // `choosing.rs` decides which algorithm a call uses. `how.rs` is the value that users choose,
 // `using.rs` a choice for single calls, and `certificate.rs` verifies algorithms and schedules of
 // the user's own.
 //
-// `varying.rs` has the collectives with blocks of different lengths, which `counts.rs` describes, and
-// `varying_plan.rs` plans them.
-// `neighbours.rs` has the exchanges with a few other ranks, `halo.rs` those in a process grid. `permute.rs` permutes distributed arrays, and `permute_report.rs` is what that costs.
-// `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
-// communicators, `cartesian.rs` those with a process grid. `owned.rs` has the short forms of
-// collectives, for one value or a vector. `options.rs` has the options of a new one.
+// `varying.rs` has the collectives with blocks of different lengths, which `counts.rs` describes,
+// and `varying_plan.rs` plans them. `neighbours.rs` has the exchanges with a few other ranks,
+// `halo.rs` those in a process grid. `permute.rs` permutes distributed arrays, and
+// `permute_report.rs` is what that costs. `persistent.rs` has the plans that a program keeps.
+// `split.rs` makes communicators from communicators, `cartesian.rs` those with a process grid.
+// `owned.rs` has the short forms of collectives, for one value or a vector. `options.rs` has the
+// options of a new one.
 
 mod agreement;
 mod cache;

@@ -74,8 +74,8 @@ impl Options {
     /// MiB.
     ///
     /// The communicator drops the least recently used plans first, and keeps one plan of any size.
-    /// Permutations of arrays have a second cache of the same size, and calls with blocks of different
-    /// lengths a third one.
+    /// Permutations of arrays have a second cache of the same size, and calls with blocks of
+    /// different lengths a third one.
     #[must_use]
     pub fn cache(self, plans: usize, bytes: usize) -> Self {
         Self { plans, plan_bytes: bytes, ..self }

@@ -256,8 +256,8 @@ impl Communicator {
         Ok(block)
     }
 
-    /// Sends a block to every rank, as [`alltoall`](Self::alltoall), and returns the blocks from all
-    /// ranks.
+    /// Sends a block to every rank, as [`alltoall`](Self::alltoall), and returns the blocks from
+    /// all ranks.
     ///
     /// # Errors
     ///

@@ -36,9 +36,9 @@ impl Communicator {
     /// assert_eq!(received.unwrap(), [vec![0, 1, 1, 2, 2, 2], vec![0, 1, 2], vec![0, 1, 2]]);
     /// ```
     ///
-    /// Two ranks that have nothing for each other exchange no message. If only one of the two passes
-    /// counts of 0 for both directions, the other one's call fails once that rank calls something else
-    /// or leaves.
+    /// Two ranks that have nothing for each other exchange no message. If only one of the two
+    /// passes counts of 0 for both directions, the other one's call fails once that rank calls
+    /// something else or leaves.
     ///
     /// Uses `direct` unless another algorithm is [chosen](Self::choose) for `alltoallv`. Other
     /// algorithms, also `native`, exchange the counts in each call;
@@ -46,11 +46,14 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Length`](crate::error::ArgumentError::Length) unless there is a count and a displacement for each rank;
-    /// [`ArgumentError::Block`](crate::error::ArgumentError::Block) if a block lies outside its buffer; [`ArgumentError::Overlap`](crate::error::ArgumentError::Overlap) if
-    /// two received blocks overlap; [`ArgumentError::SelfBlock`](crate::error::ArgumentError::SelfBlock) if this rank's block for itself
-    /// has two lengths; [`Error::Failed`] with [`Cause::Length`](crate::transport::Cause::Length) if a rank expects another length
-    /// than the other sends; otherwise see [`Communicator`].
+    /// [`ArgumentError::Length`](crate::error::ArgumentError::Length) unless there is a count and a
+    /// displacement for each rank; [`ArgumentError::Block`](crate::error::ArgumentError::Block) if
+    /// a block lies outside its buffer;
+    /// [`ArgumentError::Overlap`](crate::error::ArgumentError::Overlap) if two received blocks
+    /// overlap; [`ArgumentError::SelfBlock`](crate::error::ArgumentError::SelfBlock) if this rank's
+    /// block for itself has two lengths; [`Error::Failed`] with
+    /// [`Cause::Length`](crate::transport::Cause::Length) if a rank expects another length than the
+    /// other sends; otherwise see [`Communicator`].
     #[track_caller]
     pub fn alltoallv<'a, T: Pod>(
         &mut self,
@@ -114,16 +117,21 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// - [`ArgumentError::Length`](crate::error::ArgumentError::Length) unless there is a block for each rank on both sides;
-    /// - [`ArgumentError::Block`](crate::error::ArgumentError::Block) if a block lies outside its buffer, or if a [`Strided`] names an
-    ///   element twice or its dimensions interlock, so that this cannot be excluded;
-    /// - [`ArgumentError::Overlap`](crate::error::ArgumentError::Overlap) if two elements are received into one;
-    /// - [`ArgumentError::Interlocked`](crate::error::ArgumentError::Interlocked) if checking for that would take too long;
-    /// - [`ArgumentError::SelfBlock`](crate::error::ArgumentError::SelfBlock) if this rank's block for itself has two lengths;
-    /// - [`ArgumentError::Plan`](crate::error::ArgumentError::Plan) with [`PlanError::Runs`] if the blocks consist of more pieces than
-    ///   a plan lists;
-    /// - [`Error::Failed`] with [`Cause::Length`](crate::transport::Cause::Length) if a rank expects another length than the other
-    ///   sends;
+    /// - [`ArgumentError::Length`](crate::error::ArgumentError::Length) unless there is a block for
+    ///   each rank on both sides;
+    /// - [`ArgumentError::Block`](crate::error::ArgumentError::Block) if a block lies outside its
+    ///   buffer, or if a [`Strided`] names an element twice or its dimensions interlock, so that
+    ///   this cannot be excluded;
+    /// - [`ArgumentError::Overlap`](crate::error::ArgumentError::Overlap) if two elements are
+    ///   received into one;
+    /// - [`ArgumentError::Interlocked`](crate::error::ArgumentError::Interlocked) if checking for
+    ///   that would take too long;
+    /// - [`ArgumentError::SelfBlock`](crate::error::ArgumentError::SelfBlock) if this rank's block
+    ///   for itself has two lengths;
+    /// - [`ArgumentError::Plan`](crate::error::ArgumentError::Plan) with [`PlanError::Runs`] if the
+    ///   blocks consist of more pieces than a plan lists;
+    /// - [`Error::Failed`] with [`Cause::Length`](crate::transport::Cause::Length) if a rank
+    ///   expects another length than the other sends;
     /// - otherwise see [`Communicator`].
     #[track_caller]
     pub fn alltoallw<T: Pod>(
@@ -160,8 +168,8 @@ impl Communicator {
         self.varying_init(form, None).map_err(self.context.error_of("alltoallw_init"))
     }
 
-    /// Exchanges blocks as [`alltoallv`](Self::alltoallv), in one buffer. Block j goes to rank j, and
-    /// the block from rank j, which has the same length, takes its place.
+    /// Exchanges blocks as [`alltoallv`](Self::alltoallv), in one buffer. Block j goes to rank j,
+    /// and the block from rank j, which has the same length, takes its place.
     ///
     /// # Errors
     ///
@@ -201,8 +209,9 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::RootBuffer`](crate::error::ArgumentError::RootBuffer) if the root passes `None`; [`ArgumentError::Root`](crate::error::ArgumentError::Root) if the root
-    /// is not a member; otherwise those of [`alltoallv`](Self::alltoallv).
+    /// [`ArgumentError::RootBuffer`](crate::error::ArgumentError::RootBuffer) if the root passes
+    /// `None`; [`ArgumentError::Root`](crate::error::ArgumentError::Root) if the root is not a
+    /// member; otherwise those of [`alltoallv`](Self::alltoallv).
     #[track_caller]
     pub fn gatherv<'a, T: Pod>(
         &mut self,
@@ -354,7 +363,8 @@ impl Communicator {
     /// # Errors
     ///
     /// Those of [`alltoallv`](Self::alltoallv). If ranks pass different lengths, the call fails
-    /// with [`Cause::Disagree`](crate::transport::Cause::Disagree), which lists them for up to 16 ranks.
+    /// with [`Cause::Disagree`](crate::transport::Cause::Disagree), which lists them for up to 16
+    /// ranks.
     #[track_caller]
     pub fn allgatherv<'a, T: Pod>(
         &mut self,
@@ -406,9 +416,10 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Length`](crate::error::ArgumentError::Length) unless there is a count for each rank and the buffers are as long
-    /// as they say; otherwise see [`allreduce`](Self::allreduce). If ranks pass different counts,
-    /// the call fails with [`Cause::Disagree`](crate::transport::Cause::Disagree), which lists them for up to 16 ranks.
+    /// [`ArgumentError::Length`](crate::error::ArgumentError::Length) unless there is a count for
+    /// each rank and the buffers are as long as they say; otherwise see
+    /// [`allreduce`](Self::allreduce). If ranks pass different counts, the call fails with
+    /// [`Cause::Disagree`](crate::transport::Cause::Disagree), which lists them for up to 16 ranks.
     #[track_caller]
     pub fn reduce_scatterv<T: Pod>(
         &mut self,
@@ -493,8 +504,8 @@ impl Communicator {
         planned.map_err(self.context.error_of("gatherv_init"))
     }
 
-    /// Plans a [`scatterv`](Self::scatterv) of `elements` elements for this rank. The root gives the
-    /// lengths and positions of all blocks; other ranks may pass empty counts.
+    /// Plans a [`scatterv`](Self::scatterv) of `elements` elements for this rank. The root gives
+    /// the lengths and positions of all blocks; other ranks may pass empty counts.
     ///
     /// Collective, unless the algorithm is `direct`, as it is without a choice.
     ///
@@ -572,8 +583,8 @@ impl Communicator {
         self.varying_init(exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), (None, None)), None)
     }
 
-    /// Executes a call. Its plan is taken from the cache, or kept there if it does not depend on what
-    /// the others call.
+    /// Executes a call. Its plan is taken from the cache, or kept there if it does not depend on
+    /// what the others call.
     fn call_varying<T: Pod>(
         &mut self,
         form: VaryingForm<'_>,

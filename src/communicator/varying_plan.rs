@@ -352,8 +352,8 @@ fn native_call(name: &str, layout: &Layout) -> Result<NativeCall, CallError> {
     })
 }
 
-/// Returns the ranks that this one has a block for, or expects one from. It exchanges no message with
-/// the others: if they agree, they know that too.
+/// Returns the ranks that this one has a block for, or expects one from. It exchanges no message
+/// with the others: if they agree, they know that too.
 fn busy_ranks(rounds: &[RankRound], layout: &Layout) -> HashSet<Rank> {
     let has_bytes = |end: &&End| end.blocks.iter().any(|&block| layout.lengths.of(block) > 0);
     let ends = rounds.iter().flat_map(|round| round.sends.iter().chain(&round.receives));

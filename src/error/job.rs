@@ -161,9 +161,9 @@ impl JobError {
 
     /// Returns the rank in the job that failed first, or `None` if the job could not begin.
     ///
-    /// If a call failed, returns the [culprit](Failure::culprit), or the rank that found the failure
-    /// if no culprit is known. An error that concerns one rank alone, such as [`Error::Argument`],
-    /// does not say which: after `?` has converted it, this is `None`.
+    /// If a call failed, returns the [culprit](Failure::culprit), or the rank that found the
+    /// failure if no culprit is known. An error that concerns one rank alone, such as
+    /// [`Error::Argument`], does not say which: after `?` has converted it, this is `None`.
     #[must_use]
     pub fn rank(&self) -> Option<Rank> {
         self.0.rank

@@ -71,8 +71,8 @@ use crate::error::JobError;
 ///
 /// - [`JobCause::Variable`] for a variable with an invalid value, [`JobCause::Incomplete`] for one
 ///   that is missing, [`JobCause::Contradiction`] for launchers that disagree,
-///   [`JobCause::NotBuilt`] for a backend that this program was built without. If a launcher has started several processes, they never run as that
-///   many jobs of one rank.
+///   [`JobCause::NotBuilt`] for a backend that this program was built without. If a launcher has
+///   started several processes, they never run as that many jobs of one rank.
 /// - [`JobCause::Network`] if the network is invalid or does not have as many nodes as there are
 ///   ranks, [`JobCause::Ranks`] for no ranks or too many.
 /// - [`JobCause::Argument`] if an algorithm is unknown or does not fit, or an option is invalid.
@@ -82,8 +82,8 @@ use crate::error::JobError;
 ///   one panics because of that error, as `unwrap` does, its own `JobError` is the failure of that
 ///   call and names the rank that failed first.
 /// - [`JobCause::Call`] if the ranks have different networks or options, or, on at least one of the
-///   ranks concerned, if ranks have dropped their communicators after different calls and no message
-///   had shown it.
+///   ranks concerned, if ranks have dropped their communicators after different calls and no
+///   message had shown it.
 ///
 /// What the closure returns is a result, also where it is an `Err`: look at each.
 ///

@@ -17,10 +17,11 @@
 //!   a rank's elements over each channel of the sub-cube, which is the minimum, in d rounds. Local
 //!   rearrangements are part of reading elements from memory and writing them there.
 //! - **Two exchanges.** Suppose that a place has at least as many bits as the map changes in the
-//!   rank, and that ranks that differ in these bits alone sit on a cube. Then two exchanges suffice,
-//!   through intermediate ranks chosen so that both moves are exchanges. All elements of a rank
-//!   cross each channel, in 2 d rounds. (This is not in the paper, which exchanges several groups
-//!   of d place bits one after the other, see [`Succession`](crate::algorithm::cube::Succession).)
+//!   rank, and that ranks that differ in these bits alone sit on a cube. Then two exchanges
+//!   suffice, through intermediate ranks chosen so that both moves are exchanges. All elements of a
+//!   rank cross each channel, in 2 d rounds. (This is not in the paper, which exchanges several
+//!   groups of d place bits one after the other, see
+//!   [`Succession`](crate::algorithm::cube::Succession).)
 //! - **Straight.** Every element goes directly to its destination, in one round. On a cube the load
 //!   of the busiest channel is the minimum for exchanges as above; for a vector reversal, whose
 //!   messages share no channel; and for a generalized shuffle by at most as many bits as a place
@@ -122,8 +123,8 @@ static TOGETHER: About = about("1 start-up, a message to each rank that elements
 
 impl Permutation {
     /// Plans the permutation of an array on these ranks: by one exchange if the map is an exchange
-    /// and the ranks sit on cubes; by two if the ranks sit on cubes and a place has at least as many
-    /// bits as the map changes in the rank; straight otherwise.
+    /// and the ranks sit on cubes; by two if the ranks sit on cubes and a place has at least as
+    /// many bits as the map changes in the rank; straight otherwise.
     ///
     /// If the placement is not the identity, or the network has more links than a cube, this takes
     /// time proportional to the number of ranks times d^2.

@@ -164,7 +164,8 @@ impl<'p> Execution<'p> {
         Self { plan, next: 0, done: 0 }
     }
 
-    /// Tells that the transport has done the [combinations](Plan::folds) of the round returned last.
+    /// Tells that the transport has done the [combinations](Plan::folds) of the round returned
+    /// last.
     #[inline]
     pub(crate) fn combined(&mut self, folds: usize) {
         self.done = folds;
@@ -174,8 +175,8 @@ impl<'p> Execution<'p> {
     /// next round in the [program](Plan::program). Returns `None` at the end.
     ///
     /// The buffers must have the [sizes](Program::sizes) of the program; otherwise it does nothing
-    /// and returns `None`. If the schedule combines contributions, a reduction is needed; without one
-    /// nothing is combined.
+    /// and returns `None`. If the schedule combines contributions, a reduction is needed; without
+    /// one nothing is combined.
     pub fn advance(&mut self, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<usize> {
         if !self.plan.fits(buffers) {
             return None;

@@ -184,9 +184,10 @@ impl Layout {
         self
     }
 
-    /// Returns a layout of strided blocks: the rank starts with the blocks of `before`, and ends with
-    /// those of `after`, each the elements that its description names, one part after the other.
-    /// Elements have `element` bytes. If `from` is the output, the rank starts with blocks of that.
+    /// Returns a layout of strided blocks: the rank starts with the blocks of `before`, and ends
+    /// with those of `after`, each the elements that its description names, one part after the
+    /// other. Elements have `element` bytes. If `from` is the output, the rank starts with blocks
+    /// of that.
     ///
     /// [`lengths`](Self::lengths) has these blocks only. The caller adds the blocks that the rank
     /// forwards.

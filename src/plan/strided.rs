@@ -103,12 +103,12 @@ impl Strided {
         Some(part)
     }
 
-    /// Cuts an array of these extents, the last axis fastest, into slabs along an axis, one for each
-    /// of `parts` ranks: the first slab for rank 0 and so on. Their lengths are as equal as possible,
-    /// the longer ones first. `None` unless there is such an axis and a part.
+    /// Cuts an array of these extents, the last axis fastest, into slabs along an axis, one for
+    /// each of `parts` ranks: the first slab for rank 0 and so on. Their lengths are as equal as
+    /// possible, the longer ones first. `None` unless there is such an axis and a part.
     ///
-    /// A slab has the range of the axis that [`Communicator::range_of`](crate::Communicator::range_of)
-    /// returns on its rank.
+    /// A slab has the range of the axis that
+    /// [`Communicator::range_of`](crate::Communicator::range_of) returns on its rank.
     ///
     /// ```
     /// use necklace::Strided;
@@ -262,8 +262,8 @@ impl Strided {
     }
 }
 
-/// Returns the indices of a part if `elements` elements are divided into `parts` parts, one after the
-/// other, of lengths that differ by at most one, the longer ones first.
+/// Returns the indices of a part if `elements` elements are divided into `parts` parts, one after
+/// the other, of lengths that differ by at most one, the longer ones first.
 pub(crate) fn even_range(elements: usize, parts: usize, part: usize) -> Range<usize> {
     let (each, longer) = (elements / parts, elements % parts);
     let begin = |part: usize| part * each + part.min(longer);

@@ -10,8 +10,8 @@
 //!   the rank enters a round with a send, [`message`](Machine::message) for each message that it
 //!   sends or receives, and [`rearrangement`](Machine::rearrangement) for all blocks of the rank
 //!   when a new phase begins. When all messages of a round have come, it takes
-//!   [`combination`](Machine::combination) for each byte that it combines. A message of a later round is received when the rank has entered that
-//!   round.
+//!   [`combination`](Machine::combination) for each byte that it combines. A message of a later
+//!   round is received when the rank has entered that round.
 //! - A rank has one **port** out and one in. Each has a queue and takes [`byte`](Machine::byte) for
 //!   each byte; if only receivers move bytes, the port out takes no time. The processor prepares the next message when the port has begun the last one.
 //! - A **channel** takes [`channel`](Machine::channel) for each byte that it carries. It serves

@@ -31,8 +31,8 @@ impl Hypercube {
     /// The largest number of dimensions: 2^30 nodes, the largest power of two up to [`MAX_NODES`].
     pub(crate) const MAX_DIMENSIONS: usize = MAX_NODES.ilog2() as usize;
 
-    /// Returns the hypercube of this many dimensions, or `None` for more than 30. Without dimensions
-    /// it has one node.
+    /// Returns the hypercube of this many dimensions, or `None` for more than 30. Without
+    /// dimensions it has one node.
     #[must_use]
     pub fn new(dimensions: usize) -> Option<Self> {
         (dimensions <= Self::MAX_DIMENSIONS).then_some(Self { dimensions })

@@ -89,8 +89,8 @@ pub(crate) fn disagreement(mine: &MemberHistory<'_>, theirs: &MemberHistory<'_>)
     failure(common, late.description(common), Some(early.rank), cause)
 }
 
-/// Describes a message of call `theirs` to a rank that is in call `mine`, though both have called the
-/// same so far: they have disagreed on whether there is a message.
+/// Describes a message of call `theirs` to a rank that is in call `mine`, though both have called
+/// the same so far: they have disagreed on whether there is a message.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) fn out_of_step(mine: u64, theirs: u64) -> &'static str {
     match theirs.cmp(&mine) {

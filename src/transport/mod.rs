@@ -25,8 +25,8 @@
 //! - **Agreement.** Each message carries the call's [`Signature`]. Another fingerprint in the same
 //!   call is a failure. A waiting rank examines messages from all members, not only from those
 //!   that it waits for. A rank that only sends does not wait, so it examines nothing. Members
-//!   therefore compare all their calls when they [leave](Transport::conclude), and a message that its
-//!   receiver has not awaited by then is a failure too.
+//!   therefore compare all their calls when they [leave](Transport::conclude), and a message that
+//!   its receiver has not awaited by then is a failure too.
 //! - **Deadlines.** A round that waits too long fails, and names the rank at the end of the
 //!   wait-for chain. [`RoundIo::timeouts`] has two timeouts, to tell a dead process from a busy
 //!   one. The `arrival` timeout counts if the last rank answers but has not called, or computes.

@@ -157,7 +157,8 @@ fn watch(scenario: &Scenario, processes: &Processes, lines: &Receiver<(usize, Op
         let awake = |rank: &usize| !sleeps.contains(rank);
         let alone = (0..scenario.size).filter(awake).all(|rank| stories[rank].closed);
         asleep.retain(|(rank, kind, since, doze)| {
-            // A rank reports that it stops before it does: a signal to continue must not come first.
+            // A rank reports that it stops before it does: a signal to continue must not come
+            // first.
             let is_over = alone || *kind == Kind::Doze && since.elapsed() >= *doze;
             let goes_on = is_over && processes.is_stopped(*rank);
             if goes_on {

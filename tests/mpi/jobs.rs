@@ -1,5 +1,5 @@
-//! Jobs whose ranks are processes. Their endpoints are in the workers of `tests/mpi/proxy`; threads of
-//! this process drive them.
+//! Jobs whose ranks are processes. Their endpoints are in the workers of `tests/mpi/proxy`; threads
+//! of this process drive them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The guide's page for people who come from MPI: its tables say of every collective of MPI 4.1 what
-//! it is here, or why there is none.
+//! The guide's page for people who come from MPI: its tables say of every collective of MPI 4.1
+//! what it is here, or why there is none.
 
 const PAGE: &str = include_str!("../../src/guide/from_mpi.md");
 

@@ -9,8 +9,8 @@ use super::definitions::{Dice, block, poisoned, same};
 use super::failures::{one_failure, run};
 use crate::jobs::{self, on, watched};
 
-/// Exchanges blocks in every form; `number(other, i)` is the number that the sender has given to the
-/// block that the i-th source has sent.
+/// Exchanges blocks in every form; `number(other, i)` is the number that the sender has given to
+/// the block that the i-th source has sent.
 fn exchanges(comm: &mut Communicator, near: &Neighbourhood, number: impl Fn(usize, usize) -> usize) {
     let me = comm.rank();
     let (to, from): (Vec<_>, Vec<_>) = (near.destinations().collect(), near.sources().collect());

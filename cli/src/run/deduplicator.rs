@@ -24,7 +24,8 @@ const MAX_HELD_BYTES: usize = 1 << 12;
 
 #[derive(Default)]
 pub(super) struct Deduplicator {
-    /// The last lines that were printed, without their prefixes and ranks, and the ranks that wrote them.
+    /// The last lines that were printed, without their prefixes and ranks, and the ranks that wrote
+    /// them.
     recent: VecDeque<(usize, Vec<u8>)>,
     /// Number of bytes that each rank has written.
     written: HashMap<usize, usize>,

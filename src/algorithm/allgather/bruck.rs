@@ -1,5 +1,5 @@
-//! Allgather by doubling along the ranks: in round k, every rank gets all that the rank 2^k further on
-//! has.
+//! Allgather by doubling along the ranks: in round k, every rank gets all that the rank 2^k further
+//! on has.
 //!
 //! Source: Bruck, Ho, Kipnis, Upfal & Weathersby, *Efficient algorithms for all-to-all
 //! communications in multiport message-passing systems*, IEEE TPDS 8(11), 1997, §4 (one port, the

@@ -11,8 +11,8 @@
 //! | messages a rank | N - 1 |
 //! | blocks combined | N - 1 |
 //!
-//! A rank takes time and memory in proportion to N. For vectors of a few elements: longer ones go in
-//! [parts](super::DirectParts).
+//! A rank takes time and memory in proportion to N. For vectors of a few elements: longer ones go
+//! in [parts](super::DirectParts).
 //!
 //! # Idea
 //!

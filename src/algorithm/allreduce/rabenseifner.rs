@@ -3,8 +3,8 @@
 //!
 //! Source: R. Rabenseifner, *Optimization of collective reduction operations*, ICCS 2004; Grama et
 //! al., §4.7.1, has it as all-to-all reduction and all-to-all broadcast. Needs: nothing. Model:
-//! one-port. Combines contributions in rank order, so operations need not commute; all ranks get the
-//! same bits.
+//! one-port. Combines contributions in rank order, so operations need not commute; all ranks get
+//! the same bits.
 //!
 //! Let p = 2^q be the largest power of two up to N:
 //!
@@ -18,12 +18,12 @@
 //!
 //! # Idea
 //!
-//! The ranks beyond a power of two fold as in recursive doubling. In round k of the first half, each
-//! representative exchanges with the one whose index differs in bit k: it sends one half of the
-//! chunks that it still has, and combines what arrives with the other half. The two represent
+//! The ranks beyond a power of two fold as in recursive doubling. In round k of the first half,
+//! each representative exchanges with the one whose index differs in bit k: it sends one half of
+//! the chunks that it still has, and combines what arrives with the other half. The two represent
 //! neighbouring ranges of ranks, so combining left or right keeps the order. The second half
-//! exchanges the same chunks back, complete. Halves of chunks are consecutive: the rank with index i
-//! ends the first half with the chunk whose number is i with its bits reversed.
+//! exchanges the same chunks back, complete. Halves of chunks are consecutive: the rank with index
+//! i ends the first half with the chunk whose number is i with its bits reversed.
 
 use crate::algorithm::fold::Fold;
 use crate::algorithm::loads::{Pattern, with_loads};
@@ -98,8 +98,8 @@ impl Algorithm for Rabenseifner {
     }
 }
 
-/// Returns the first chunk that the representative with an index has after this many halvings. Bit i
-/// of the index decides between the halves of halving i.
+/// Returns the first chunk that the representative with an index has after this many halvings. Bit
+/// i of the index decides between the halves of halving i.
 fn first_chunk(index: usize, halvings: u32, doublings: u32) -> u32 {
     (0..halvings).map(|i| (index as u32 >> i & 1) << (doublings - 1 - i)).sum()
 }

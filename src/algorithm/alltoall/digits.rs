@@ -312,8 +312,8 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
     }
 
     /// Returns the blocks of a message of a node: those of its blocks that the hop moves in the
-    /// current digit. That digit is the outermost loop, then come the later digits in order, so that
-    /// the blocks that the next round forwards are the end of this message.
+    /// current digit. That digit is the outermost loop, then come the later digits in order, so
+    /// that the blocks that the next round forwards are the end of this message.
     fn blocks(&self, placement: &Placement, sender: &Exchanging<'_>, hop: &Hop) -> Vec<Block> {
         let &Exchanging { at, digits, slot } = sender;
         let mut pairs = vec![(0, 0)];

@@ -13,8 +13,8 @@ use super::{Crossing, Group};
 #[derive(Clone, Debug)]
 pub(super) struct Table<'a> {
     groups: &'a [Group],
-    /// The rows, each a transfer of one block over every channel: its entries from left to right, as
-    /// indices of a group and of its step.
+    /// The rows, each a transfer of one block over every channel: its entries from left to right,
+    /// as indices of a group and of its step.
     pub(super) rows: Vec<Vec<(usize, usize)>>,
 }
 

@@ -1,5 +1,5 @@
-//! Exscan by recursive doubling: in round k, every rank sends the combined contributions of the last
-//! 2^k ranks, up to itself, to the rank 2^k further on.
+//! Exscan by recursive doubling: in round k, every rank sends the combined contributions of the
+//! last 2^k ranks, up to itself, to the rank 2^k further on.
 //!
 //! Source: Grama et al., §4.3 (prefix sums); the pattern without wrap-around is Hillis & Steele's.
 //! Needs: nothing. Model: one-port. Combines in rank order, so operations need not commute.
@@ -42,8 +42,8 @@ impl Algorithm for RecursiveDoubling {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let rounds = u64::from(doublings(problem.ranks()));
-        // What has arrived, and what is passed on; the first message and the last need only one of the
-        // two.
+        // What has arrived, and what is passed on; the first message and the last need only one of
+        // the two.
         let combined = Some(Volume::from(2 * rounds.saturating_sub(1)));
         Claims { combined, ..Claims::of_single_blocks(rounds, is_complete(problem)) }
     }

@@ -1,8 +1,8 @@
 //! Gather, one dimension after the other: the
 //! reverse of the scatter
 //!
-//! Source: Grama et al., §4.4 (the dual of its scatter). Needs: a product of lines, rings and complete networks, with
-//! rank i on node i. Model: one-port.
+//! Source: Grama et al., §4.4 (the dual of its scatter). Needs: a product of lines, rings and
+//! complete networks, with rank i on node i. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|

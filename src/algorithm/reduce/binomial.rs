@@ -94,8 +94,8 @@ impl Ranges {
         begin
     }
 
-    /// Returns the representatives of the two ranges of 2^k ranks that make up the one of 2^(k+1) that
-    /// a rank is in. `None` if there is no second one.
+    /// Returns the representatives of the two ranges of 2^k ranks that make up the one of 2^(k+1)
+    /// that a rank is in. `None` if there is no second one.
     fn merged(self, rank: usize, k: u32) -> Option<(usize, usize)> {
         let begin = rank >> (k + 1) << (k + 1);
         let upper = Some(begin + (1 << k)).filter(|&upper| upper < self.size)?;

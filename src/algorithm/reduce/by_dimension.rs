@@ -1,9 +1,9 @@
 //! Reduce, one dimension after the other: the
 //! reverse of the broadcast
 //!
-//! Source: Grama et al., §4.1 (the dual of its one-to-all broadcast). Needs: a product of lines, rings and complete networks, with
-//! rank i on node i. Model: one-port. Combines in rank order, so operations need not
-//! commute.
+//! Source: Grama et al., §4.1 (the dual of its one-to-all broadcast). Needs: a product of lines,
+//! rings and complete networks, with rank i on node i. Model: one-port. Combines in rank order, so
+//! operations need not commute.
 //!
 //! | term | whole schedule |
 //! |---|---|

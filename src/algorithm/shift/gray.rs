@@ -15,9 +15,10 @@
 //! # Idea
 //!
 //! Ranks 2^k apart, k > 0, are on nodes that differ in bit k - 1 and in one more bit: that in which
-//! the Gray codes of i/2^k and of its successor differ. Ranks that are neighbours are on neighbours.
-//! The distance is a sum of powers of two with signs, no two of them neighbours: 6 = 8 - 2. That takes
-//! at most log N rounds; positive powers alone take up to one less than twice as many (equation 4.11).
+//! the Gray codes of i/2^k and of its successor differ. Ranks that are neighbours are on
+//! neighbours. The distance is a sum of powers of two with signs, such as 6 = 8 - 2, no two of them
+//! neighbours. That takes at most log N rounds; positive powers alone take up to one less than
+//! twice as many (equation 4.11).
 
 use super::{Circle, distance};
 use crate::algorithm::{About, Algorithm, Claims};

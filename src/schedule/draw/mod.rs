@@ -39,9 +39,9 @@
 //!
 //! # Limits
 //!
-//! A picture has at most 4096 nodes, 64 frames, and 20,000 arrows with 500,000 nodes on their routes
-//! together. Most pictures have some hundred kilobytes, the largest 25 megabytes. A larger picture
-//! is an error; [`View::frames`] and [`View::focus`] select a part.
+//! A picture has at most 4096 nodes, 64 frames, and 20,000 arrows with 500,000 nodes on their
+//! routes together. Most pictures have some hundred kilobytes, the largest 25 megabytes. A larger
+//! picture is an error; [`View::frames`] and [`View::focus`] select a part.
 
 mod arrows;
 mod body;

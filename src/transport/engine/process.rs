@@ -24,8 +24,8 @@ const LONGEST: Duration = Duration::from_secs(30);
 const YIELDING: Duration = Duration::from_micros(500);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 
-/// The number of polls for each peer after which everything that has come on a polled wire is found,
-/// and the most at a time: where many processes share a core, their polls add up.
+/// The number of polls for each peer after which everything that has come on a polled wire is
+/// found, and the most at a time: where many processes share a core, their polls add up.
 const POLLS_PER_PEER: usize = 2;
 const MOST_POLLS: usize = 32;
 

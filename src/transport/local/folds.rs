@@ -103,8 +103,8 @@ impl fmt::Debug for Folds<'_> {
 }
 
 impl Membership {
-    /// Moves the messages to combine to the front of those to take, in their order. Returns false if
-    /// one of them does not come straight from the sender's memory, so that none is combined.
+    /// Moves the messages to combine to the front of those to take, in their order. Returns false
+    /// if one of them does not come straight from the sender's memory, so that none is combined.
     #[inline]
     pub(super) fn fold_first(&self, pending: &mut [PeerMessages], folds: &[Fold], receives: &[Message]) -> bool {
         let messages = || folds.iter().filter_map(Fold::message);

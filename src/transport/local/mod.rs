@@ -20,8 +20,9 @@
 // How it works. Each rank has a publication slot (`slot`). It begins a round by publishing there a
 // descriptor of its messages, with a flag for each receiver. Then it takes what its peers have
 // published for it (`rendezvous`), checks it, and copies it from their memory into its own
-// (`copy`), or combines it with what it has (`folds`). It returns once all that it published has been copied, or revoked (`outbox`). There is
-// no queue, so nothing accumulates, and each byte is copied once.
+// (`copy`), or combines it with what it has (`folds`). It returns once all that it published has
+// been copied, or revoked (`outbox`). There is no queue, so nothing accumulates, and each byte is
+// copied once.
 //
 // Small messages are copied twice, because that costs less than to wait for each other. They are
 // eager messages (`eager`), written into the receiver's mailbox (`mailbox`), which has room for two

@@ -199,8 +199,8 @@ impl Collectives {
         let (before, after) = collective.buffers();
         let (before, after) = (before.at(role), after.at(role));
         let bytes = |blocks: usize| blocks * block as usize;
-        // A copy is faster than the libraries' exchange in place, and `MPI_IN_PLACE` would be needed
-        // on some ranks only.
+        // A copy is faster than the libraries' exchange in place, and `MPI_IN_PLACE` would be
+        // needed on some ranks only.
         let is_copied = regular.in_place && !matches!(collective, Collective::Broadcast { .. });
         let has_more_before = is_copied && before > after;
         // In place, this rank's block lies among those that it gathers.
@@ -291,7 +291,8 @@ impl Collectives {
         let root = of.collective.root().map_or(0, |root| root.index() as c_int);
         let part = |first: u64, kind: ffi::MPI_Datatype, op: ffi::MPI_Op| {
             let (at, count) = ((first * of.element) as usize, (of.count - first).min(MAX_COUNT) as c_int);
-            // MPI does not access a buffer that this rank has no use for, so it need not be that long.
+            // MPI does not access a buffer that this rank has no use for, so it need not be that
+            // long.
             run(from.wrapping_byte_add(at), into.wrapping_byte_add(at), count, kind, op, root, comm)
         };
         let mut parts = (0..of.count).step_by(MAX_COUNT as usize);

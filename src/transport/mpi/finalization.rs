@@ -86,8 +86,8 @@ struct Departure {
     contributions: *mut [c_int; 2],
 }
 
-// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle. The departure
-// owns the memory of its pointer.
+// SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle. The
+// departure owns the memory of its pointer.
 unsafe impl Send for Departure {}
 
 fn live() -> MutexGuard<'static, Vec<Weak<Process>>> {

@@ -2,8 +2,8 @@
 //! feature `mpi`.
 //!
 //! [`launch`](crate::launch()) joins the job that `mpirun`, `mpiexec` or `srun` has started;
-//! [`MpiJoin`] is for programs that use MPI themselves, or have a communicator of their own. Messages
-//! go over a duplicate of that communicator, separate from those of the program.
+//! [`MpiJoin`] is for programs that use MPI themselves, or have a communicator of their own.
+//! Messages go over a duplicate of that communicator, separate from those of the program.
 //!
 //! ```no_run
 //! use necklace::Communicator;
@@ -21,10 +21,10 @@
 //! # Beside a program's own use
 //!
 //! The code that initializes MPI also finalizes it. This crate initializes MPI with
-//! `MPI_THREAD_MULTIPLE` at the first [`MpiJoin`], and finalizes it when the process exits. A program
-//! that initializes MPI itself must request that level, and drop endpoints and communicators of
-//! this crate before it finalizes. Those that remain shut down within `MPI_Finalize`, and fail from
-//! then on.
+//! `MPI_THREAD_MULTIPLE` at the first [`MpiJoin`], and finalizes it when the process exits. A
+//! program that initializes MPI itself must request that level, and drop endpoints and
+//! communicators of this crate before it finalizes. Those that remain shut down within
+//! `MPI_Finalize`, and fail from then on.
 //!
 //! # What it promises
 //!

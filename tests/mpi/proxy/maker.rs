@@ -31,8 +31,8 @@ pub(super) fn commands(count: usize) -> Vec<Command> {
 /// A worker's means to make endpoints.
 pub(super) struct Maker {
     number: usize,
-    /// Communicators of the first workers, by their number. MPI waits for all of them in a new one, and
-    /// polls without a pause meanwhile, on cores that other jobs share.
+    /// Communicators of the first workers, by their number. MPI waits for all of them in a new one,
+    /// and polls without a pause meanwhile, on cores that other jobs share.
     parts: Mutex<HashMap<usize, Part>>,
 }
 

@@ -4,9 +4,9 @@
 //! Theorem 2 falls below K/2, which every axis must carry. Its Algorithm 5 is only drawn, for six
 //! axes. Model: all-port.
 //!
-//! A rank's number consists of s axes of d bits each, (c_s .. c_1). A place within a rank is (v, i),
-//! where i has d bits. The places are exchanged with one axis after the other: i moves to c_1, each
-//! c to the next axis, and c_s to the places. This is a generalized shuffle, a
+//! A rank's number consists of s axes of d bits each, (c_s .. c_1). A place within a rank is (v,
+//! i), where i has d bits. The places are exchanged with one axis after the other: i moves to c_1,
+//! each c to the next axis, and c_s to the places. This is a generalized shuffle, a
 //! [rotation](crate::permutation::BitMap) of these axes.
 //!
 //! With K = 2^m elements per rank:
@@ -19,8 +19,8 @@
 //! | elements sent by a rank | s d K/2 | up to s d^2 more | |
 //!
 //! If a place has at least the bits of two axes, the better of the two meets the corrected Theorem
-//! 2: min(K/2 + (s - 1) d, max((s + 3) d, K/2 + 2d)). If it has fewer, only the pipelined succession
-//! exists. A rank takes time and memory in proportion to the elements that it sends.
+//! 2: min(K/2 + (s - 1) d, max((s + 3) d, K/2 + 2d)). If it has fewer, only the pipelined
+//! succession exists. A rank takes time and memory in proportion to the elements that it sends.
 //! Contention-free.
 //!
 //! # Idea
@@ -35,9 +35,9 @@
 //! on. The paper does so with Algorithm 4. But the relative address of a location differs from axis
 //! to axis, and locations that form a necklace for one X form no necklace for another. So a group
 //! of the first axis would not be a group of the second. Complement pairs stay complement pairs.
-//! So a group has d pairs, as in Algorithm 1, and crosses each axis in d steps. If d does not divide
-//! the K/2 pairs, the last group has d pairs and the left-over pairs. It takes as many steps as it
-//! has pairs, and each element crosses within d consecutive steps (see `windows.rs`). So all
+//! So a group has d pairs, as in Algorithm 1, and crosses each axis in d steps. If d does not
+//! divide the K/2 pairs, the last group has d pairs and the left-over pairs. It takes as many steps
+//! as it has pairs, and each element crosses within d consecutive steps (see `windows.rs`). So all
 //! channels of an axis are busy for K/2 steps, and those of the next axis d steps later.
 //!
 //! So the last axis idles for (s - 1) d steps. In Algorithm 5 some groups start there, with the

@@ -9,15 +9,15 @@
 //!
 //! The following helps: d + c pairs, 0 < c < d, cross in d + c steps, with all channels busy in all
 //! steps. One element of each pair, the *early* one, crosses in the first d steps only. The other,
-//! the *late* one, crosses in the last d. So the next exchange can begin d steps after this one, for
-//! all elements.
+//! the *late* one, crosses in the last d. So the next exchange can begin d steps after this one,
+//! for all elements.
 //!
 //! The first c steps take c crossings of each dimension by early elements: at most c per element,
-//! and enough that at most d - c of its crossings are left. In the same way, the last c steps take c
-//! crossings of each dimension by late elements. The steps in between take the rest: d - c crossings
-//! of each dimension, and at most d - c of any element. Each part is a bipartite graph of elements
-//! and dimensions. No node has more edges than there are steps, and a dimension has exactly as many.
-//! So it decomposes into that many matchings (König).
+//! and enough that at most d - c of its crossings are left. In the same way, the last c steps take
+//! c crossings of each dimension by late elements. The steps in between take the rest: d - c
+//! crossings of each dimension, and at most d - c of any element. Each part is a bipartite graph of
+//! elements and dimensions. No node has more edges than there are steps, and a dimension has
+//! exactly as many. So it decomposes into that many matchings (König).
 //!
 //! This requires that each dimension is set in c to d of the early elements, under all X. Two
 //! necklaces together meet this. Of the d members of a necklace of weight w, w have the bit. Of any
