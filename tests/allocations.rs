@@ -117,7 +117,7 @@ fn repeated_calls_allocate_nothing() {
 }
 
 #[test]
-fn repeated_calls_with_blocks_of_different_lengths_allocate_nothing() {
+fn repeated_calls_with_varying_blocks_allocate_nothing() {
     local::run_on("torus:4x4", |mut comm| {
         let counts: [usize; 16] = std::array::from_fn(|i| i % 3);
         let total: usize = counts.iter().sum();

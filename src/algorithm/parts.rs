@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::halving::{Handover, along, handed_along};
-use super::rows::{Row, rows};
+use super::rows::{RingAxis, rows};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Claims, Combine, End, Problem, RankRound};
@@ -17,7 +17,7 @@ use crate::vocabulary::{Claims, Combine, End, Problem, RankRound};
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     block: Block,
-    rows: Vec<Row>,
+    rows: Vec<RingAxis>,
     ranks: usize,
 }
 
@@ -37,18 +37,18 @@ impl Parts {
         Self { block, rows: rows(problem), ranks: problem.ranks() }
     }
 
-    pub(super) fn rows(&self) -> &[Row] {
+    pub(super) fn rows(&self) -> &[RingAxis] {
         &self.rows
     }
 
     /// Returns the number of parts for one place of a row.
-    fn each(&self, row: Row) -> usize {
+    fn each(&self, row: RingAxis) -> usize {
         self.ranks / row.width()
     }
 
     /// Returns the numbers of the parts for the coordinates of a rank's row.
     fn numbers(&self, k: usize, rank: Rank, coordinates: &Range<usize>) -> Range<usize> {
-        let digit = |row: &Row| rank.index() / row.stride % row.extent() * self.each(*row);
+        let digit = |row: &RingAxis| rank.index() / row.stride % row.extent() * self.each(*row);
         let each = self.rows.get(k).map_or(1, |row| self.each(*row));
         let begin = self.rows.iter().take(k).map(digit).sum::<usize>();
         begin + coordinates.start * each..begin + coordinates.end * each
@@ -61,7 +61,7 @@ impl Parts {
 
     /// Returns the rounds in which each rank gets the combination of its own part, around rings.
     pub(super) fn reduce_scatter(&self, rank: Rank) -> Vec<RankRound> {
-        let along = |(k, &row): (usize, &Row)| {
+        let along = |(k, &row): (usize, &RingAxis)| {
             let (next, previous, place) = self.neighbours(row, rank);
             let end = |sender: Rank, receiver: Rank, peer: Rank, of: usize| {
                 let combine = if sender < receiver { Combine::Left } else { Combine::Right };
@@ -96,7 +96,7 @@ impl Parts {
 
     fn allgather_besides(&self, rank: Rank, had: impl Fn(Rank) -> Range<usize>) -> Vec<RankRound> {
         let of_rank = had(rank);
-        let along = |(k, &row): (usize, &Row)| {
+        let along = |(k, &row): (usize, &RingAxis)| {
             let (next, previous, place) = self.neighbours(row, rank);
             let of_next = had(next);
             let end = |peer: Rank, of: usize, had: &Range<usize>| {
@@ -119,7 +119,7 @@ impl Parts {
         self.rows.iter().enumerate().rev().flat_map(along).collect()
     }
 
-    fn neighbours(&self, row: Row, rank: Rank) -> (Rank, Rank, usize) {
+    fn neighbours(&self, row: RingAxis, rank: Rank) -> (Rank, Rank, usize) {
         let place = row.place(rank.index());
         (row.at(rank.index(), place + 1), row.at(rank.index(), place + row.extent() - 1), place)
     }
@@ -147,7 +147,7 @@ impl Parts {
     /// Returns for each round from the root to the leaves the handover that a rank takes part in,
     /// with the numbers of its parts.
     fn tree(&self, rank: Rank, root: Rank) -> Vec<Option<(Handover, Range<usize>)>> {
-        let along = |(k, row): (usize, &Row)| {
+        let along = |(k, row): (usize, &RingAxis)| {
             // Until a dimension's turn, only ranks with the root's coordinate have anything.
             let takes_part = rank.index() / row.width() == root.index() / row.width();
             let coordinate = |rank: usize| rank / row.stride % row.extent();

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use super::doublings;
 use super::loads::in_order;
-use super::rows::{Row, halved_rows};
+use super::rows::{RingAxis, halved_rows};
 use crate::block::Volume;
 use crate::ids::Rank;
 use crate::topology::{Axis, Kind};
@@ -23,7 +23,7 @@ use crate::vocabulary::{Claims, Problem};
 
 /// Returns the dimensions of a cube, the last one first. A complete row of 2^k nodes is one too.
 /// None for other networks.
-pub(super) fn cube(problem: &Problem) -> Option<Vec<Row>> {
+pub(super) fn cube(problem: &Problem) -> Option<Vec<RingAxis>> {
     Some(halved_rows(problem)).filter(|rows| rows.iter().all(|row| row.extent() == 2))
 }
 

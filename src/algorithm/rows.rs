@@ -13,7 +13,7 @@ use crate::vocabulary::{Claims, Problem};
 
 /// The rings along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct RingAxis {
     pub(super) axis: Axis,
     /// The difference in rank between neighbouring coordinates.
     pub(super) stride: usize,
@@ -21,19 +21,19 @@ pub(super) struct Row {
 
 /// Returns the dimensions of a problem's network, the last one first, with complete rows cut into
 /// prime factors. None if the network is no product or rank i is not on node i.
-pub(super) fn rows(problem: &Problem) -> Vec<Row> {
+pub(super) fn rows(problem: &Problem) -> Vec<RingAxis> {
     cut(problem, prime_factors)
 }
 
 /// Returns the dimensions as [`rows`], with complete rows cut into factors of 2 and an odd one.
-pub(super) fn halved_rows(problem: &Problem) -> Vec<Row> {
+pub(super) fn halved_rows(problem: &Problem) -> Vec<RingAxis> {
     cut(problem, |extent| {
         let (twos, odd) = (extent.trailing_zeros(), extent >> extent.trailing_zeros());
         (0..twos).map(|_| 2).chain((odd > 1).then_some(odd)).collect()
     })
 }
 
-fn cut(problem: &Problem, factors: impl Fn(u64) -> Vec<u64>) -> Vec<Row> {
+fn cut(problem: &Problem, factors: impl Fn(u64) -> Vec<u64>) -> Vec<RingAxis> {
     let mut stride = 1;
     let axes = in_order(problem).unwrap_or_default();
     let axes = axes.into_iter().rev().flat_map(|axis| match axis.kind {
@@ -41,7 +41,7 @@ fn cut(problem: &Problem, factors: impl Fn(u64) -> Vec<u64>) -> Vec<Row> {
         Kind::Line | Kind::Ring => vec![axis],
     });
     let row = |axis: Axis| {
-        let row = Row { axis, stride };
+        let row = RingAxis { axis, stride };
         stride *= row.extent();
         row
     };
@@ -64,7 +64,7 @@ fn prime_factors(mut number: u64) -> Vec<u64> {
     factors
 }
 
-impl Row {
+impl RingAxis {
     /// Returns the number of ranks on a ring.
     pub(super) fn extent(self) -> usize {
         self.axis.extent as usize
@@ -126,9 +126,10 @@ impl Row {
 
 /// Returns the claims of `times` passages through all rings, in which each message along a
 /// dimension has a number of blocks. A rank sends to the same neighbour in all passages.
-pub(super) fn claims(rows: &[Row], times: u64, size: impl Fn(Row) -> Volume) -> Claims {
-    let sum = |of: &dyn Fn(Row) -> u64| rows.iter().map(|&row| times * of(row)).sum::<u64>();
-    let sized = |of: &dyn Fn(Row) -> u64| Some(rows.iter().map(|&row| size(row) * (times * of(row))).sum::<Volume>());
+pub(super) fn claims(rows: &[RingAxis], times: u64, size: impl Fn(RingAxis) -> Volume) -> Claims {
+    let sum = |of: &dyn Fn(RingAxis) -> u64| rows.iter().map(|&row| times * of(row)).sum::<u64>();
+    let sized =
+        |of: &dyn Fn(RingAxis) -> u64| Some(rows.iter().map(|&row| size(row) * (times * of(row))).sum::<Volume>());
     let sent = sized(&|row| row.rounds());
     let forwarded = sized(&|row| row.rounds() * row.longest());
     let rounds = sum(&|row| row.rounds());

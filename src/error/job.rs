@@ -67,9 +67,9 @@ pub enum JobCause {
     Contradiction {
         /// The variables that say one thing, with their values.
         found: String,
-        /// What says another.
+        /// The variables, or the launcher, that say another.
         other: String,
-        /// What to change.
+        /// The advice.
         advice: String,
     },
     /// Environment variables make this process a rank, but do not say all that it must know.
@@ -78,9 +78,9 @@ pub enum JobCause {
     Incomplete {
         /// The variables that are set, with their values.
         found: String,
-        /// What is not known.
+        /// The part that is not known.
         missing: String,
-        /// What to change.
+        /// The advice.
         advice: String,
     },
     /// [`Launch::connect`](crate::launch::Launch::connect) was called on a launch of threads.

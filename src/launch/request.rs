@@ -35,15 +35,15 @@ pub(super) struct ChosenAlgorithm {
     pub(super) origin: Origin,
 }
 
-/// Where a value is set, as errors say it.
+/// The place where a value is set, as errors name it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Origin {
-    /// Nowhere: the value is the default.
+    /// The value is the default.
     #[default]
     Default,
-    /// By an environment variable of that name.
+    /// An environment variable of that name.
     Variable(&'static str),
-    /// By a method or a function, called at that place in the program.
+    /// A method or a function, called at that place in the program.
     Method(&'static str, &'static Location<'static>),
 }
 

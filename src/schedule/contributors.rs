@@ -17,14 +17,14 @@ pub struct Contributors(Runs);
 // all ranks that hold the same contributors.
 #[derive(Clone, PartialEq, Eq)]
 enum Runs {
-    One(Run),
+    One(Span),
     /// No run, or several that cannot be merged.
-    Several(Arc<[Run]>),
+    Several(Arc<[Span]>),
 }
 
 /// The ranks `first..end`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Run {
+struct Span {
     first: u32,
     end: u32,
 }
@@ -37,16 +37,16 @@ impl Contributors {
         if start >= end {
             return Self::joined(std::iter::empty());
         }
-        Self(Runs::One(Run { first: number(start), end: number(end) }))
+        Self(Runs::One(Span { first: number(start), end: number(end) }))
     }
 
     /// Returns the given ranks, sorted unless `ordered`.
     pub(super) fn of(ranks: &[Rank], ordered: bool) -> Self {
-        let single = |rank: &Rank| Run { first: rank.index() as u32, end: rank.index() as u32 + 1 };
+        let single = |rank: &Rank| Span { first: rank.index() as u32, end: rank.index() as u32 + 1 };
         if let [rank] = ranks {
             return Self(Runs::One(single(rank)));
         }
-        let mut runs: Vec<Run> = ranks.iter().map(single).collect();
+        let mut runs: Vec<Span> = ranks.iter().map(single).collect();
         if !ordered {
             runs.sort_unstable();
         }
@@ -57,7 +57,7 @@ impl Contributors {
     /// error.
     pub(super) fn then(&self, after: &Self, ordered: bool) -> Result<Self, Rank> {
         let (own, others) = (self.runs(), after.runs());
-        let mut sorted: Vec<Run> = own.iter().chain(others).copied().collect();
+        let mut sorted: Vec<Span> = own.iter().chain(others).copied().collect();
         sorted.sort(); // merges two sorted halves, unless order matters
         if let Some(pair) = sorted.windows(2).find(|pair| pair[1].first < pair[0].end) {
             return Err(Rank::new(pair[1].first as usize));
@@ -65,8 +65,8 @@ impl Contributors {
         Ok(if ordered { Self::joined(own.iter().chain(others).copied()) } else { Self::joined(sorted) })
     }
 
-    fn joined(runs: impl IntoIterator<Item = Run>) -> Self {
-        let mut joined: Vec<Run> = Vec::new();
+    fn joined(runs: impl IntoIterator<Item = Span>) -> Self {
+        let mut joined: Vec<Span> = Vec::new();
         for run in runs {
             match joined.last_mut() {
                 Some(last) if last.end == run.first => last.end = run.end,
@@ -79,7 +79,7 @@ impl Contributors {
         }
     }
 
-    fn runs(&self) -> &[Run] {
+    fn runs(&self) -> &[Span] {
         match &self.0 {
             Runs::One(run) => std::slice::from_ref(run),
             Runs::Several(runs) => runs,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::text::{Cursor, Named, Row, SyntaxFault};
+use super::text::{Named, Row, SyntaxFault, TextCursor};
 use super::{Factor, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 pub(super) const ROW: Row = Row { name: "complete", syntax: &["complete:N"], example: "complete:5", read };
 
-fn read(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
+fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let nodes = cursor.number("a number of nodes", 1, MAX_NODES)?;
     cursor.end("the end")?;
     Named::network(Complete::new(nodes))

@@ -1,12 +1,12 @@
 //! Edge lists: graphs as text, one edge per line.
 
-use super::text::{Cursor, Named, Row, SyntaxFault};
+use super::text::{Named, Row, SyntaxFault, TextCursor};
 use super::{Graph, ParseError};
 use crate::ids::MAX_NODES;
 
 pub(super) const ROW: Row = Row { name: Graph::NAME, syntax: &["graph:@FILE"], example: "graph:@edges.txt", read };
 
-fn read(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
+fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     if !cursor.skip("@") {
         return Err(SyntaxFault::Here("\"@\" and the name of a file".to_owned()));
     }
@@ -27,7 +27,7 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
 pub(crate) fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError> {
     let mut edges = Vec::new();
     for (i, line) in contents.lines().enumerate() {
-        let mut cursor = Cursor::new(line.split('#').next().unwrap_or(line));
+        let mut cursor = TextCursor::new(line.split('#').next().unwrap_or(line));
         let edge = edge(&mut cursor).map_err(|fault| match fault {
             SyntaxFault::Other(error) => error,
             SyntaxFault::Here(expected) => ParseError::Line {
@@ -45,7 +45,7 @@ pub(crate) fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError>
 }
 
 /// Parses the edge of a line whose comment was removed. `None` for a blank line.
-fn edge(cursor: &mut Cursor<'_>) -> Result<Option<(usize, usize)>, SyntaxFault> {
+fn edge(cursor: &mut TextCursor<'_>) -> Result<Option<(usize, usize)>, SyntaxFault> {
     const NODE: &str = "a node number";
     cursor.skip_blanks();
     if cursor.rest().is_empty() {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::text::{Cursor, Named, Row, SyntaxFault};
+use super::text::{Named, Row, SyntaxFault, TextCursor};
 use super::{Complete, Coordinates, Factor, Graph, Grid, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 pub(super) const ROW: Row = Row { name: "ghc", syntax: &["ghc:K,N", "ghc:AxB[xC..]"], example: "ghc:3x4", read };
 
-fn read(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
+fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let first = cursor.number("an extent", 1, MAX_NODES)?;
     let extents = if cursor.skip(",") {
         // As many as MAX_NODES allows. Extents of 1 are limited like extents of 2.

@@ -3,7 +3,7 @@
 use std::iter::successors;
 use std::sync::Arc;
 
-use super::text::{Cursor, Named, Row, SyntaxFault};
+use super::text::{Named, Row, SyntaxFault, TextCursor};
 use super::{Coordinates, Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
@@ -24,7 +24,7 @@ pub(super) const TORUS: Row = Row {
     read: |cursor| read(cursor, true, usize::MAX),
 };
 
-fn read(cursor: &mut Cursor<'_>, wraps: bool, most: usize) -> Result<Named, SyntaxFault> {
+fn read(cursor: &mut TextCursor<'_>, wraps: bool, most: usize) -> Result<Named, SyntaxFault> {
     let first = cursor.number("an extent", 1, MAX_NODES)?;
     let extents = cursor.further(first, most)?;
     cursor.end(if most == 1 { "the end" } else { "\"x\" or the end" })?;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::text::{Cursor, Named, Row, SyntaxFault};
+use super::text::{Named, Row, SyntaxFault, TextCursor};
 use super::{Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 pub(super) const ROW: Row = Row { name: "hypercube", syntax: &["hypercube:D"], example: "hypercube:3", read };
 
-fn read(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
+fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let dimensions = cursor.number("a number of dimensions", 0, Hypercube::MAX_DIMENSIONS)?;
     cursor.end("the end")?;
     Named::network(Hypercube::new(dimensions))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::definition::Topology;
 use super::error::ParseError;
-use super::text::{Cursor, Named, Row, SyntaxFault};
+use super::text::{Named, Row, SyntaxFault, TextCursor};
 use super::{complete, edge_list, generalized, grid, hypercube};
 
 /// One row per kind.
@@ -80,7 +80,7 @@ pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
 
 /// Parses a topology text, without reading the file that it may name.
 pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
-    let mut cursor = Cursor::new(text);
+    let mut cursor = TextCursor::new(text);
     topology(&mut cursor).map_err(|fault| match fault {
         SyntaxFault::Here(expected) => cursor.fault(text, expected),
         SyntaxFault::Other(error) => error,
@@ -102,7 +102,7 @@ fn name(text: &str) -> &str {
     &text[..text.len() - rest.len()]
 }
 
-fn topology(cursor: &mut Cursor<'_>) -> Result<Named, SyntaxFault> {
+fn topology(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let text = cursor.rest();
     let name = name(text);
     if RESERVED.contains(&name) {

@@ -16,7 +16,7 @@ pub(super) struct Row {
     #[cfg_attr(not(test), allow(dead_code, reason = "read by the tests of every row"))]
     pub(super) example: &'static str,
     /// Parses the text after the colon, to the end.
-    pub(super) read: fn(&mut Cursor<'_>) -> Result<Named, SyntaxFault>,
+    pub(super) read: fn(&mut TextCursor<'_>) -> Result<Named, SyntaxFault>,
 }
 
 /// The network or the file that a text names.
@@ -46,13 +46,13 @@ pub(super) enum SyntaxFault {
 
 /// A position in a text.
 #[derive(Clone, Copy)]
-pub(super) struct Cursor<'a> {
+pub(super) struct TextCursor<'a> {
     text: &'a str,
     /// The offset in bytes, on a character boundary.
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> TextCursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }

@@ -122,31 +122,31 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// A deadline has passed.
+    /// Returns the cause that a deadline has passed.
     #[must_use]
     pub fn deadline(deadline: Deadline, waited: Duration, chain: impl Into<Arc<str>>) -> Self {
         Self::Deadline { deadline, waited, chain: chain.into() }
     }
 
-    /// A rank has left or is lost.
+    /// Returns the cause that a rank has left or is lost.
     #[must_use]
     pub fn gone(rank: Rank, how: impl Into<Arc<str>>) -> Self {
         Self::Gone { rank, how: how.into() }
     }
 
-    /// Two ranks make different calls, which they describe so.
+    /// Returns the cause that two ranks make different calls, which they describe so.
     #[must_use]
     pub fn disagree(one: (Rank, impl Into<Arc<str>>), other: (Rank, impl Into<Arc<str>>)) -> Self {
         Self::Disagree { rank_a: one.0, call_a: one.1.into(), rank_b: other.0, call_b: other.1.into() }
     }
 
-    /// A message from a rank to another has another length in bytes than its receiver expects.
+    /// Returns the cause that a message has another length in bytes than its receiver expects.
     #[must_use]
     pub fn length(from: Rank, to: Rank, expected: u64, found: u64) -> Self {
         Self::Length { from, to, expected, found }
     }
 
-    /// A rank gave up.
+    /// Returns the cause that a rank gave up.
     #[must_use]
     pub fn aborted(rank: Rank, reason: impl Into<Arc<str>>) -> Self {
         Self::Aborted { rank, reason: reason.into() }
@@ -214,7 +214,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// A member is not a process of the job, which has that many.
+    /// Returns the error for a member that is not a process of the job, which has that many.
     #[must_use]
     pub fn member(member: Rank, size: usize) -> Self {
         Self::Member { member, size }

@@ -52,7 +52,7 @@ fn boxed_threads_pass_conformance() {
 }
 
 #[test]
-fn traced_boxed_processes_over_ipv6_without_faults_pass_conformance() {
+fn traced_boxed_processes_over_ipv6_pass_conformance() {
     let tracing = Tracing::new();
     let start = |size| endpoints_at(size, Ipv6Addr::LOCALHOST.into());
     check_conformance(start, Duration::from_secs(1), |endpoint| {

@@ -34,7 +34,7 @@ fn table() -> String {
 }
 
 #[test]
-fn readme_has_an_algorithm_for_every_collective_on_every_network() {
+fn readme_names_an_algorithm_for_each_collective_and_network() {
     let readme = include_str!("../../README.md");
     let table = table();
     assert!(readme.contains(&table), "the table of README.md is to be\n\n{table}");

@@ -17,7 +17,7 @@ mod port;
 pub(crate) mod protocol;
 mod rank;
 mod reaper;
-mod supervisor;
+mod started_processes;
 
 use std::env;
 use std::fs::File;
@@ -41,7 +41,7 @@ use self::protocol::{Description, MAGIC, Order, Report, Root};
 pub(crate) use self::rank::is_of_jobs;
 use self::reaper::Reaper;
 pub(crate) use self::reaper::{Arguments as ReaperArguments, run as run_reaper};
-use self::supervisor::Supervisor;
+use self::started_processes::StartedProcesses;
 use crate::address_space;
 
 /// How long processes that ranks have started may write after the last rank has ended.
@@ -124,22 +124,22 @@ fn serve(
 ) -> Result<(), ()> {
     let (events, queue) = mpsc::channel();
     let reaper_process = reaper.process();
-    let supervisor = Supervisor::of(reaper);
+    let processes = StartedProcesses::of(reaper);
     // From here on everything is cleaned up, whatever happens.
     let outcome = Multiplexer::start(launcher.clone(), reaper_process, events)
         .and_then(|multiplexer| {
-            obey(stdin, supervisor.clone(), launcher.clone(), multiplexer.clone())?;
+            obey(stdin, processes.clone(), launcher.clone(), multiplexer.clone())?;
             Ok(multiplexer)
         })
         .map_err(|error| Refusal::of("cannot start a thread for the ranks and one for orders", &error))
         .and_then(|multiplexer| {
-            let (ranks, held) = start(description, key_directory, launcher, &supervisor, &multiplexer)?;
-            attend(&queue, ranks, &supervisor, &multiplexer)?;
+            let (ranks, held) = start(description, key_directory, launcher, &processes, &multiplexer)?;
+            attend(&queue, ranks, &processes, &multiplexer)?;
             Ok(held)
         })
         // Reported before the cleanup, which kills the other ranks.
         .map_err(|refusal| refusal.report(description, launcher));
-    supervisor.end();
+    processes.end();
     // The port is held until here.
     outcome.map(drop)
 }
@@ -150,10 +150,10 @@ fn start(
     description: &Description,
     key_directory: &KeyDirectory,
     launcher: &Launcher,
-    supervisor: &Supervisor,
+    processes: &StartedProcesses,
     multiplexer: &Multiplexer,
 ) -> Result<(usize, Option<ReservedPort>), Refusal> {
-    let key = supervisor
+    let key = processes
         .place(|| key_directory.keep(&description.key))
         .map_err(|error| Refusal::of("cannot write the key's file", &error))?;
     let held = match &description.root {
@@ -172,7 +172,7 @@ fn start(
     let mut started = 0;
     for &rank in &description.ranks {
         let command = rank::command(rank, description, root, held.is_some(), &key);
-        let pending = command.and_then(|command| supervisor.start(command));
+        let pending = command.and_then(|command| processes.start(command));
         let Some(pending) = pending.map_err(|error| cannot_be_started(description, &error))? else { break };
         let child = pending.finish().map_err(|error| cannot_be_started(description, &error))?;
         launcher.report(&Report::Started { rank, process: child.id() });
@@ -232,19 +232,19 @@ pub(crate) fn small_thread(body: impl FnOnce() + Send + 'static) -> io::Result<(
 }
 
 /// Starts the thread that obeys the launcher until its orders end.
-fn obey(mut stdin: Stdin, supervisor: Supervisor, launcher: Launcher, multiplexer: Multiplexer) -> io::Result<()> {
+fn obey(mut stdin: Stdin, processes: StartedProcesses, launcher: Launcher, multiplexer: Multiplexer) -> io::Result<()> {
     small_thread(move || {
         loop {
             match protocol::receive(&mut stdin) {
-                Ok(Some(Order::Terminate)) => supervisor.terminate(),
-                Ok(Some(Order::Kill)) => supervisor.clear(),
+                Ok(Some(Order::Terminate)) => processes.terminate(),
+                Ok(Some(Order::Kill)) => processes.clear(),
                 Ok(Some(Order::Printed { stream, cost })) => multiplexer.printed(stream, cost),
                 Ok(Some(Order::Answer)) => launcher.report(&Report::Alive),
                 // The launcher is gone, or sends invalid orders.
                 Ok(None) | Err(_) => break,
             }
         }
-        supervisor.clear();
+        processes.clear();
         // The reaper ends after this process, which it kills should it be stopped here.
         exit(1);
     })
@@ -254,7 +254,7 @@ fn obey(mut stdin: Stdin, supervisor: Supervisor, launcher: Launcher, multiplexe
 fn attend(
     queue: &Receiver<RankEvent>,
     ranks: usize,
-    supervisor: &Supervisor,
+    processes: &StartedProcesses,
     multiplexer: &Multiplexer,
 ) -> Result<(), Refusal> {
     let (mut running, mut open) = (ranks, 2 * ranks);
@@ -262,7 +262,7 @@ fn attend(
         match queue.recv() {
             Ok(RankEvent::Ended) => running -= 1,
             Ok(RankEvent::Silent) => open -= 1,
-            Ok(RankEvent::ReaperEnded) if supervisor.has_cleared() => {}
+            Ok(RankEvent::ReaperEnded) if processes.has_cleared() => {}
             Ok(RankEvent::ReaperEnded) | Err(_) => {
                 return Err(Refusal("the reaper of the ranks has ended".to_owned(), 1));
             }
@@ -278,7 +278,7 @@ fn attend(
             Err(_) => break,
         }
     }
-    supervisor.clear();
+    processes.clear();
     // Output that was written by now waits for its reader without limit. Processes that escaped are
     // not awaited.
     multiplexer.finish();

@@ -23,7 +23,7 @@
 //! others.
 
 use crate::algorithm::halving::{Handover, NEEDS, along, lacks, routes_along};
-use crate::algorithm::rows::{Row, halved_rows};
+use crate::algorithm::rows::{RingAxis, halved_rows};
 use crate::algorithm::{About, Algorithm, Claims, doublings};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -44,7 +44,7 @@ static ABOUT: About = About {
 };
 
 /// Returns the number of rounds along a row in each direction, and the number of directions.
-fn depth(row: Row) -> (u32, u64) {
+fn depth(row: RingAxis) -> (u32, u64) {
     (doublings(row.extent()), if row.extent() == 2 { 1 } else { 2 })
 }
 
@@ -68,7 +68,7 @@ impl Algorithm for ByDimension {
         // The first rank sends along every row, in one direction or in exchanges.
         let sent: u64 = rows.iter().map(|&row| u64::from(depth(row).0)).sum();
         let routes = |of: &dyn Fn(u64) -> u64| {
-            let along = |row: &Row| {
+            let along = |row: &RingAxis| {
                 let routes = routes_along(row.axis)?;
                 Some(routes.into_iter().map(|hops| of(hops) * depth(*row).1).sum::<u64>())
             };
@@ -87,7 +87,7 @@ impl Algorithm for ByDimension {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let tree = move |row: Row| {
+        let tree = move |row: RingAxis| {
             let steps: Vec<_> = along(row.extent(), row.stride, 0, rank).collect();
             let combined = |step: &Option<Handover>| {
                 // The first node of a range has the lower ranks.

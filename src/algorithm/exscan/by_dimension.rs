@@ -22,7 +22,7 @@
 
 use crate::algorithm::halving::{NEEDS, lacks};
 use crate::algorithm::prefix::{self, Step};
-use crate::algorithm::rows::Row;
+use crate::algorithm::rows::RingAxis;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -125,7 +125,7 @@ fn in_ranges(steps: &[Step], rank: Rank) -> Vec<RankRound> {
     rounds
 }
 
-fn on_a_cube(rows: &[Row], rank: Rank) -> Vec<RankRound> {
+fn on_a_cube(rows: &[RingAxis], rank: Rank) -> Vec<RankRound> {
     let (own, end) = (Block::result(rank), |peer| vec![End::new(peer, vec![RUNNING])]);
     let begin = RankRound::default().with_local(vec![copy(own, RUNNING), copy(own, TOTAL)]);
     let mut rounds: Vec<RankRound> = (!rows.is_empty()).then_some(begin).into_iter().collect();

@@ -21,7 +21,7 @@
 
 use crate::algorithm::halving::lacks;
 use crate::algorithm::parts::Parts;
-use crate::algorithm::rows::Row;
+use crate::algorithm::rows::RingAxis;
 use crate::algorithm::{About, Algorithm, Claims, no_free_order};
 use crate::block::Block;
 use crate::ids::Rank;
@@ -52,7 +52,7 @@ impl Algorithm for ReduceScatterGather {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        let longest = || parts(problem).0.rows().iter().map(|row| Row::extent(*row)).max().unwrap_or(1);
+        let longest = || parts(problem).0.rows().iter().map(|row| RingAxis::extent(*row)).max().unwrap_or(1);
         lacks(problem).or_else(|| no_free_order(problem, longest()))
     }
 

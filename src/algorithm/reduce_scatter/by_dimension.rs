@@ -24,7 +24,7 @@
 //! cannot keep it with single results: see [`Ring`](super::Ring).
 
 use crate::algorithm::halving::lacks;
-use crate::algorithm::rows::{self, Row, rows};
+use crate::algorithm::rows::{self, RingAxis, rows};
 use crate::algorithm::{About, Algorithm, Claims, no_free_order};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -45,7 +45,7 @@ static ABOUT: About = About {
 };
 
 /// Returns the number of results in a message along a dimension.
-fn results(row: Row, ranks: usize) -> usize {
+fn results(row: RingAxis, ranks: usize) -> usize {
     ranks / row.width()
 }
 
@@ -55,7 +55,7 @@ impl Algorithm for ByDimension {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        let longest = || rows(problem).into_iter().map(Row::extent).max().unwrap_or(1);
+        let longest = || rows(problem).into_iter().map(RingAxis::extent).max().unwrap_or(1);
         lacks(problem).or_else(|| no_free_order(problem, longest()))
     }
 
@@ -67,7 +67,7 @@ impl Algorithm for ByDimension {
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let (size, me) = (problem.ranks(), rank.index());
-        let along = move |row: Row| {
+        let along = move |row: RingAxis| {
             let (extent, place) = (row.extent(), row.place(me));
             let end = move |sender: Rank, receiver: Rank, peer: Rank, of: usize| {
                 let combine = if sender < receiver { Combine::Left } else { Combine::Right };

@@ -74,7 +74,7 @@ pub enum DrawError {
     Nodes {
         /// The network.
         topology: String,
-        /// How many nodes it has.
+        /// The number of its nodes.
         found: usize,
     },
     /// The picture exceeds a limit.
@@ -83,7 +83,7 @@ pub enum DrawError {
     )]
     #[non_exhaustive]
     Large {
-        /// What exceeds the limit.
+        /// The things that exceed the limit.
         what: &'static str,
         /// The number found, at least.
         found: usize,
@@ -100,7 +100,7 @@ pub enum DrawError {
     Range {
         /// The given rounds.
         range: Range<usize>,
-        /// How many there are.
+        /// The number of rounds.
         rounds: usize,
     },
     /// A rank does not exist: the focus, a sender or a receiver.
@@ -109,7 +109,7 @@ pub enum DrawError {
     Rank {
         /// The rank.
         rank: Rank,
-        /// How many there are.
+        /// The number of ranks.
         ranks: usize,
     },
     /// A route is invalid.
@@ -122,7 +122,7 @@ pub enum DrawError {
         sender: Rank,
         /// The receiver.
         receiver: Rank,
-        /// How many nodes there are.
+        /// The number of nodes.
         nodes: usize,
     },
     /// The ranks' shares do not match.

@@ -6,7 +6,7 @@ use crate::transport::bases::Bases;
 
 /// A position in the runs of a message. It holds no pointer, so it may outlive the round.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cursor {
+pub(crate) struct MessageCursor {
     run: usize,
     piece: u64,
     /// The offset within the piece.
@@ -27,7 +27,7 @@ pub(crate) fn is_scattered(runs: &[Run], bytes: u64) -> bool {
     runs.iter().map(|run| pieces(run).2).fold(0, u64::saturating_add) > 1 + bytes / SMALL
 }
 
-impl Cursor {
+impl MessageCursor {
     /// Returns the address and the length of the rest of the current piece; `None` at the end.
     ///
     /// # Safety
@@ -153,7 +153,8 @@ mod tests {
                 scratch: std::ptr::null_mut(),
             };
             let (here, there) = (bases(&mut from), bases(&mut to));
-            let (mut reading, mut writing, mut walking) = (Cursor::default(), Cursor::default(), Cursor::default());
+            let (mut reading, mut writing, mut walking) =
+                (MessageCursor::default(), MessageCursor::default(), MessageCursor::default());
             let mut named = Vec::new();
             for _ in 0..15_usize.div_ceil(step) {
                 let mut part = Vec::new();

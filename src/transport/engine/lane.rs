@@ -11,7 +11,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::cursor::Cursor;
+use super::cursor::MessageCursor;
 use super::frame::{Header, MessageId};
 use crate::transport::History;
 
@@ -90,7 +90,7 @@ pub(crate) struct Incoming {
     pub(crate) awaited: Range<u32>,
     /// Progress within the first of them: the bytes received, and the position of the rest.
     pub(crate) received: u64,
-    pub(crate) to: Cursor,
+    pub(crate) to: MessageCursor,
     pub(crate) unexpected: UnexpectedQueue,
     /// Eager bytes that have arrived; how many of them are consumed; and how many of those are
     /// reported to the sender.
@@ -108,7 +108,7 @@ pub(crate) struct Outgoing {
     pub(crate) waiting: Range<u32>,
     /// Progress within the first of them: the bytes written, and the position of the rest.
     pub(crate) written: u64,
-    pub(crate) from: Cursor,
+    pub(crate) from: MessageCursor,
     /// Whether the last of them is with the connection, but not written yet; and the connection's
     /// count of written bytes when it will be.
     pub(crate) settling: bool,

@@ -73,7 +73,7 @@ struct BlockLayout {
 }
 
 /// One of MPI's reductions, with a count of elements and a root.
-type Run =
+type ReductionCall =
     fn(*const c_void, *mut c_void, c_int, ffi::MPI_Datatype, ffi::MPI_Op, c_int, ffi::MPI_Comm) -> Result<(), MpiError>;
 
 /// Maximum number of elements in one call of MPI.
@@ -239,7 +239,7 @@ impl Collectives {
         let collective = &regular.collective;
         let unknown = || MpiError::Refused { call: "MPI", description: format!("it has no {collective}") };
         if collective.is_reduction() {
-            let run: Run = match collective {
+            let run: ReductionCall = match collective {
                 Collective::Allreduce => {
                     |from, into, count, of, op, _, comm| call!(MPI_Allreduce(from, into, count, of, op, comm))
                 }
@@ -286,7 +286,7 @@ impl Collectives {
         of: &Regular,
         (from, into): (*const c_void, *mut c_void),
         reduction: Option<&dyn crate::plan::Reduction>,
-        run: Run,
+        run: ReductionCall,
     ) -> Result<Option<ReductionPanic>, MpiError> {
         let root = of.collective.root().map_or(0, |root| root.index() as c_int);
         let part = |first: u64, kind: ffi::MPI_Datatype, op: ffi::MPI_Op| {

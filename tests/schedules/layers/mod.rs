@@ -116,6 +116,9 @@ fn qualified_path_counts_as_an_import() {
         "fn f() { println!(\"{}\", crate::b::Thing); }",
         "mod inner { fn f() { crate::b::Thing; } }",
         "pub use crate::b::Thing as Other;",
+        "#[derive(Error)] #[error(\"{}\", crate::b::Thing)] struct Mistake;",
+        "enum Mistake { #[error(\"{}\", crate::b::Thing)] First }",
+        "struct Mistake { #[serde(default = crate::b::Thing)] field: usize }",
     ] {
         let (sources, order) = small(&[("a.rs", text), ("b.rs", "pub struct Thing;")]);
         assert_eq!(backwards(&sources, &order).len(), 1, "{text}");

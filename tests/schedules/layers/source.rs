@@ -474,11 +474,17 @@ impl Visit<'_> for Walk<'_> {
         self.tokens(&call.tokens);
     }
 
-    /// `pub(in crate::room)` imports nothing, and attributes name no items of ours that the file
-    /// does not import.
+    /// `pub(in crate::room)` imports nothing.
     fn visit_visibility(&mut self, _: &Visibility) {}
 
-    fn visit_attribute(&mut self, _: &syn::Attribute) {}
+    /// The name of an attribute is none of ours, but its arguments may be expressions.
+    fn visit_attribute(&mut self, attribute: &syn::Attribute) {
+        match &attribute.meta {
+            syn::Meta::List(list) if !list.path.is_ident("cfg") => self.tokens(&list.tokens),
+            syn::Meta::NameValue(pair) => self.visit_expr(&pair.value),
+            _ => {}
+        }
+    }
 
     fn visit_expr_unsafe(&mut self, block: &syn::ExprUnsafe) {
         self.unsafe_lines.push(block.span().start().line);

@@ -1,4 +1,4 @@
-//! Why a rank cannot join its job.
+//! Errors of joining a job.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use crate::quote::quoted;
 /// Maximum number of ranks of a job. Each has a connection to every other.
 pub(super) const MAX_RANKS: usize = 1 << 16;
 
-/// Why a rank cannot join its job.
+/// Error of a rank that cannot join its job.
 ///
 /// What rank 0 finds during the bootstrap ([`DuplicateRank`](Self::DuplicateRank),
 /// [`SizeMismatch`](Self::SizeMismatch), [`BuildMismatch`](Self::BuildMismatch),
@@ -35,7 +35,7 @@ pub enum JoinError {
     Address {
         /// The address as given.
         text: String,
-        /// What is wrong with it.
+        /// The mistake.
         problem: String,
     },
     /// The host of the rendezvous address does not resolve.
@@ -51,7 +51,7 @@ pub enum JoinError {
     #[error("the key cannot be used: {problem}")]
     #[non_exhaustive]
     Key {
-        /// What is wrong with it.
+        /// The mistake.
         problem: String,
     },
     /// Invalid key file.
@@ -60,7 +60,7 @@ pub enum JoinError {
     KeyFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake.
         problem: String,
     },
     /// Any process that reaches this machine could join the job.
@@ -105,9 +105,9 @@ pub enum JoinError {
         other: usize,
         /// The address.
         address: String,
-        /// What the last attempt failed of.
+        /// The error of the last attempt.
         why: String,
-        /// How long it has tried.
+        /// The time for which it has tried.
         waited: Duration,
     },
     /// The process that answers is not the expected rank of the job.
@@ -118,7 +118,7 @@ pub enum JoinError {
         address: SocketAddr,
         /// The expected rank.
         other: usize,
-        /// What is wrong with it.
+        /// The mistake.
         why: String,
     },
     /// The process at the rendezvous address does not hold the key of this rank.
@@ -134,7 +134,7 @@ pub enum JoinError {
     #[error("{what} differ: rank {rank_a} has {value_a}, rank {rank_b} has {value_b}")]
     #[non_exhaustive]
     BuildMismatch {
-        /// What differs.
+        /// The part that differs.
         what: String,
         /// One of the ranks.
         rank_a: usize,
@@ -177,9 +177,9 @@ pub enum JoinError {
         size: usize,
         /// The ranks that did not come.
         missing: Vec<usize>,
-        /// How long rank 0 has waited.
+        /// The time for which rank 0 has waited.
         waited: Duration,
-        /// How many connections were rejected, and the last one of them. Empty if there were none.
+        /// The number of rejected connections, and the last one of them. Empty if there were none.
         turned_away: String,
     },
     /// Ranks came and were not connected to the others in time. Lists those that do not answer; if
@@ -189,7 +189,7 @@ pub enum JoinError {
     Late {
         /// The ranks.
         late: Vec<usize>,
-        /// How long rank 0 has waited.
+        /// The time for which rank 0 has waited.
         waited: Duration,
     },
     /// A rank's connection to rank 0 ended during the bootstrap.
@@ -230,7 +230,7 @@ pub enum JoinError {
     Silent {
         /// Its address.
         address: SocketAddr,
-        /// How long this rank has waited.
+        /// The time for which this rank has waited.
         waited: Duration,
     },
     /// The limit on open descriptors is too low.
@@ -244,7 +244,7 @@ pub enum JoinError {
         rank: usize,
         /// The limit; `None` if the system does not tell it.
         limit: Option<usize>,
-        /// How many it needs.
+        /// The number that it needs.
         need: usize,
     },
     /// The rendezvous file cannot be used.
@@ -253,7 +253,7 @@ pub enum JoinError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake.
         problem: String,
     },
     /// A rank of the job has violated the protocol.
@@ -264,14 +264,14 @@ pub enum JoinError {
         rank: usize,
         /// Its address.
         address: SocketAddr,
-        /// What it has sent.
+        /// A description of what it has sent.
         what: String,
     },
     /// Another error of the system.
     #[error("{what}: {why}")]
     #[non_exhaustive]
     Os {
-        /// What failed.
+        /// The operation.
         what: String,
         /// The system's error.
         why: String,

@@ -13,7 +13,7 @@ use super::reaper::Reaper;
 /// The processes that this agent has started. They are not reaped until the cleanup, so their
 /// process numbers are not reused and no signal reaches an unrelated process.
 #[derive(Clone)]
-pub(super) struct Supervisor(Arc<Mutex<Started>>);
+pub(super) struct StartedProcesses(Arc<Mutex<Started>>);
 
 struct Started {
     /// `None` after it was ended.
@@ -25,7 +25,7 @@ struct Started {
     asked: bool,
 }
 
-impl Supervisor {
+impl StartedProcesses {
     pub(super) fn of(reaper: Reaper) -> Self {
         Self(Arc::new(Mutex::new(Started { reaper: Some(reaper), groups: Vec::new(), cleared: false, asked: false })))
     }
