@@ -33,10 +33,12 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(allgather::RecursiveDoubling),
             Arc::new(allgather::Bruck),
             Arc::new(allgather::ByDimension),
+            Arc::new(allgather::TwoLevel),
             Arc::new(allreduce::RecursiveDoubling),
             Arc::new(allreduce::Rabenseifner),
             Arc::new(allreduce::ByDimension),
             Arc::new(allreduce::ReduceScatterAllgather),
+            Arc::new(allreduce::TwoLevel),
             Arc::new(scan::RecursiveDoubling),
             Arc::new(scan::ByDimension),
             Arc::new(exscan::RecursiveDoubling),
@@ -44,6 +46,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(broadcast::Binomial),
             Arc::new(broadcast::ByDimension),
             Arc::new(broadcast::Halving),
+            Arc::new(broadcast::TwoLevel),
             Arc::new(scatter::Direct),
             Arc::new(scatter::Binomial),
             Arc::new(scatter::ByDimension),
@@ -55,6 +58,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(reduce::ByDimension),
             Arc::new(reduce::Halving),
             Arc::new(reduce::ReduceScatterGather),
+            Arc::new(reduce::TwoLevel),
             Arc::new(reduce_scatter::Pairwise),
             Arc::new(reduce_scatter::RecursiveHalving),
             Arc::new(reduce_scatter::Ring),
@@ -65,6 +69,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(shift::Gray),
             Arc::new(shift::Ring),
             Arc::new(barrier::Dissemination),
+            Arc::new(barrier::TwoLevel),
         ];
         native.chain(scheduled).collect()
     });

@@ -4,8 +4,10 @@ mod bruck;
 mod by_dimension;
 mod recursive_doubling;
 mod ring;
+mod two_level;
 
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;
+pub use two_level::TwoLevel;

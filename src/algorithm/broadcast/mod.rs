@@ -4,8 +4,10 @@ mod binomial;
 mod by_dimension;
 mod halving;
 mod scatter_allgather;
+mod two_level;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
 pub use halving::Halving;
 pub use scatter_allgather::ScatterAllgather;
+pub use two_level::TwoLevel;

@@ -5,9 +5,11 @@ mod by_dimension;
 mod direct;
 mod halving;
 mod reduce_scatter_gather;
+mod two_level;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
 pub use halving::Halving;
 pub use reduce_scatter_gather::ReduceScatterGather;
+pub use two_level::TwoLevel;
