@@ -1,0 +1,175 @@
+//! Algorithms on two levels: their schedules, claims, and what crosses between hosts.
+
+use std::sync::Arc;
+
+use crate::claims::proof;
+use necklace::Rank;
+use necklace::algorithm::{Algorithm, find, registry};
+use necklace::collective::Collective;
+use necklace::error::BuildError;
+use necklace::schedule::{Hosts, Problem, from_json, to_json, verify, verify_shares};
+use necklace::topology::{Complete, parse};
+
+/// The hosts of each rank: equal, unequal, interleaved, with a host of one rank.
+const PARTITIONS: &[&[usize]] = &[
+    &[0, 0, 1],
+    &[0, 1, 0],
+    &[0, 1, 1],
+    &[0, 0, 1, 1],
+    &[0, 1, 1, 0],
+    &[0, 1, 1, 1, 1],
+    &[0, 1, 2, 3, 3],
+    &[0, 1, 2, 0, 1, 2],
+    &[0, 0, 0, 1, 2, 2],
+    &[0, 0, 0, 0, 0, 1, 2],
+    &[0, 0, 1, 1, 2, 2, 3, 3],
+    &[0, 1, 2, 3, 4, 5, 6, 6, 6],
+    &[0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3],
+    &[0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 2, 3, 3, 4],
+    &[0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 0],
+    &[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3],
+    &[0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3],
+];
+
+fn two_level() -> impl Iterator<Item = &'static Arc<dyn Algorithm>> {
+    registry().iter().filter(|algorithm| algorithm.about().name == "two-level")
+}
+
+fn problem(network: &str, collective: &str, root: usize, hosts: &Hosts) -> Problem {
+    let collective = Collective::named(collective, Rank::new(root)).unwrap();
+    Problem::new(parse(network).unwrap(), collective).unwrap().on_hosts(hosts.clone()).unwrap()
+}
+
+/// The networks of this many nodes.
+fn networks(nodes: usize) -> Vec<String> {
+    let product = [(6, "mesh:2x3"), (8, "hypercube:3"), (12, "torus:3x4"), (15, "torus:3x5"), (16, "ghc:4,2")];
+    let product = product.into_iter().filter(|&(size, _)| size == nodes).map(|(_, text)| text.to_owned());
+    ["complete", "ring", "line"].iter().map(|kind| format!("{kind}:{nodes}")).chain(product).collect()
+}
+
+/// The blocks that cross between hosts, by host: those that leave it and those that enter it.
+fn crossing(algorithm: &dyn Algorithm, problem: &Problem) -> Vec<(u64, u64)> {
+    let hosts = problem.hosts().unwrap();
+    let mut crossing = vec![(0, 0); hosts.count()];
+    for rank in problem.all() {
+        for send in algorithm.rounds(problem, rank).flat_map(|round| round.sends) {
+            let [from, to] = [rank, send.peer].map(|rank| hosts.host(rank).unwrap());
+            if from != to {
+                crossing[from].0 += send.blocks.len() as u64;
+                crossing[to].1 += send.blocks.len() as u64;
+            }
+        }
+    }
+    crossing
+}
+
+#[test]
+fn two_level_schedules_keep_their_claims_on_all_partitions() {
+    let mut cases = 0;
+    for partition in PARTITIONS {
+        let hosts = Hosts::of_names(*partition);
+        for network in networks(partition.len()) {
+            for algorithm in two_level() {
+                let collective = algorithm.about().collective;
+                let roots = if problem(&network, collective, 0, &hosts).collective().root().is_some() {
+                    partition.len()
+                } else {
+                    1
+                };
+                for free in (0..roots).map(|root| problem(&network, collective, root, &hosts)) {
+                    proof(algorithm.as_ref(), &free);
+                    cases += 1;
+                    let ordered = free.ordered();
+                    let is_reduction = ordered.collective().is_reduction();
+                    let fits = algorithm.fits(&ordered);
+                    assert_eq!(fits.is_ok(), !is_reduction || hosts.are_consecutive(), "{collective}, {partition:?}");
+                    if fits.is_ok() {
+                        proof(algorithm.as_ref(), &ordered);
+                    }
+                }
+            }
+        }
+    }
+    assert!(cases > 500, "only {cases} cases");
+}
+
+#[test]
+fn two_level_costs_equal_the_formulas() {
+    let log = |n: usize| u64::from(n.next_power_of_two().trailing_zeros());
+    for partition in PARTITIONS {
+        let hosts = Hosts::of_names(*partition);
+        let (n, h) = (partition.len(), hosts.count());
+        let m = (0..h).map(|host| hosts.ranks_on(host).len()).max().unwrap();
+        let doubling = u64::from(h.ilog2()) + if h.is_power_of_two() { 0 } else { 2 };
+        for algorithm in two_level() {
+            let collective = algorithm.about().collective;
+            let problem = problem(&format!("complete:{n}"), collective, n / 2, &hosts);
+            let root = problem.collective().root().and_then(|root| hosts.host(root));
+            let proof = proof(algorithm.as_ref(), &problem);
+            let startups = match collective {
+                "broadcast" | "reduce" => log(h) + log(m),
+                "allreduce" => 2 * log(m) + doubling,
+                _ => 2 * log(m) + log(h),
+            };
+            assert_eq!(proof.startups, startups, "{collective}, {partition:?}");
+            for (host, (out, into)) in crossing(algorithm.as_ref(), &problem).into_iter().enumerate() {
+                let others = (n - hosts.ranks_on(host).len()) as u64;
+                let away = u64::from(root != Some(host));
+                match collective {
+                    "broadcast" => assert_eq!(into, away, "{partition:?}, host {host}"),
+                    "reduce" => assert_eq!(out, away, "{partition:?}, host {host}"),
+                    "allreduce" => {
+                        let most = u64::from(h.ilog2()) + u64::from(!h.is_power_of_two());
+                        assert!(out <= most && into <= most, "{partition:?}, host {host}: {out} out, {into} in");
+                    }
+                    _ => assert_eq!(into, others, "{collective}, {partition:?}, host {host}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn two_level_is_refused_without_two_hosts_and_a_pair() {
+    let network = || Arc::new(Complete::new(6).unwrap());
+    for algorithm in two_level() {
+        let collective = Collective::named(algorithm.about().collective, Rank::new(1)).unwrap();
+        let unknown = Problem::new(network(), collective).unwrap();
+        let refused = |problem: &Problem| algorithm.fits(problem).unwrap_err().to_string();
+        assert!(refused(&unknown).contains("here that is not known"), "{}", refused(&unknown));
+        let on = |each| unknown.clone().on_hosts(Hosts::of_consecutive(6, each)).unwrap();
+        assert!(refused(&on(6)).contains("here are 6 ranks on 1"), "{}", refused(&on(6)));
+        assert!(refused(&on(1)).contains("here are 6 ranks on 6"), "{}", refused(&on(1)));
+        assert!(algorithm.fits(&on(5)).is_ok());
+    }
+    let barrier = Problem::new(network(), Collective::Barrier).unwrap();
+    let error = barrier.on_hosts(Hosts::of_consecutive(5, 2)).unwrap_err();
+    assert!(matches!(error, BuildError::Hosts { found: 5, ranks: 6, .. }), "{error:?}");
+}
+
+#[test]
+fn two_level_works_for_a_thousand_ranks() {
+    for (network, each) in [("complete:1000", 48), ("torus:32x32", 32)] {
+        let nodes = parse(network).unwrap().nodes();
+        let hosts = Hosts::of_consecutive(nodes, each);
+        for collective in ["broadcast", "reduce", "allreduce"] {
+            let problem = problem(network, collective, nodes / 3, &hosts).ordered();
+            let algorithm = find(problem.collective(), "two-level").unwrap();
+            let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
+            assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{collective} on {network}");
+        }
+    }
+}
+
+#[test]
+fn two_level_schedules_are_written_and_read_as_json() {
+    let hosts = Hosts::of_consecutive(6, 2);
+    let problem = problem("ring:6", "allreduce", 0, &hosts).ordered();
+    let algorithm = find(problem.collective(), "two-level").unwrap();
+    let schedule = algorithm.shares(&problem).unwrap().collect().unwrap();
+    let text = to_json(&schedule);
+    let read = from_json(&text).unwrap();
+    assert_eq!(read.rounds, schedule.rounds);
+    assert_eq!(read.outline.algorithm, "two-level");
+    verify(&read).unwrap();
+}
