@@ -19,7 +19,7 @@ use necklace::topology::Topology;
 use crate::options::{once, size, whole_names};
 use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
-use crate::problem::{self, problem};
+use crate::problem::{self, on_hosts, problem};
 use crate::progress::Progress;
 use crate::simulate::play;
 use crate::table::{align, write_csv};
@@ -88,6 +88,11 @@ pub(crate) struct Cases {
     #[arg(long)]
     commutative: bool,
 
+    /// Put each N consecutive ranks on a host, for the algorithms on two levels [default: hosts are
+    /// unknown]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    hosts_of: Option<u32>,
+
     /// Use these block sizes in bytes; suffixes K, M and G stand for powers of 1024
     #[arg(long, value_name = "B,..", required = true, value_delimiter = ',', allow_negative_numbers = true, value_parser = size)]
     pub(crate) bytes: Vec<u64>,
@@ -155,7 +160,7 @@ impl Cases {
         once("--topology", &topologies.iter().map(|topology| topology.text()).collect::<Vec<_>>())?;
         let mut cases = Vec::new();
         for topology in topologies {
-            let problem = problem(topology, collective.clone(), self.commutative)?;
+            let problem = on_hosts(problem(topology, collective.clone(), self.commutative)?, self.hosts_of)?;
             let mut algorithms = Vec::new();
             for name in &names {
                 let algorithm = find(problem.collective(), name)?;

@@ -10,7 +10,7 @@ use necklace::schedule::Problem;
 use necklace::topology::Topology;
 
 use crate::figures::promises;
-use crate::problem::problem;
+use crate::problem::{on_hosts, problem};
 
 /// Lists the algorithms of one collective or of all. With a topology, also tells which ones fit it.
 pub(crate) fn text(
@@ -18,6 +18,7 @@ pub(crate) fn text(
     topology: Option<&Arc<dyn Topology>>,
     root: Option<Rank>,
     commutative: bool,
+    hosts_of: Option<u32>,
 ) -> Result<String, BuildError> {
     let chosen = only.and_then(|only| Collective::named(only, root.unwrap_or_default()));
     let only = chosen.as_ref().map(Collective::name).or(only);
@@ -32,7 +33,9 @@ pub(crate) fn text(
     for group in groups {
         let collective = chosen.clone().or_else(|| Collective::named(group, root.unwrap_or_default()));
         let place = match (topology, collective) {
-            (Some(topology), Some(collective)) => Some(problem(Arc::clone(topology), collective, commutative)?),
+            (Some(topology), Some(collective)) => {
+                Some(on_hosts(problem(Arc::clone(topology), collective, commutative)?, hosts_of)?)
+            }
             _ => None,
         };
         let on = place.as_ref().map_or(String::new(), |place| format!(" on {}", place.topology().text()));

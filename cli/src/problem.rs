@@ -5,7 +5,7 @@ use std::sync::Arc;
 use necklace::Rank;
 use necklace::collective::Collective;
 use necklace::error::BuildError;
-use necklace::schedule::Problem;
+use necklace::schedule::{Hosts, Problem};
 use necklace::topology::Topology;
 
 /// Returns the problem for a network and a collective. Reductions combine in rank order unless
@@ -17,6 +17,13 @@ pub(crate) fn problem(
 ) -> Result<Problem, BuildError> {
     let problem = Problem::new(topology, collective)?;
     Ok(if problem.collective().is_reduction() && !commutative { problem.ordered() } else { problem })
+}
+
+/// Puts each `each` consecutive ranks on a host, if given.
+pub(crate) fn on_hosts(problem: Problem, each: Option<u32>) -> Result<Problem, BuildError> {
+    let Some(each) = each else { return Ok(problem) };
+    let hosts = Hosts::of_consecutive(problem.ranks(), each as usize);
+    problem.on_hosts(hosts)
 }
 
 /// Checks the text of a collective: a name, or a shift by another distance than 1.
