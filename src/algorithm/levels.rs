@@ -127,6 +127,47 @@ impl Levels {
         Box::new(gathering.chain(doubling).chain(handing))
     }
 
+    /// Returns a rank's rounds of a gather of the block of each rank: within hosts, then among the
+    /// leaders.
+    pub(super) fn gather(&self, rank: Rank, block: impl Fn(Rank) -> Block + Copy + Send + 'static) -> Share {
+        let (levels, host, leaders) = (self.clone(), self.host(rank), self.leaders(rank));
+        let up = (0..self.within()).map(move |k| host.gather(k, |index| vec![block(host.ranks[index])]));
+        let among = (0..self.among()).map(move |k| {
+            let round = |leaders: &Group| leaders.gather(k, |host| levels.blocks_on(host, block));
+            leaders.as_ref().map(round).unwrap_or_default()
+        });
+        Box::new(up.chain(among))
+    }
+
+    /// Returns a rank's rounds of a scatter of the block of each rank: the reverse of a
+    /// [`gather`](Self::gather).
+    pub(super) fn scatter(&self, rank: Rank, block: impl Fn(Rank) -> Block + Copy + Send + 'static) -> Share {
+        let (levels, host, leaders) = (self.clone(), self.host(rank), self.leaders(rank));
+        let among = (0..self.among()).rev().map(move |k| {
+            let round = |leaders: &Group| leaders.scatter(k, |host| levels.blocks_on(host, block));
+            leaders.as_ref().map(round).unwrap_or_default()
+        });
+        let down = (0..self.within()).rev().map(move |k| host.scatter(k, |index| vec![block(host.ranks[index])]));
+        Box::new(among.chain(down))
+    }
+
+    /// Returns the largest message of each round of a [`gather`](Self::gather), in blocks.
+    pub(super) fn gathered(&self) -> impl Iterator<Item = u64> + '_ {
+        let (sizes, root, count): (Vec<usize>, _, _) = (self.sizes().collect(), self.host_of_root(), self.count());
+        let on = move |place: usize| sizes[at(place, root, count)] as u64;
+        let among = (0..self.among()).map(move |k| {
+            let children = (1 << k..count).step_by(2 << k);
+            children.map(|child| below(child, k, count).map(&on).sum()).max().unwrap_or(0)
+        });
+        (0..self.within()).map(|k| self.largest_below(k)).chain(among)
+    }
+
+    /// Returns the most ranks of a host below a child in round k of a tree.
+    fn largest_below(&self, k: u32) -> u64 {
+        let larger = self.sizes().filter(|&size| size > 1 << k);
+        larger.map(|size| below(1 << k, k, size).len() as u64).max().unwrap_or(0)
+    }
+
     /// Returns the claims of an [`allgather`](Self::allgather).
     pub(super) fn allgather_claims(&self, problem: &Problem) -> Claims {
         let (ranks, count) = (problem.ranks() as u64, self.count());
@@ -135,7 +176,7 @@ impl Levels {
         // The number of blocks that a leader sends in a round among the leaders.
         let sent = |host: usize, k: u32| (0..known(count, k)).map(|i| sizes[(host + i) % count]).sum::<u64>();
         let larger = |k: u32| self.sizes().filter(move |&size| size > 1 << k);
-        let up = |k: u32| larger(k).map(|size| below(1 << k, k, size).len() as u64).max();
+        let up = |k: u32| Some(self.largest_below(k));
         // The last place that receives may have the smallest part of the tree below it.
         let last = |size: usize, k: u32| (1 << k) + ((size - 1 - (1 << k)) >> (k + 1) << (k + 1));
         let down = |k: u32| larger(k).map(|size| ranks - below(last(size, k), k, size).len() as u64).max();
@@ -206,9 +247,18 @@ impl Group {
     /// Returns round k of a gather to the leader. The closure returns the blocks of a member, by its
     /// index.
     pub(super) fn gather(&self, k: u32, blocks: impl Fn(usize) -> Vec<Block>) -> RankRound {
-        let size = self.ranks.len();
-        let of = |child| below(child, k, size).flat_map(|place| blocks(at(place, self.leader, size))).collect();
-        self.along_edge(k, of, true)
+        self.along_edge(k, self.below(k, blocks), true)
+    }
+
+    /// Returns round k of a scatter by the leader, as the reverse of that of a [gather](Self::gather).
+    fn scatter(&self, k: u32, blocks: impl Fn(usize) -> Vec<Block>) -> RankRound {
+        self.along_edge(k, self.below(k, blocks), false)
+    }
+
+    /// Returns a function from a place to the blocks of the members below it, in round k.
+    fn below(&self, k: u32, blocks: impl Fn(usize) -> Vec<Block>) -> impl Fn(usize) -> Vec<Block> {
+        let (size, leader) = (self.ranks.len(), self.leader);
+        move |place| below(place, k, size).flat_map(|place| blocks(at(place, leader, size))).collect()
     }
 
     /// Returns round k of the way down after a gather: each member gets the blocks of all `ranks`
@@ -243,6 +293,13 @@ pub(super) fn among(leaders: Option<&Group>, round: impl FnOnce(Rank) -> RankRou
         end.peer = leaders.ranks[end.peer.index()];
     }
     round
+}
+
+/// Returns the number of messages that a member sends in a scatter.
+pub(super) fn scatter_sends(member: usize, root: usize, size: usize) -> u64 {
+    let place = from_root(member, root, size);
+    let sends = |k: &u32| gathered(place, size, *k).is_some_and(|(_, parent)| parent == place);
+    (0..doublings(size)).filter(sends).count() as u64
 }
 
 /// Returns the number of messages that a member sends in a broadcast.
