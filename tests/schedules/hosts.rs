@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::claims::proof;
+use crate::plans::check;
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, find, registry};
 use necklace::collective::Collective;
@@ -78,6 +79,8 @@ fn two_level_schedules_keep_their_claims_on_all_partitions() {
                 };
                 for free in (0..roots).map(|root| problem(&network, collective, root, &hosts)) {
                     proof(algorithm.as_ref(), &free);
+                    // Executed in memory, and compared with the definition.
+                    check(algorithm.as_ref(), &free, usize::from(collective != "barrier"));
                     cases += 1;
                     let ordered = free.ordered();
                     let is_reduction = ordered.collective().is_reduction();
@@ -85,6 +88,7 @@ fn two_level_schedules_keep_their_claims_on_all_partitions() {
                     assert_eq!(fits.is_ok(), !is_reduction || hosts.are_consecutive(), "{collective}, {partition:?}");
                     if fits.is_ok() {
                         proof(algorithm.as_ref(), &ordered);
+                        check(algorithm.as_ref(), &ordered, usize::from(collective != "barrier"));
                     }
                 }
             }
@@ -107,7 +111,7 @@ fn two_level_costs_equal_the_formulas() {
             let root = problem.collective().root().and_then(|root| hosts.host(root));
             let proof = proof(algorithm.as_ref(), &problem);
             let startups = match collective {
-                "broadcast" | "reduce" => log(h) + log(m),
+                "broadcast" | "reduce" | "gather" | "scatter" => log(h) + log(m),
                 "allreduce" => 2 * log(m) + doubling,
                 _ => 2 * log(m) + log(h),
             };
@@ -118,6 +122,8 @@ fn two_level_costs_equal_the_formulas() {
                 match collective {
                     "broadcast" => assert_eq!(into, away, "{partition:?}, host {host}"),
                     "reduce" => assert_eq!(out, away, "{partition:?}, host {host}"),
+                    "gather" => assert!(away == 0 || out + others >= n as u64, "{partition:?}, host {host}"),
+                    "scatter" => assert!(away == 0 || into + others >= n as u64, "{partition:?}, host {host}"),
                     "allreduce" => {
                         let most = u64::from(h.ilog2()) + u64::from(!h.is_power_of_two());
                         assert!(out <= most && into <= most, "{partition:?}, host {host}: {out} out, {into} in");
