@@ -65,6 +65,10 @@ pub struct Machine {
     pub channel: u64,
     /// Time of each channel that a message crosses (`t_l`, `t_h`).
     pub hop: u64,
+    /// Further time of each byte that leaves or enters a host, which the ranks of the host share. 0
+    /// unless set. It counts only where it is [known](crate::schedule::Problem::hosts) which ranks
+    /// share a host.
+    pub host: u64,
     /// Time of each byte that is rearranged between phases (`rho`).
     pub rearrangement: u64,
     /// Time of each byte of a reduction that is combined with another (`t_add` for a word, Grama et
@@ -166,6 +170,7 @@ impl Machine {
         byte: 0,
         channel: 0,
         hop: 0,
+        host: 0,
         rearrangement: 0,
         combination: 0,
         synchronisation: 0,
@@ -257,6 +262,7 @@ impl Machine {
         "byte",
         "channel",
         "hop",
+        "host",
         "rearrangement",
         "combination",
         "synchronisation",
@@ -293,6 +299,12 @@ impl Machine {
     #[must_use]
     pub fn with_hop(self, hop: u64) -> Self {
         Self { hop, ..self }
+    }
+
+    /// Sets the price of a byte that leaves or enters a host.
+    #[must_use]
+    pub fn with_host(self, host: u64) -> Self {
+        Self { host, ..self }
     }
 
     /// Sets the price of a byte that is rearranged.
@@ -334,13 +346,14 @@ impl Machine {
     }
 
     /// Returns all prices as words, to send them to another rank.
-    pub(crate) fn words(&self) -> [u64; 11] {
+    pub(crate) fn words(&self) -> [u64; 12] {
         let Self {
             startup,
             message,
             byte,
             channel,
             hop,
+            host,
             rearrangement,
             combination,
             synchronisation,
@@ -356,6 +369,7 @@ impl Machine {
             byte,
             channel,
             hop,
+            host,
             rearrangement,
             combination,
             synchronisation,
@@ -366,19 +380,20 @@ impl Machine {
     }
 
     /// Returns the machine of such [`words`](Self::words).
-    pub(crate) fn of_words(words: [u64; 11]) -> Self {
+    pub(crate) fn of_words(words: [u64; 12]) -> Self {
         Self {
             startup: words[0],
             message: words[1],
             byte: words[2],
             channel: words[3],
             hop: words[4],
-            rearrangement: words[5],
-            combination: words[6],
-            synchronisation: words[7] as i64,
-            doubling: words[8],
-            switching: if words[9] == 1 { Switching::StoreAndForward } else { Switching::CutThrough },
-            one_sided: words[10] == 1,
+            host: words[5],
+            rearrangement: words[6],
+            combination: words[7],
+            synchronisation: words[8] as i64,
+            doubling: words[9],
+            switching: if words[10] == 1 { Switching::StoreAndForward } else { Switching::CutThrough },
+            one_sided: words[11] == 1,
         }
     }
 
@@ -395,6 +410,7 @@ impl Machine {
             "byte" => price().map(|price| self.byte = price),
             "channel" => price().map(|price| self.channel = price),
             "hop" => price().map(|price| self.hop = price),
+            "host" => price().map(|price| self.host = price),
             "rearrangement" => price().map(|price| self.rearrangement = price),
             "combination" => price().map(|price| self.combination = price),
             "synchronisation" => signed().map(|price| self.synchronisation = price),
@@ -500,6 +516,7 @@ impl fmt::Display for Machine {
             byte,
             channel,
             hop,
+            host,
             rearrangement,
             combination,
             synchronisation,
@@ -507,7 +524,7 @@ impl fmt::Display for Machine {
             switching,
             one_sided,
         } = *self;
-        let prices = [startup, message, byte, channel, hop, rearrangement, combination].map(i128::from);
+        let prices = [startup, message, byte, channel, hop, host, rearrangement, combination].map(i128::from);
         let prices = prices.into_iter().chain([synchronisation.into(), doubling.into()]);
         let mut separator = "free:";
         for (key, price) in Self::KEYS.iter().zip(prices).filter(|(_, price)| *price != 0) {
@@ -576,6 +593,7 @@ mod tests {
         let machine = Machine::FREE.with_startup(1).with_message(2_500_000).with_byte(u64::MAX).with_channel(7);
         let machine = machine
             .with_hop(1_000_000_000_000)
+            .with_host(5)
             .with_rearrangement(9)
             .with_combination(8)
             .with_synchronisation(i64::MIN, u64::MAX);

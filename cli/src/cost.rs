@@ -18,7 +18,7 @@ use necklace::topology::Topology;
 use crate::options::{once, size, whole_names};
 use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
-use crate::problem::{self, problem};
+use crate::problem::{self, on_hosts, problem};
 use crate::progress::Progress;
 use crate::simulate::play;
 use crate::table::{align, write_csv};
@@ -42,7 +42,8 @@ Machines: threads, tcp, mpi, paragon, unit and free; NAME:key=price,.. changes p
 paragon:message=110us. A JSON file holds an object such as
   {\"message\": \"37.5 us\", \"byte\": \"0.011 us\", \"channel\": \"0.011 us\", \"hop\": \"20 ns\", \"switching\": \"cut-through\"}
 with the keys startup (per round), message (per message, at each end), byte (through a rank's port), channel (per
-byte over a link), hop, rearrangement (per byte in memory), combination (per byte of a reduction), synchronisation
+byte over a link), hop, host (per byte that leaves or
+enters a host, see --hosts-of), rearrangement (per byte in memory), combination (per byte of a reduction), synchronisation
 (a barrier), doubling (added to a barrier for each doubling of the ranks) and switching (store-and-forward or cut-through).
 
 Examples:
@@ -85,6 +86,11 @@ pub(crate) struct Cases {
     /// [default: in rank order]
     #[arg(long)]
     commutative: bool,
+
+    /// Put each N consecutive ranks on a host, for the algorithms on two levels [default: hosts are
+    /// unknown]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    hosts_of: Option<u32>,
 
     /// Use these block sizes in bytes; suffixes K, M and G stand for powers of 1024
     #[arg(long, value_name = "B,..", required = true, value_delimiter = ',', allow_negative_numbers = true, value_parser = size)]
@@ -148,7 +154,7 @@ impl Cases {
         once("--topology", &topologies.iter().map(|topology| topology.text()).collect::<Vec<_>>())?;
         let mut cases = Vec::new();
         for topology in topologies {
-            let problem = problem(topology, collective.clone(), self.commutative)?;
+            let problem = on_hosts(problem(topology, collective.clone(), self.commutative)?, self.hosts_of)?;
             let mut algorithms = Vec::new();
             for name in &names {
                 let algorithm = find(problem.collective(), name)?;

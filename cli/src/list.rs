@@ -10,7 +10,7 @@ use necklace::schedule::Problem;
 use necklace::topology::Topology;
 
 use crate::figures::promises;
-use crate::problem::problem;
+use crate::problem::{on_hosts, problem};
 
 /// Lists the algorithms of one collective or of all. With a topology, also tells which ones fit it.
 pub(crate) fn text(
@@ -18,6 +18,7 @@ pub(crate) fn text(
     topology: Option<&Arc<dyn Topology>>,
     root: Rank,
     commutative: bool,
+    hosts_of: Option<u32>,
 ) -> Result<String, BuildError> {
     let mut groups: Vec<&str> = Vec::new();
     for algorithm in registry() {
@@ -31,7 +32,9 @@ pub(crate) fn text(
         let named = only.map_or_else(|| group.to_owned(), Collective::text);
         let collective = Collective::named(&named, root);
         let place = match (topology, collective) {
-            (Some(topology), Some(collective)) => Some(problem(Arc::clone(topology), collective, commutative)?),
+            (Some(topology), Some(collective)) => {
+                Some(on_hosts(problem(Arc::clone(topology), collective, commutative)?, hosts_of)?)
+            }
             _ => None,
         };
         let on = place.as_ref().map_or(String::new(), |place| format!(" on {}", place.topology().text()));

@@ -22,7 +22,7 @@ use necklace::topology::Topology;
 use crate::options::size;
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
 use crate::picture::{self, Picture, Wanted};
-use crate::problem::{self, problem};
+use crate::problem::{self, on_hosts, problem};
 use crate::progress::Progress;
 use crate::{figures, list, machine, memory};
 
@@ -33,6 +33,7 @@ Examples:
   necklace plan --topology hypercube:6 --collective broadcast --root 5 --bytes 65536
   necklace plan --topology torus:8x8 --collective alltoall --machine paragon --bytes 64
   necklace plan --topology ghc:4,2 --collective alltoall --ports all
+  necklace plan --topology complete:16 --collective allreduce --hosts-of 4 --algorithm two-level
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
   necklace plan --topology complete:5000 --collective alltoall --algorithm direct --verify-sample 8
@@ -74,6 +75,11 @@ pub(crate) struct Arguments {
     /// [default: in rank order]
     #[arg(long)]
     commutative: bool,
+
+    /// Put each N consecutive ranks on a host, for the algorithms on two levels [default: hosts are
+    /// unknown]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    hosts_of: Option<u32>,
 
     /// Keep to port model P: one, one-send, same-value, all or unlimited [default: the algorithm's]
     ///
@@ -139,10 +145,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let topology = arguments.topology.as_deref().map(necklace::load).transpose().map_err(BuildError::from)?;
     let (false, Some(topology), Some(collective)) = (arguments.list, &topology, &arguments.collective) else {
         let root = Rank::new(arguments.root.unwrap_or_default() as usize);
-        return print(&list::text(arguments.collective.as_ref(), topology.as_ref(), root, arguments.commutative)?);
+        return print(&list::text(
+            arguments.collective.as_ref(),
+            topology.as_ref(),
+            root,
+            arguments.commutative,
+            arguments.hosts_of,
+        )?);
     };
     let collective = problem::rooted(collective, arguments.root)?;
-    let problem = problem(Arc::clone(topology), collective, arguments.commutative)?;
+    let problem = on_hosts(problem(Arc::clone(topology), collective, arguments.commutative)?, arguments.hosts_of)?;
     let (machine, block_bytes) = (arguments.machine, arguments.bytes.unwrap_or(BLOCK_BYTES));
     let terms = Terms::new(block_bytes, &machine).keeping(arguments.ports.unwrap_or(Ports::Unlimited));
     let choice = select(&problem, &arguments.algorithm, &terms)?;

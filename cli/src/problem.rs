@@ -5,7 +5,7 @@ use std::sync::Arc;
 use necklace::Rank;
 use necklace::collective::Collective;
 use necklace::error::BuildError;
-use necklace::schedule::Problem;
+use necklace::schedule::{Hosts, Problem};
 use necklace::topology::Topology;
 
 use crate::output::Failure;
@@ -19,6 +19,13 @@ pub(crate) fn problem(
 ) -> Result<Problem, BuildError> {
     let problem = Problem::new(topology, collective)?;
     Ok(if problem.collective().is_reduction() && !commutative { problem.ordered() } else { problem })
+}
+
+/// Puts each `each` consecutive ranks on a host, if given.
+pub(crate) fn on_hosts(problem: Problem, each: Option<u32>) -> Result<Problem, BuildError> {
+    let Some(each) = each else { return Ok(problem) };
+    let hosts = Hosts::of_consecutive(problem.ranks(), each as usize);
+    problem.on_hosts(hosts)
 }
 
 /// Parses a collective, such as `alltoall` or `shift:by=5`.

@@ -36,9 +36,43 @@ impl Fold {
         self.pair_round((rank, 0), (block, Combine::Left))
     }
 
+    /// Returns round k of the exchanges by recursive doubling. The two sides represent neighbouring
+    /// ranges of ranks, so that combining left or right keeps the order.
+    pub(super) fn doubling(self, rank: Rank, k: u32, block: Block) -> RankRound {
+        let Some(me) = self.folded_rank(rank) else { return RankRound::default() };
+        let peer = me ^ (1 << k);
+        let end = |sender: usize, receiver: usize| {
+            let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+            vec![End::new(self.rank(peer), vec![block]).combined(combine)]
+        };
+        RankRound::new(end(me, peer), end(peer, me))
+    }
+
     /// Returns the round in which the representatives send the result back.
     pub(super) fn handing_back(self, rank: Rank, block: Block) -> Option<RankRound> {
         self.pair_round((rank, 1), (block, Combine::Replace))
+    }
+
+    /// Returns all rounds of an allreduce by recursive doubling: for each, a function of the rank.
+    pub(super) fn rounds(self, block: Block) -> impl Iterator<Item = impl FnOnce(Rank) -> RankRound> {
+        let folds = u32::from(self.pairs > 0);
+        let rounds = self.doublings + 2 * folds;
+        (0..rounds).map(move |round| {
+            move |rank: Rank| match round.checked_sub(folds) {
+                None => self.giving(rank, block).unwrap_or_default(),
+                Some(k) if k < self.doublings => self.doubling(rank, k, block),
+                Some(_) => self.handing_back(rank, block).unwrap_or_default(),
+            }
+        })
+    }
+
+    /// Returns the number of messages that a rank sends in these rounds.
+    pub(super) fn sends(self, rank: Rank) -> u64 {
+        let is_in_pair = rank.index() < 2 * self.pairs;
+        match self.folded_rank(rank) {
+            Some(_) => u64::from(self.doublings) + u64::from(is_in_pair),
+            None => 1,
+        }
     }
 
     /// Returns the round in which the even (0) or odd (1) rank of each pair sends to the other;

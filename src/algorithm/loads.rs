@@ -173,6 +173,19 @@ impl Crossing {
         is_complete(problem) || in_order(problem).is_some() || Counted::fits(problem, all())
     }
 
+    /// Counts the load of these messages, at most one from each rank, given as source, destination
+    /// and blocks.
+    pub(in crate::algorithm) fn of(problem: &Problem, messages: &[(usize, usize, u64)]) -> Option<Self> {
+        let counted = Counted::of(problem, problem.ranks() as u128, messages.iter().copied())?;
+        let node = |rank| problem.placement().node(Rank::new(rank));
+        let forwarded = messages.iter().map(|&(from, to, blocks)| {
+            let hops = problem.topology().distance(node(from), node(to)) as u64;
+            (Volume::from(blocks * hops), Volume::from(blocks * hops.min(2)))
+        });
+        let forwarded = forwarded.max().unwrap_or_default();
+        Some(Self { channel: counted.load.into(), hops: counted.hops, forwarded, free: counted.shared <= 1 })
+    }
+
     /// Returns the load of simultaneous rotations, given as shifts and numbers of blocks. Shifts
     /// must be distinct, from 1 to the number of ranks - 1.
     pub(in crate::algorithm) fn rotations(problem: &Problem, messages: &[(u64, u64)]) -> Option<Self> {

@@ -19,6 +19,7 @@ mod fixed;
 mod fold;
 pub mod gather;
 mod halving;
+mod levels;
 mod loads;
 mod native;
 mod pairs;

@@ -24,7 +24,7 @@ use crate::plan::{Buffers, Layout, Plan, compile, even_range};
 use crate::select::Field;
 use crate::topology::{Topology, parse};
 use crate::transport::{Cause, ContextId, Endpoint, Failure, History, OpenError, Signature};
-use crate::vocabulary::{Placement, Problem};
+use crate::vocabulary::{Hosts, Placement, Problem};
 
 impl Footprint for Field {
     fn footprint(&self) -> usize {
@@ -73,6 +73,8 @@ pub struct Communicator {
     pub(super) context: CallContext,
     pub(super) topology: Arc<dyn Topology>,
     pub(super) placement: Placement,
+    /// Which members share a host, if that is known.
+    pub(super) hosts: Option<Hosts>,
     /// The chosen algorithms by collective; `auto` for those that are missing.
     pub(super) algorithms: HashMap<&'static str, How>,
     /// The choice for single calls ([`using`](Self::using)), which overrides `algorithms`.
@@ -142,7 +144,9 @@ impl Communicator {
             return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes }.into());
         }
         let members = (0..ranks).map(Rank::new).collect();
-        let mut all = Self::open(endpoint, ContextId::WORLD, members, topology, placement, options)?;
+        let hosts = endpoint.hosts();
+        hosts.iter().try_for_each(|hosts| hosts.check(ranks))?;
+        let mut all = Self::open(endpoint, ContextId::WORLD, members, (topology, placement, hosts), options)?;
         all.context.history = History::default();
         all.agree()?;
         Ok(all)
@@ -153,8 +157,7 @@ impl Communicator {
         endpoint: Arc<dyn Endpoint>,
         context: ContextId,
         members: Arc<[Rank]>,
-        topology: Arc<dyn Topology>,
-        placement: Placement,
+        (topology, placement, hosts): (Arc<dyn Topology>, Placement, Option<Hosts>),
         options: Options,
     ) -> Result<Self, OpenError> {
         static MADE: AtomicU64 = AtomicU64::new(0);
@@ -178,6 +181,7 @@ impl Communicator {
             endpoint,
             topology,
             placement,
+            hosts,
             algorithms: HashMap::new(),
             using: None,
             cache: Cache::new(options.plans, options.plan_bytes),
@@ -191,7 +195,7 @@ impl Communicator {
         })
     }
 
-    /// Compares network and placement among the ranks, and takes the machine of rank 0, so that
+    /// Compares network, placement and hosts among the ranks, and takes the machine of rank 0, so that
     /// `auto` decides alike everywhere: call 0 of the context.
     ///
     /// Every rank needs something of every other for the result, so none continues before all have
@@ -205,7 +209,8 @@ impl Communicator {
         let links = nameless(&*self.topology).map_or(String::new(), |links| format!(", links {links:016x}"));
         let placed = if self.placement.is_identity() { String::new() } else { format!(", placed on {nodes:?}") };
         let native = if self.context.native { ", collectives of the backend's own" } else { "" };
-        let purpose = format!("{START}{native}{links}{placed}");
+        let hosts = self.hosts.as_ref().map_or(String::new(), on_hosts);
+        let purpose = format!("{START}{native}{links}{placed}{hosts}");
         self.allreduce_for(&own, &mut prices, purpose, |first, _| first)?;
         self.machine = Machine::of_words(prices);
         self.algorithms.clear();
@@ -249,6 +254,20 @@ impl Communicator {
     #[must_use]
     pub fn placement(&self) -> &Placement {
         &self.placement
+    }
+
+    /// Returns which members share a host, if the backend knows.
+    ///
+    /// Threads all share one. Over TCP, ranks share a host if they run under the same boot of a
+    /// kernel, or have the same `NECKLACE_HOST`. Over MPI, they do if they can share memory.
+    ///
+    /// ```
+    /// let counts = necklace::local::run(3, |comm| comm.hosts().map(|hosts| hosts.count()));
+    /// assert_eq!(counts.unwrap(), [Some(1); 3]);
+    /// ```
+    #[must_use]
+    pub fn hosts(&self) -> Option<&Hosts> {
+        self.hosts.as_ref()
     }
 
     /// Ends the communicator. Collective, as `MPI_Comm_free`.
@@ -319,7 +338,11 @@ impl Communicator {
 
     /// Makes the problem of a collective. The operation of a reduction commutes.
     pub(super) fn problem(&self, collective: Collective) -> Result<Problem, BuildError> {
-        Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)
+        let problem = Problem::placed(Arc::clone(&self.topology), self.placement.clone(), collective)?;
+        match &self.hosts {
+            Some(hosts) => problem.on_hosts(hosts.clone()),
+            None => Ok(problem),
+        }
     }
 
     /// Makes the problem of a call.
@@ -433,6 +456,17 @@ fn nameless(topology: &dyn Topology) -> Option<u64> {
     let is_defined = parse(&text).is_ok();
     let links = || topology.edges().iter().map(|(u, v)| format!("{u}-{v} ")).collect::<String>();
     (!is_defined).then(|| fingerprint(&links()))
+}
+
+/// Describes which ranks share a host: by the host of each rank if there are few ranks, otherwise by
+/// a hash of that.
+fn on_hosts(hosts: &Hosts) -> String {
+    const MOST_LISTED: usize = 16;
+    match hosts.count() {
+        1 => ", on one host".to_owned(),
+        _ if hosts.ranks() <= MOST_LISTED => format!(", on hosts {hosts:?}"),
+        count => format!(", on {count} hosts {:016x}", fingerprint(&format!("{hosts:?}"))),
+    }
 }
 
 /// Hashes a description: FNV-1a, finished with a multiplication and a shift so that all bits count.

@@ -148,6 +148,7 @@ fn is_same(one: &Problem, other: &Problem) -> bool {
     one.collective() == other.collective()
         && one.placement() == other.placement()
         && one.commutative() == other.commutative()
+        && one.hosts() == other.hosts()
         && same(one.topology(), other.topology())
 }
 

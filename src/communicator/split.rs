@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::Communicator;
-use crate::error::{CallError, Error};
+use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::{Node, Rank};
 use crate::topology::{Complete, Part, Topology};
 use crate::transport::ContextId;
-use crate::vocabulary::Placement;
+use crate::vocabulary::{Hosts, Placement};
 
 impl Communicator {
     /// Splits the communicator: members of one colour form a new one, ranked by key, then by rank.
@@ -38,9 +38,37 @@ impl Communicator {
     /// See [`Communicator`].
     #[track_caller]
     pub fn split(&mut self, colour: u32, key: i64) -> Result<Self, Error> {
-        self.part_of(Some(colour), key)
+        self.part_of(Some(colour), key, "split")
             .map_err(self.context.error_of("split"))?
             .ok_or(Error::Internal("a part without this rank".into()))
+    }
+
+    /// Splits the communicator by host: members that share a host form a new one, ranked by key,
+    /// then by rank. Corresponds to `MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`.
+    ///
+    /// Collective. A part is as one that [`split`](Self::split) makes. [`hosts`](Self::hosts) says
+    /// in advance which members it will have.
+    ///
+    /// ```
+    /// // Threads share one host.
+    /// let sizes = necklace::local::run(3, |mut comm| comm.split_by_host(0).unwrap().size());
+    /// assert_eq!(sizes.unwrap(), [3; 3]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Hosts`] if the backend does not know which ranks share a host, on every
+    /// rank; otherwise see [`Communicator`].
+    #[track_caller]
+    pub fn split_by_host(&mut self, key: i64) -> Result<Self, Error> {
+        self.part_of_host(key).map_err(self.context.error_of("split_by_host"))
+    }
+
+    fn part_of_host(&mut self, key: i64) -> Result<Self, CallError> {
+        let me = Rank::new(self.rank());
+        let host = self.hosts.as_ref().and_then(|hosts| hosts.host(me)).ok_or(ArgumentError::Hosts)?;
+        let part = self.part_of(Some(host as u32), key, "split_by_host")?;
+        part.ok_or_else(|| Error::Internal("a part without this rank".into()).into())
     }
 
     /// Takes part in a [`split`](Self::split) of the others without joining a new communicator.
@@ -63,7 +91,7 @@ impl Communicator {
     /// See [`Communicator`].
     #[track_caller]
     pub fn split_undefined(&mut self) -> Result<(), Error> {
-        self.part_of(None, 0).map(drop).map_err(self.context.error_of("split_undefined"))
+        self.part_of(None, 0, "split").map(drop).map_err(self.context.error_of("split_undefined"))
     }
 
     /// Makes a communicator of the same members, network and choices, as `MPI_Comm_dup`.
@@ -120,8 +148,8 @@ impl Communicator {
     /// Makes a communicator of the same members, which have agreed on that. Local.
     pub(super) fn duplicate_agreed(&mut self) -> Result<Self, CallError> {
         let context = self.next_context(0);
-        let (topology, placement) = (Arc::clone(&self.topology), self.placement.clone());
-        self.derived(context, Arc::clone(&self.context.members), topology, placement)
+        let network = (Arc::clone(&self.topology), self.placement.clone(), self.hosts.clone());
+        self.derived(context, Arc::clone(&self.context.members), network)
     }
 
     /// Returns the context for the next communicator made from this one.
@@ -136,20 +164,19 @@ impl Communicator {
         &self,
         context: ContextId,
         members: Arc<[Rank]>,
-        topology: Arc<dyn Topology>,
-        placement: Placement,
+        network: (Arc<dyn Topology>, Placement, Option<Hosts>),
     ) -> Result<Self, CallError> {
         let options = self.options.clone().machine(self.machine);
-        let mut part = Self::open(Arc::clone(&self.endpoint), context, members, topology, placement, options)?;
+        let mut part = Self::open(Arc::clone(&self.endpoint), context, members, network, options)?;
         part.inherit(self);
         Ok(part)
     }
 
     /// Exchanges colours and keys, and makes the part of this rank's colour.
-    fn part_of(&mut self, colour: Option<u32>, key: i64) -> Result<Option<Self>, CallError> {
+    fn part_of(&mut self, colour: Option<u32>, key: i64, call: &'static str) -> Result<Option<Self>, CallError> {
         let mine = [i64::from(colour.is_some()), i64::from(colour.unwrap_or(0)), key];
         let mut all = vec![0; 3 * self.size()];
-        self.allgather_for(&mine, &mut all, "split".into())?;
+        self.allgather_for(&mine, &mut all, call.into())?;
         let context = self.next_context(colour.unwrap_or(0).into());
         let Some(colour) = colour else { return Ok(None) };
         let with_keys = all.chunks_exact(3).enumerate();
@@ -176,6 +203,7 @@ impl Communicator {
             }
         };
         let members = ranks.iter().map(|&rank| self.context.members[rank]).collect();
-        self.derived(context, members, topology, placement)
+        let hosts = self.hosts.as_ref().map(|hosts| hosts.part(ranks.iter().copied().map(Rank::new)));
+        self.derived(context, members, (topology, placement, hosts))
     }
 }

@@ -50,6 +50,9 @@ pub enum ArgumentError {
         /// `send buffer` or `receive buffer`.
         what: &'static str,
     },
+    /// The communicator does not know which ranks share a host.
+    #[error("this backend does not tell which ranks share a host; split by a colour of your own for each host")]
+    Hosts,
     /// Unknown collective.
     #[error("unknown collective {}; expected one of {}", quoted(name), known.join(", "))]
     #[non_exhaustive]

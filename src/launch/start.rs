@@ -37,6 +37,7 @@ use crate::error::JobError;
 /// | `NECKLACE_RENDEZVOUS` | instead of it, `file:PATH`: rank 0 writes into that file where it listens |
 /// | `NECKLACE_KEY_FILE` | a file that holds the job's key, 16 to 4096 bytes, which no other user may read |
 /// | `NECKLACE_ADDRESS` | the address on which this rank listens; unless set, that of the interface by which it reaches rank 0 |
+/// | `NECKLACE_HOST` | the host that this rank counts as, by any name: ranks with equal names share a host; unless set, the system or MPI says which do ([`Communicator::hosts`]) |
 /// | `NECKLACE_INSECURE` | `1`: a job without a key may listen where other machines reach it, and accepts any process |
 ///
 /// Unless `NECKLACE_BACKEND` is set, a process is a rank if a launcher says so. Without a key,

@@ -40,6 +40,15 @@ pub(super) fn timeout(variable: Variable<'_>, name: &str) -> Result<Option<Optio
     }
 }
 
+/// Returns the name of the host that a rank counts as.
+#[cfg(any(feature = "tcp", feature = "mpi"))]
+pub(super) fn host(variable: Variable<'_>) -> Result<Option<String>, JobError> {
+    match variable("NECKLACE_HOST") {
+        Some(name) if name.is_empty() => Err(invalid("NECKLACE_HOST", &name, "a name, equal on all ranks of a host")),
+        name => Ok(name),
+    }
+}
+
 /// Returns the error for a variable whose value is not the expected one.
 pub(super) fn invalid(name: &str, value: &str, expected: impl Into<String>) -> JobError {
     let (name, found) = (name.to_owned(), quoted(value).to_string());

@@ -44,7 +44,7 @@ mod violation;
 
 pub use crate::block::{Block, Volume};
 pub use crate::vocabulary::{
-    Amount, Amounts, Combine, End, Joined, LocalStep, Mismatch, Outline, Placement, Ports, Problem, RankAmounts,
+    Amount, Amounts, Combine, End, Hosts, Joined, LocalStep, Mismatch, Outline, Placement, Ports, Problem, RankAmounts,
     RankRound, Round, Route, Schedule, Share, Shares, Transfer,
 };
 pub use contributors::Contributors;

@@ -6,6 +6,7 @@ use super::native::{NativeCollectives, NativeIo};
 use super::{ContextId, Failure, History, OpenError, RoundIo};
 use crate::ids::Rank;
 use crate::machine::Machine;
+use crate::vocabulary::Hosts;
 
 /// A process's access to the job: its rank, and the contexts that it opens.
 ///
@@ -36,6 +37,13 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     /// [options](crate::Options::machine) have others.
     fn machine(&self) -> Machine {
         Machine::THREADS
+    }
+
+    /// Returns which ranks of the job share a host, if that is known. By default it is not.
+    ///
+    /// It is the same on every process of the job. A communicator compares it when it starts.
+    fn hosts(&self) -> Option<Hosts> {
+        None
     }
 }
 

@@ -29,6 +29,7 @@ use super::{Cause, ContextId, Endpoint, Failure, History, OpenError, RoundIo, Si
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::{Message, Program, ProgramError, ProgramRound, Run};
+use crate::vocabulary::Hosts;
 
 /// One fault of a process, in every round unless restricted. A [native](super::native) call counts
 /// as its round 0.
@@ -136,6 +137,10 @@ impl<E: Endpoint> Endpoint for Faulty<E> {
 
     fn machine(&self) -> Machine {
         self.inner.machine()
+    }
+
+    fn hosts(&self) -> Option<Hosts> {
+        self.inner.hosts()
     }
 }
 

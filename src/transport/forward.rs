@@ -6,6 +6,7 @@ use super::native::NativeCollectives;
 use super::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
 use crate::ids::Rank;
 use crate::machine::Machine;
+use crate::vocabulary::Hosts;
 
 macro_rules! forward_endpoint {
     ($($pointer:ty),*) => {$(
@@ -24,6 +25,10 @@ macro_rules! forward_endpoint {
 
             fn machine(&self) -> Machine {
                 (**self).machine()
+            }
+
+            fn hosts(&self) -> Option<Hosts> {
+                (**self).hosts()
             }
         }
     )*};

@@ -21,6 +21,7 @@ use super::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::plan::Message;
+use crate::vocabulary::Hosts;
 
 /// A trace, shared by all endpoints that it wraps and all transports that they open. Clones share
 /// the same trace.
@@ -142,6 +143,10 @@ impl<E: Endpoint> Endpoint for Traced<E> {
 
     fn machine(&self) -> Machine {
         self.inner.machine()
+    }
+
+    fn hosts(&self) -> Option<Hosts> {
+        self.inner.hosts()
     }
 }
 

@@ -62,6 +62,15 @@ pub enum BuildError {
         /// The other rank on this node, if any.
         other: Option<Rank>,
     },
+    /// The partition by hosts is one of another number of ranks.
+    #[error("the hosts of {found} ranks are given; there are {ranks} ranks")]
+    #[non_exhaustive]
+    Hosts {
+        /// The number of ranks whose hosts are given.
+        found: usize,
+        /// The number of ranks.
+        ranks: usize,
+    },
     /// The ranks hold too many blocks to list.
     #[error("{what}: all ranks together hold {found} blocks; at most {limit} can be listed")]
     #[non_exhaustive]

@@ -2,6 +2,7 @@
 
 mod claims;
 mod error;
+mod hosts;
 mod outline;
 mod placement;
 mod ports;
@@ -11,6 +12,8 @@ mod shares;
 
 pub use claims::Claims;
 pub use error::BuildError;
+pub(crate) use hosts::HostLoads;
+pub use hosts::Hosts;
 pub use outline::{Outline, Schedule};
 pub use placement::Placement;
 pub use ports::Ports;

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use super::{BuildError, Placement};
+use super::{BuildError, Hosts, Placement};
 use crate::collective::{Collective, Custom};
 use crate::ids::Rank;
 use crate::topology::Topology;
 
-/// The input of an algorithm: a network, a placement of ranks, a collective, and whether
-/// contributions may be combined in any order.
+/// The input of an algorithm: a network, a placement of ranks, a collective, whether contributions
+/// may be combined in any order, and which ranks share a host, if that is known.
 #[derive(Clone, Debug)]
 pub struct Problem {
     topology: Arc<dyn Topology>,
     placement: Placement,
     collective: Collective,
     commutative: bool,
+    hosts: Option<Hosts>,
 }
 
 impl Problem {
@@ -45,13 +46,23 @@ impl Problem {
         if let Some(rank) = collective.root().filter(|root| root.index() >= ranks) {
             return Err(BuildError::Rank { rank, ranks });
         }
-        Ok(Self { topology, placement, collective, commutative: true })
+        Ok(Self { topology, placement, collective, commutative: true, hosts: None })
     }
 
     /// Requires that contributions are combined in rank order.
     #[must_use]
     pub fn ordered(self) -> Self {
         Self { commutative: false, ..self }
+    }
+
+    /// Sets which ranks share a host. Unknown unless set.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Hosts`] if they are those of another number of ranks.
+    pub fn on_hosts(self, hosts: Hosts) -> Result<Self, BuildError> {
+        hosts.check(self.ranks())?;
+        Ok(Self { hosts: Some(hosts), ..self })
     }
 
     /// Returns the network.
@@ -76,6 +87,12 @@ impl Problem {
     #[must_use]
     pub fn commutative(&self) -> bool {
         self.commutative
+    }
+
+    /// Returns which ranks share a host, if that is known.
+    #[must_use]
+    pub fn hosts(&self) -> Option<&Hosts> {
+        self.hosts.as_ref()
     }
 
     /// Returns whether blocks have bytes. Those of a barrier have none.

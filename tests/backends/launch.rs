@@ -36,6 +36,18 @@ fn a_started_process() {
             log::set_max_level(log::LevelFilter::Debug);
             launch(parts).map(|_| Lines::all())
         }
+        "hosts" => launch(|mut comm| {
+            let hosts = format!("{:?}", comm.hosts());
+            comm.choose("allreduce", "two-level").unwrap();
+            let mut sum = [0];
+            let rank = comm.rank();
+            comm.allreduce(&[rank], &mut sum, necklace::op::Sum).unwrap();
+            let mut part = comm.split_by_host(0).unwrap();
+            let mut members = vec![0; part.size()];
+            part.allgather(&[rank], &mut members).unwrap();
+            (hosts, sum[0], members)
+        })
+        .map(|results| format!("{results:?}")),
         "launch" => launch(sum).map(|results| format!("{results:?}")),
         "roots" => launch(|mut comm| {
             let root = comm.rank();
@@ -246,6 +258,26 @@ fn job(what: &str, name: &str, size: usize, family: (&str, &str)) -> Vec<String>
 fn closure_runs_once_in_each_process() {
     let said = job("launch", "closure", 3, ("NECKLACE_RANK", "NECKLACE_SIZE"));
     assert_eq!(said, ["[Ok((0, 3, 3))]", "[Ok((1, 3, 3))]", "[Ok((2, 3, 3))]"]);
+}
+
+#[test]
+fn processes_on_named_hosts_are_split_by_host() {
+    let file = env::temp_dir().join(format!("necklace-launch-hosts-{}-meeting", std::process::id()));
+    let meeting = format!("file:{}", file.display());
+    let started: Vec<Started> = [Some("b"), Some("a"), Some("b"), None, None]
+        .into_iter()
+        .enumerate()
+        .map(|(rank, host)| {
+            let rank = rank.to_string();
+            let seat = [("NECKLACE_RANK", &*rank), ("NECKLACE_SIZE", "5"), ("NECKLACE_RENDEZVOUS", &*meeting)];
+            let host = host.map(|host| ("NECKLACE_HOST", host));
+            start("hosts", &format!("hosts-{rank}"), &seat.into_iter().chain(host).collect::<Vec<_>>())
+        })
+        .collect();
+    let said: Vec<String> = started.into_iter().map(Started::says).collect();
+    let hosts = "\"Some([0, 1, 0, 2, 2])\"";
+    let parts = ["[0, 2]", "[1]", "[0, 2]", "[3, 4]", "[3, 4]"];
+    assert_eq!(said, parts.map(|part| format!("[({hosts}, 10, {part})]")));
 }
 
 #[test]

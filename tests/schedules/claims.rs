@@ -28,7 +28,7 @@ fn orders(problem: Problem) -> Vec<Problem> {
     std::iter::once(problem).chain(is_reduction.then_some(free)).collect()
 }
 
-fn proof(algorithm: &dyn Algorithm, problem: &Problem) -> Proof {
+pub(crate) fn proof(algorithm: &dyn Algorithm, problem: &Problem) -> Proof {
     let name = || format!("{} for {} on {}", algorithm.name(), problem.collective(), problem.topology().text());
     let proof = verify_shares(algorithm.shares(problem).unwrap());
     let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", name()));

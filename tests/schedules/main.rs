@@ -12,6 +12,7 @@ mod cube;
 mod from_mpi;
 mod golden;
 mod grids;
+mod hosts;
 mod json;
 mod layers;
 mod mutated_inputs;

@@ -79,7 +79,7 @@ impl Reduction for OnPairs {
 
 /// Executes an algorithm for blocks of this many elements and compares every rank's output with the
 /// definition.
-fn check(algorithm: &dyn Algorithm, problem: &Problem, elements: usize) {
+pub(crate) fn check(algorithm: &dyn Algorithm, problem: &Problem, elements: usize) {
     let size = problem.ranks();
     let op = if problem.commutative() { &SUM } else { &AFFINE };
     let plans = plans(algorithm, problem, |rank| layout(problem, rank, elements));

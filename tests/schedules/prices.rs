@@ -9,7 +9,7 @@ use necklace::bounds::{Bounds, Search};
 use necklace::collective::Collective;
 use necklace::cost::{Demand, Price};
 use necklace::machine::{Machine, Switching};
-use necklace::schedule::{Placement, Ports, Problem, Volume, verify_shares};
+use necklace::schedule::{Hosts, Placement, Ports, Problem, Volume, verify_shares};
 use necklace::select::{Terms, select};
 use necklace::topology::{Graph, Topology, parse};
 use necklace::{Node, Rank};
@@ -186,6 +186,7 @@ fn no_schedule_on_any_network_beats_its_bounds() {
             let collective = Collective::named(algorithm.about().collective, Rank::new(place.len() / 2)).unwrap();
             let placement = Placement::new(place.clone(), nodes).unwrap();
             let problem = Problem::placed(Arc::clone(&graph), placement, collective).unwrap().ordered();
+            let problem = problem.on_hosts(Hosts::of_consecutive(place.len(), 2)).unwrap();
             let Ok(shares) = algorithm.shares(&problem) else { continue };
             let proof = verify_shares(shares).unwrap();
             let name = algorithm.name();

@@ -41,7 +41,7 @@ impl Places {
     }
 }
 
-fn gathers_and_scatters<T: Element>(comm: &mut Communicator, seed: u64) {
+pub(super) fn gathers_and_scatters<T: Element>(comm: &mut Communicator, seed: u64) {
     let (me, size) = (comm.rank(), comm.size());
     let mut dice = Dice(seed);
     let places = Places::random(size, &mut dice);

@@ -19,6 +19,7 @@ pub mod definitions;
 mod disagreement;
 pub mod failures;
 mod grids;
+mod hosts;
 mod lengths;
 mod neighbours;
 mod networks;
@@ -150,6 +151,12 @@ macro_rules! suites {
                 meshes_end_at_their_borders
                 wrong_grids_and_axes_are_refused
                 threads_have_communicators_of_their_own
+            }
+            hosts {
+                two_level_algorithms_have_the_defined_results
+                communicators_are_split_by_host
+                different_hosts_are_found_at_the_start
+                ranks_of_one_host_are_not_split_apart
             }
             lengths {
                 blocks_of_any_lengths_are_collected_and_distributed

@@ -22,8 +22,9 @@ pub(super) fn command(
 ) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.arg("exec").arg(getpid().as_raw_nonzero().to_string()).arg("--").arg(&description.program);
-    // Remove variables of another job or of the login shell. The address belongs to this host.
-    for (name, _) in env::vars_os().filter(|(name, _)| is_of_jobs(name) && name != "NECKLACE_ADDRESS") {
+    // Remove variables of another job or of the login shell. These two belong to this host.
+    let is_of_host = |name: &OsStr| name == "NECKLACE_ADDRESS" || name == "NECKLACE_HOST";
+    for (name, _) in env::vars_os().filter(|(name, _)| is_of_jobs(name) && !is_of_host(name)) {
         command.env_remove(name);
     }
     command.args(&description.arguments);

@@ -348,7 +348,7 @@ fn root(arguments: &Arguments, places: &[(String, Vec<usize>)], reach: &RemoteSh
 /// Returns the variables of this command's environment that all ranks receive: the library's,
 /// except those of a single job, and Rust's.
 fn carried() -> impl Iterator<Item = (OsString, OsString)> {
-    const OF_ONE_JOB: [&str; 11] = [
+    const OF_ONE_JOB: [&str; 12] = [
         "NECKLACE_RANK",
         "NECKLACE_SIZE",
         "NECKLACE_ROOT",
@@ -359,6 +359,7 @@ fn carried() -> impl Iterator<Item = (OsString, OsString)> {
         "NECKLACE_INSECURE",
         // Of this host.
         "NECKLACE_ADDRESS",
+        "NECKLACE_HOST",
         // Of other backends.
         "NECKLACE_BACKEND",
         "NECKLACE_RANKS",

@@ -7,7 +7,7 @@ use necklace::collective::Collective;
 use necklace::communicator::How;
 use necklace::local;
 use necklace::op::Max;
-use necklace::schedule::{Block, Ports, Problem, from_json, verify};
+use necklace::schedule::{Block, Hosts, Ports, Problem, from_json, verify};
 use necklace::topology::parse;
 use serde_json::Value;
 
@@ -84,7 +84,8 @@ fn reductions_in_rank_order_pass_the_checker() {
     }
 }
 
-/// Small nontrivial topologies of many kinds. Every algorithm fits one of them.
+/// Small nontrivial topologies of many kinds. Every algorithm fits one of them, with two ranks a
+/// host.
 const SMALL: [&str; 8] =
     ["torus:4x4", "hypercube:3", "hypercube:1", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
 
@@ -101,7 +102,7 @@ fn every_registered_algorithm_passes_plan_verify_and_checker() {
             // In rank order, if it can do that.
             let problem = problem(algorithm.as_ref(), topology).ordered();
             let order: &[&str] = if algorithm.fits(&problem).is_ok() { &[] } else { &["--commutative"] };
-            let json = document_with(topology, collective, name, order);
+            let json = document_with(topology, collective, name, &[order, &["--hosts-of", "2"]].concat());
             let schedule = from_json(&json).unwrap();
             let proof = verify(&schedule).unwrap();
             assert_eq!(schedule.outline.algorithm, name);
@@ -116,7 +117,9 @@ fn every_registered_algorithm_passes_plan_verify_and_checker() {
 
 fn problem(algorithm: &dyn Algorithm, topology: &str) -> Problem {
     let collective = Collective::named(algorithm.about().collective, Rank::new(0)).unwrap();
-    Problem::new(parse(topology).unwrap(), collective).unwrap()
+    let problem = Problem::new(parse(topology).unwrap(), collective).unwrap();
+    let hosts = Hosts::of_consecutive(problem.ranks(), 2);
+    problem.on_hosts(hosts).unwrap()
 }
 
 fn fits(algorithm: &dyn Algorithm, topology: &str) -> bool {

@@ -5,9 +5,11 @@ mod by_dimension;
 mod direct;
 mod recursive_doubling;
 mod ring;
+mod two_level;
 
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;
+pub use two_level::TwoLevel;

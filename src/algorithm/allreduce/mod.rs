@@ -6,6 +6,7 @@ mod direct_parts;
 mod rabenseifner;
 mod recursive_doubling;
 mod reduce_scatter_allgather;
+mod two_level;
 
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
@@ -13,3 +14,4 @@ pub use direct_parts::DirectParts;
 pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;
 pub use reduce_scatter_allgather::ReduceScatterAllgather;
+pub use two_level::TwoLevel;

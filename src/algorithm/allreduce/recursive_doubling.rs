@@ -27,7 +27,7 @@ use crate::algorithm::loads::{Pattern, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::vocabulary::{Combine, End, Ports, Problem, RankRound, Share};
+use crate::vocabulary::{Ports, Problem, Share};
 
 /// Recursive doubling, in rank order.
 ///
@@ -68,17 +68,6 @@ impl Algorithm for RecursiveDoubling {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let (fold, result) = (Fold::new(problem.ranks()), Block::RESULT);
-        let doubling = (0..fold.doublings).map(move |k| {
-            fold.folded_rank(rank).map_or_else(RankRound::default, |me| {
-                let (peer, mine) = (me ^ (1 << k), me);
-                let end = |sender: usize, receiver: usize| {
-                    let combine = if sender < receiver { Combine::Left } else { Combine::Right };
-                    End::new(fold.rank(peer), vec![Block::RESULT]).combined(combine)
-                };
-                RankRound { sends: vec![end(mine, peer)], receives: vec![end(peer, mine)], ..RankRound::default() }
-            })
-        });
-        Box::new(fold.giving(rank, result).into_iter().chain(doubling).chain(fold.handing_back(rank, result)))
+        Box::new(Fold::new(problem.ranks()).rounds(Block::RESULT).map(move |round| round(rank)))
     }
 }

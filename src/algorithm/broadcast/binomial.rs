@@ -12,8 +12,7 @@
 //!
 //! A rank takes time and memory in proportion to log N.
 
-use crate::algorithm::tree::{at, from_root};
-use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
+use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube, tree};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
@@ -50,15 +49,10 @@ impl Algorithm for Binomial {
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let size = problem.ranks();
         let root = problem.collective().root().unwrap_or_default();
-        let me = from_root(rank.index(), root.index(), size);
         Box::new((0..doublings(size)).map(move |k| {
-            let step = 1 << k;
-            let end = |place| End::new(Rank::new(at(place, root.index(), size)), vec![Block::from(root)]);
-            RankRound {
-                sends: Some(me + step).filter(|&to| me < step && to < size).map(end).into_iter().collect(),
-                receives: me.checked_sub(step).filter(|&from| from < step).map(end).into_iter().collect(),
-                ..RankRound::default()
-            }
+            let (to, from) = tree::broadcast(rank.index(), root.index(), size, k);
+            let end = |peer| End::new(Rank::new(peer), vec![Block::from(root)]);
+            RankRound::new(to.map(end).into_iter().collect(), from.map(end).into_iter().collect())
         }))
     }
 }

@@ -5,9 +5,11 @@ mod by_dimension;
 mod direct;
 mod halving;
 mod scatter_allgather;
+mod two_level;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
 pub use halving::Halving;
 pub use scatter_allgather::ScatterAllgather;
+pub use two_level::TwoLevel;

@@ -19,10 +19,11 @@
 //! representative is the rank whose lowest k bits are the root's, where there is one. So the last
 //! is the root, whichever it is, and on a cube all messages of round k are along dimension k.
 
+use crate::algorithm::tree::{Merge, Ranges};
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::vocabulary::{Combine, End, Ports, Problem, RankRound, Share};
+use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
 /// A binomial tree in rank order: neighbouring ranges of 2^k ranks are combined.
 #[derive(Clone, Copy, Debug)]
@@ -58,47 +59,13 @@ impl Algorithm for Binomial {
         let root = problem.collective().root().unwrap_or_default();
         let ranges = Ranges { size, root: root.index() };
         Box::new((0..doublings(size)).map(move |k| {
-            let Some((low, high)) = ranges.merged(rank.index(), k) else { return RankRound::default() };
-            let end = |peer, combine| End::new(Rank::new(peer), vec![Block::result(root)]).combined(combine);
-            // The representative of both ranges stays, and the other sends.
-            let (from, to, combine) = match ranges.representative(rank.index(), k + 1) == low {
-                true => (high, low, Combine::Right),
-                false => (low, high, Combine::Left),
-            };
+            let Some(Merge { from, to, combine }) = ranges.merge(rank.index(), k) else { return RankRound::default() };
+            let end = |peer| End::new(Rank::new(peer), vec![Block::result(root)]).combined(combine);
             match rank.index() {
-                me if me == from => RankRound::new(vec![end(to, combine)], vec![]),
-                me if me == to => RankRound::new(vec![], vec![end(from, combine)]),
+                me if me == from => RankRound::new(vec![end(to)], vec![]),
+                me if me == to => RankRound::new(vec![], vec![end(from)]),
                 _ => RankRound::default(),
             }
         }))
-    }
-}
-
-/// The ranges of 2^k ranks, and which rank represents each.
-#[derive(Clone, Copy)]
-struct Ranges {
-    size: usize,
-    root: usize,
-}
-
-impl Ranges {
-    /// Returns the representative of the range of 2^k ranks that a rank is in.
-    fn representative(self, rank: usize, k: u32) -> usize {
-        let mut begin = rank >> k << k;
-        // Halve the range, towards the rank with the root's lowest bits.
-        for bit in (0..k).rev() {
-            let upper = begin + (1 << bit);
-            let is_wanted = self.root & (1 << bit) != 0 && upper + (self.root & ((1 << bit) - 1)) < self.size;
-            begin = if is_wanted { upper } else { begin };
-        }
-        begin
-    }
-
-    /// Returns the representatives of the two ranges of 2^k ranks that make up the one of 2^(k+1)
-    /// that a rank is in. `None` if there is no second one.
-    fn merged(self, rank: usize, k: u32) -> Option<(usize, usize)> {
-        let begin = rank >> (k + 1) << (k + 1);
-        let upper = Some(begin + (1 << k)).filter(|&upper| upper < self.size)?;
-        Some((self.representative(begin, k), self.representative(upper, k)))
     }
 }

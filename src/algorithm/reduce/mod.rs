@@ -6,6 +6,7 @@ mod direct;
 mod direct_parts;
 mod halving;
 mod reduce_scatter_gather;
+mod two_level;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
@@ -13,3 +14,4 @@ pub use direct::Direct;
 pub use direct_parts::DirectParts;
 pub use halving::Halving;
 pub use reduce_scatter_gather::ReduceScatterGather;
+pub use two_level::TwoLevel;

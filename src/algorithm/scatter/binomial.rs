@@ -11,7 +11,7 @@
 //!
 //! A rank takes time and memory in proportion to log N and to the blocks that pass through it.
 
-use crate::algorithm::tree::{at, below, from_root, transmission};
+use crate::algorithm::tree::{at, below, from_root, gathered, transmission};
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -55,21 +55,12 @@ impl Algorithm for Binomial {
         let root = problem.collective().root().unwrap_or_default();
         let me = from_root(rank.index(), root.index(), size);
         Box::new((0..doublings(size)).rev().map(move |k| {
-            let step = 1 << k;
+            let Some((to, from)) = gathered(me, size, k) else { return RankRound::default() };
             let rank = |place| Rank::new(at(place, root.index(), size));
-            let end = |peer, receiver| {
-                let blocks = below(receiver, k, size).map(|place| Block::new(root, rank(place))).collect();
-                Some(End::new(rank(peer), blocks))
-            };
-            let (sends, receives) = match me % (2 * step) {
-                0 => (Some(me + step).filter(|&to| to < size).and_then(|to| end(to, to)), None),
-                last if last == step => (None, end(me - step, me)),
-                _ => (None, None),
-            };
-            RankRound {
-                sends: sends.into_iter().collect(),
-                receives: receives.into_iter().collect(),
-                ..RankRound::default()
+            let blocks = below(to, k, size).map(|place| Block::new(root, rank(place))).collect();
+            match me == from {
+                true => RankRound::new(vec![End::new(rank(to), blocks)], vec![]),
+                false => RankRound::new(vec![], vec![End::new(rank(from), blocks)]),
             }
         }))
     }

@@ -3,7 +3,9 @@
 mod binomial;
 mod by_dimension;
 mod direct;
+mod two_level;
 
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
+pub use two_level::TwoLevel;

@@ -52,6 +52,7 @@ mod entry {
 
     use super::{Claim, Environment, JobError, Row, claim, contradiction};
     use crate::launch::backend::row::{JobEntry, Joined, Size, Supervise};
+    use crate::launch::variable::host;
     use crate::transport::mpi::MpiJoin;
 
     /// Initializes MPI, which knows the size only then.
@@ -61,7 +62,9 @@ mod entry {
         _: Option<Claim>,
         timeout: Duration,
     ) -> Result<Box<dyn JobEntry>, JobError> {
+        let host = host(environment.variable)?;
         let join = MpiJoin::world_within(timeout)?;
+        let join = host.into_iter().fold(join, MpiJoin::host);
         let size = join.size()?;
         if let Some(claim) = claim::several(environment.variable).filter(|_| size == 1) {
             return Err(contradiction(

@@ -102,6 +102,7 @@ fn necklace_run_sets_all_settings() {
         ("NECKLACE_KEY_LOCKED", "1"),
         ("NECKLACE_ADDRESS", "fd00::1"),
         ("NECKLACE_INSECURE", "0"),
+        ("NECKLACE_HOST", "shelf 3"),
         // These do not count.
         ("RANK", "7"),
         ("WORLD_SIZE", "9"),
@@ -117,6 +118,7 @@ fn necklace_run_sets_all_settings() {
         locked: true,
         address: Some("fd00::1".parse().unwrap()),
         insecure: false,
+        host: Some("shelf 3".to_owned()),
     };
     assert_eq!(settings, expected);
 }
@@ -421,6 +423,7 @@ fn invalid_values_are_refused_by_name() {
         ("NECKLACE_BACKEND", "mpi"),
         ("NECKLACE_ADDRESS", "node0"),
         ("NECKLACE_INSECURE", "yes"),
+        ("NECKLACE_HOST", ""),
         ("NECKLACE_ROOT_HELD", "2"),
         ("NECKLACE_KEY_FILE", ""),
         ("NECKLACE_ROOT", ""),

@@ -11,6 +11,7 @@ use super::wire::{Sleeper, Wire};
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::transport::{ContextId, Disagreement, Endpoint, OpenError, Transport, position};
+use crate::vocabulary::Hosts;
 
 /// The endpoint of a process.
 #[derive(Debug)]
@@ -19,17 +20,18 @@ pub(crate) struct Member {
     rank: Rank,
     size: usize,
     machine: Machine,
+    hosts: Option<Hosts>,
 }
 
 impl Member {
-    /// Starts process `rank` of a job of `size` processes over a wire. With `spins`, waiting ranks
+    /// Starts process `rank` of a job of `size` processes on these hosts, over a wire. With `spins`, waiting ranks
     /// may poll without taking another rank's core.
     ///
     /// # Errors
     ///
     /// Fails if the listener thread cannot be started.
     pub(crate) fn start(
-        (rank, size): (usize, usize),
+        (rank, size, hosts): (usize, usize, Option<Hosts>),
         wire: Box<dyn Wire>,
         sleeper: Option<Box<dyn Sleeper>>,
         spins: bool,
@@ -40,6 +42,7 @@ impl Member {
             rank: Rank::new(rank),
             size,
             machine,
+            hosts,
         }))
     }
 }
@@ -61,6 +64,10 @@ impl Endpoint for Member {
 
     fn machine(&self) -> Machine {
         self.machine
+    }
+
+    fn hosts(&self) -> Option<Hosts> {
+        self.hosts.clone()
     }
 }
 

@@ -67,6 +67,7 @@ pub use self::job::{MAX_RANKS, SizeError};
 use self::round::LocalTransport;
 use super::{ContextId, Disagreement, Endpoint, OpenError, Transport, position};
 use crate::ids::Rank;
+use crate::vocabulary::Hosts;
 
 /// Starts a job and returns its endpoints, by rank. Each belongs to one thread.
 ///
@@ -161,6 +162,11 @@ impl Endpoint for LocalEndpoint {
         let me = position(self.rank, self.job.size, members)?;
         let group = self.job.registry().open(context, members, me)?;
         Ok(Box::new(LocalTransport::new(self.job.clone(), group, me)))
+    }
+
+    /// Threads of one process share its host.
+    fn hosts(&self) -> Option<Hosts> {
+        Some(Hosts::of_consecutive(self.job.size, self.job.size))
     }
 }
 

@@ -14,6 +14,7 @@ use super::error::MpiError;
 use super::finalization::{self, FinalizeBlocker};
 use super::library::{call, rest};
 use crate::ids::MAX_NODES;
+use crate::vocabulary::Hosts;
 
 /// A duplicate of a communicator. It carries no messages of the program.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(super) struct DuplicatedComm {
     pub(super) size: usize,
     /// Whether each rank of this host has a core.
     pub(super) has_cores: bool,
+    /// Which ranks can share memory, or count as if they did.
+    pub(super) hosts: Hosts,
     /// Another duplicate, for the library's collectives, unless a rank uses none. It is made here,
     /// with a deadline, and not when it is first needed: no function of MPI has a deadline then.
     pub(super) collective: Option<Comm>,
@@ -33,12 +36,18 @@ unsafe impl Send for DuplicatedComm {}
 
 impl DuplicatedComm {
     /// Duplicates a communicator. Collective among its ranks, and waits at most `patience` for
-    /// them. Each rank tells the others whether it lends memory to MPI.
+    /// them. Each rank tells the others whether it lends memory to MPI, and which host it counts as,
+    /// if the user has named one.
     ///
     /// # Safety
     ///
     /// The handle must be that of a communicator.
-    pub(super) unsafe fn duplicate(parent: ffi::MPI_Comm, lends: bool, patience: Duration) -> Result<Self, MpiError> {
+    pub(super) unsafe fn duplicate(
+        parent: ffi::MPI_Comm,
+        lends: bool,
+        named: Option<&str>,
+        patience: Duration,
+    ) -> Result<Self, MpiError> {
         let mut inter: c_int = 0;
         call!(MPI_Comm_test_inter(parent, &mut inter))?;
         if inter != 0 {
@@ -60,16 +69,25 @@ impl DuplicatedComm {
         };
         let comm = another(parent)?;
         call!(MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN))?;
-        let infos = (process_info(lends), vec![[0_u64; INFO]; size]);
-        let infos = complete((begin, patience), size, infos, |(own, all), request| {
-            let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
-            // SAFETY: reads constants of the library.
-            let (word, here) = unsafe { (ffi::RSMPI_UINT64_T, comm) };
-            call!(MPI_Iallgather(from, INFO as c_int, word, to, INFO as c_int, word, here, request))
-        })?;
-        let all_lend = infos.1.iter().all(|info| info[3] == 1);
+        let gather = |own: ProcessInfo| {
+            let infos = (own, vec![[0_u64; INFO]; size]);
+            let infos = complete((begin, patience), size, infos, |(own, all), request| {
+                let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
+                // SAFETY: reads a constant of the library.
+                let word = unsafe { ffi::RSMPI_UINT64_T };
+                call!(MPI_Iallgather(from, INFO as c_int, word, to, INFO as c_int, word, comm, request))
+            });
+            infos.map(|(_, all)| all)
+        };
+        let own = process_info(lends);
+        let infos = gather(own)?;
+        let all_lend = infos.iter().all(|info| info[3] == 1);
         let collective = if all_lend { Some(Comm::new(another(comm)?)?) } else { None };
-        Ok(Self { comm, rank, size, has_cores: has_cores(&infos.0, &infos.1), collective })
+        // Every rank has come, so that this call, which has no deadline, waits for none to come.
+        let first = first_with_memory(comm, rank)?;
+        let places = gather(host_info(named, first))?;
+        let hosts = Hosts::of_names(places);
+        Ok(Self { comm, rank, size, has_cores: has_cores(&own, &infos), hosts, collective })
     }
 }
 
@@ -79,16 +97,49 @@ type ProcessInfo = [u64; INFO];
 
 const INFO: usize = 4;
 
+fn hash(what: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
 fn process_info(lends: bool) -> ProcessInfo {
-    let hash = |what: &[u8]| {
-        let mut hasher = DefaultHasher::new();
-        what.hash(&mut hasher);
-        hasher.finish()
-    };
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let cores = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
     let count = thread::available_parallelism().map_or(1, usize::from);
     [hash(&host()), hash(cores.as_bytes()), count as u64, u64::from(lends)]
+}
+
+/// Returns what ranks that share a host have in common: the name of the host, if the user has named
+/// it, otherwise the first rank that shares memory with them.
+fn host_info(named: Option<&str>, first: u64) -> ProcessInfo {
+    match named {
+        Some(name) => [1, hash(name.as_bytes()), name.len() as u64, 0],
+        None => [0, first, 0, 0],
+    }
+}
+
+/// Returns the lowest rank that can share memory with this one. Collective.
+fn first_with_memory(comm: ffi::MPI_Comm, rank: usize) -> Result<u64, MpiError> {
+    // SAFETY: reads constants of the library.
+    let (shared, info) = unsafe { (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL) };
+    // SAFETY: reads a constant of the library.
+    let mut near = unsafe { ffi::RSMPI_COMM_NULL };
+    call!(MPI_Comm_split_type(comm, shared, rank as c_int, info, &mut near))?;
+    // Frees it, whatever follows.
+    let near = Comm::new(near)?;
+    let group = |of: ffi::MPI_Comm| {
+        // SAFETY: reads a constant of the library.
+        let mut group = unsafe { ffi::RSMPI_GROUP_NULL };
+        call!(MPI_Comm_group(of, &mut group)).map(|()| group)
+    };
+    let (mut all, mut some) = (group(comm)?, group(near.handle())?);
+    // The ranks there are in the order of those here.
+    let (first, mut found): (c_int, c_int) = (0, 0);
+    let translated = call!(MPI_Group_translate_ranks(some, 1, &first, all, &mut found));
+    call!(MPI_Group_free(&mut all))?;
+    call!(MPI_Group_free(&mut some))?;
+    translated.map(|()| found as u64)
 }
 
 /// Whether the ranks of a host have a core each. Ranks with different sets of cores are assumed to

@@ -12,6 +12,7 @@ use crate::machine::Machine;
 use crate::transport::engine::member::Member;
 use crate::transport::native::{NativeCall, NativeCollectives, NativeIo};
 use crate::transport::{ContextId, Endpoint, Failure, History, OpenError, RoundIo, Transport};
+use crate::vocabulary::Hosts;
 
 /// The endpoint of a rank; see the [module](self).
 #[derive(Debug)]
@@ -48,6 +49,10 @@ impl Endpoint for MpiEndpoint {
 
     fn machine(&self) -> Machine {
         self.member.machine()
+    }
+
+    fn hosts(&self) -> Option<Hosts> {
+        self.member.hosts()
     }
 }
 

@@ -108,6 +108,7 @@ pub struct MpiJoin<'a> {
     parent: ffi::MPI_Comm,
     timeout: Duration,
     staged: bool,
+    host: Option<String>,
     /// Borrows the communicator, so that it is not freed before it is duplicated.
     of: PhantomData<&'a ()>,
 }
@@ -155,7 +156,7 @@ impl<'a> MpiJoin<'a> {
     }
 
     fn new(parent: ffi::MPI_Comm) -> Self {
-        Self { parent, timeout: TIMEOUT, staged: false, of: PhantomData }
+        Self { parent, timeout: TIMEOUT, staged: false, host: None, of: PhantomData }
     }
 
     /// Returns the number of ranks.
@@ -183,6 +184,14 @@ impl<'a> MpiJoin<'a> {
     #[must_use]
     pub fn staged(self, staged: bool) -> Self {
         Self { staged, ..self }
+    }
+
+    /// Sets the name of the host that this rank counts as: ranks with equal names share a host, for
+    /// [`Communicator::hosts`](crate::Communicator::hosts). Unless set, ranks share a host if they
+    /// can share memory (`MPI_COMM_TYPE_SHARED`).
+    #[must_use]
+    pub fn host(self, name: impl Into<String>) -> Self {
+        Self { host: Some(name.into()), ..self }
     }
 
     /// Joins the job. Collective: all ranks make the endpoints of a communicator in the same order.
@@ -213,8 +222,9 @@ impl<'a> MpiJoin<'a> {
         let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         library::check_alive()?;
         // SAFETY: the handle is that of a communicator, which is not freed while `self` borrows it.
-        let mut group = unsafe { DuplicatedComm::duplicate(self.parent, !self.staged, self.timeout) }?;
-        let (place, comm, spins) = ((group.rank, group.size), group.comm, group.has_cores);
+        let group = unsafe { DuplicatedComm::duplicate(self.parent, !self.staged, self.host.as_deref(), self.timeout) };
+        let mut group = group?;
+        let (place, comm, spins) = ((group.rank, group.size, Some(group.hosts.clone())), group.comm, group.has_cores);
         let collective = group.collective.take();
         let wire = Box::new(PacketWire::new(group, !self.staged));
         let member = Member::start(place, wire, None, spins).map_err(|error| {

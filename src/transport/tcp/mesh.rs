@@ -8,6 +8,7 @@ use std::thread;
 use super::bootstrap::JoinError;
 use super::sockets::{Sockets, hurry_within_a_host};
 use crate::transport::engine::member::Member;
+use crate::vocabulary::Hosts;
 
 /// The connections of a rank after the bootstrap.
 #[derive(Debug)]
@@ -18,12 +19,14 @@ pub(super) struct Mesh {
     pub(super) streams: Vec<Option<TcpStream>>,
     /// The number of ranks on this host, including this one.
     pub(super) neighbours: usize,
+    /// Which ranks share a host, or count as if they did.
+    pub(super) hosts: Option<Hosts>,
 }
 
 impl Mesh {
     /// Starts the progress engine over the connections.
     pub(super) fn start(self) -> Result<Arc<Member>, JoinError> {
-        let Self { rank, streams, neighbours } = self;
+        let Self { rank, streams, neighbours, hosts } = self;
         let spins = neighbours <= thread::available_parallelism().map_or(1, usize::from);
         if spins {
             streams.iter().flatten().for_each(hurry_within_a_host);
@@ -31,6 +34,6 @@ impl Mesh {
         let failed = |why: io::Error| JoinError::Os { what: "the connections".to_owned(), why: why.to_string() };
         let size = streams.len();
         let (sockets, poller) = Sockets::new(streams).map_err(failed)?;
-        Member::start((rank, size), Box::new(sockets), Some(Box::new(poller)), spins).map_err(failed)
+        Member::start((rank, size, hosts), Box::new(sockets), Some(Box::new(poller)), spins).map_err(failed)
     }
 }

@@ -74,13 +74,13 @@ fn pair() -> (TcpStream, TcpStream) {
 /// Starts rank 0 of 2, and returns it with the other end of its connection.
 fn half() -> (Arc<Member>, TcpStream) {
     let (one, other) = pair();
-    let mesh = Mesh { rank: 0, streams: vec![None, Some(one)], neighbours: 2 };
+    let mesh = Mesh { rank: 0, streams: vec![None, Some(one)], neighbours: 2, hosts: None };
     (mesh.start().unwrap(), other)
 }
 
 /// Starts a rank on these connections, one of `neighbours` ranks on its host.
 fn endpoint(rank: usize, streams: Vec<Option<TcpStream>>, neighbours: usize) -> std::io::Result<Arc<dyn Endpoint>> {
-    Ok(Mesh { rank, streams, neighbours }.start().map_err(std::io::Error::other)?)
+    Ok(Mesh { rank, streams, neighbours, hosts: None }.start().map_err(std::io::Error::other)?)
 }
 
 /// More ranks on a host than it has cores.

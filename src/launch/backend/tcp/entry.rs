@@ -61,6 +61,9 @@ impl RankSettings {
         if let Some(address) = self.address {
             join = join.address(address);
         }
+        if let Some(host) = self.host {
+            join = join.host(host);
+        }
         Ok(join)
     }
 }

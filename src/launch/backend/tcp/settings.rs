@@ -7,7 +7,7 @@ use super::rendezvous::{self, RendezvousPoint};
 use crate::error::JobError;
 use crate::launch::backend::row::{Environment, Row};
 use crate::launch::claim::Claim;
-use crate::launch::variable::{Variable, invalid};
+use crate::launch::variable::{Variable, host, invalid};
 
 /// The rank of this process, and how it finds the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(in crate::launch) struct RankSettings {
     pub(in crate::launch) locked: bool,
     pub(in crate::launch) address: Option<IpAddr>,
     pub(in crate::launch) insecure: bool,
+    /// The host that this rank counts as.
+    pub(in crate::launch) host: Option<String>,
 }
 
 impl RankSettings {
@@ -48,6 +50,7 @@ impl RankSettings {
             locked: flag(variable, "NECKLACE_KEY_LOCKED")?,
             address: address(variable)?,
             insecure: flag(variable, "NECKLACE_INSECURE")?,
+            host: host(variable)?,
         })
     }
 }

@@ -14,7 +14,7 @@ pub(super) const HEADER: usize = 5;
 /// Maximum length of a text in a message, in bytes.
 const TEXT: usize = 1024;
 /// Length of an encoded location, and of an address, in bytes.
-const LOCATION: usize = ADDRESS + 16;
+const LOCATION: usize = ADDRESS + 16 + 16;
 const ADDRESS: usize = 18;
 
 /// Identifies the host of a rank: a hash of something unique to the host.
@@ -26,6 +26,8 @@ pub(super) struct RankLocation {
     /// The address on which it listens. Not used for rank 0, to which all are connected.
     pub(super) address: SocketAddr,
     pub(super) host: HostId,
+    /// The host that the rank counts as: `host`, unless the user names another.
+    pub(super) counts_as: HostId,
 }
 
 /// A bootstrap message.
@@ -169,6 +171,7 @@ impl Writer {
     fn location(&mut self, location: &RankLocation) {
         self.address(&location.address);
         self.0.extend(location.host);
+        self.0.extend(location.counts_as);
     }
 
     fn error(&mut self, error: &JoinError) {
@@ -273,7 +276,9 @@ impl<'a> Reader<'a> {
     }
 
     fn location(&mut self) -> Option<RankLocation> {
-        Some(RankLocation { address: self.address()?, host: *self.bytes(16)?.first_chunk()? })
+        let address = self.address()?;
+        let mut id = || Some(*self.bytes(16)?.first_chunk()?);
+        Some(RankLocation { address, host: id()?, counts_as: id()? })
     }
 
     fn error(&mut self) -> Option<JoinError> {
@@ -318,7 +323,9 @@ mod tests {
     }
 
     fn location(g: &mut Gen) -> RankLocation {
-        RankLocation { address: address(g), host: std::array::from_fn(|_| u8::arbitrary(g)) }
+        let mut id = || std::array::from_fn(|_| u8::arbitrary(g));
+        let (host, counts_as) = (id(), id());
+        RankLocation { address: address(g), host, counts_as }
     }
 
     fn error(g: &mut Gen) -> JoinError {

@@ -14,15 +14,18 @@ mod rendezvous;
 mod settings;
 mod system;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 pub use self::error::JoinError;
 use self::error::MAX_RANKS;
 pub use self::key::Key;
+use self::message::RankLocation;
 pub use self::settings::{Join, Root};
 use super::mesh::Mesh;
 use crate::transport::Endpoint;
 use crate::transport::engine::Supervisor;
+use crate::vocabulary::Hosts;
 
 impl Join {
     /// Joins the job. Returns when every rank is connected to every other.
@@ -46,6 +49,13 @@ impl Join {
         Ok((Supervisor::new(Arc::clone(&member)), member))
     }
 
+    /// Returns where this rank is, if it listens on that address.
+    fn location(&self, address: SocketAddr) -> RankLocation {
+        let host = system::host_id(address.ip());
+        let counts_as = self.host.as_deref().map_or(host, system::named_host_id);
+        RankLocation { address, host, counts_as }
+    }
+
     /// Connects to all other ranks.
     pub(super) fn mesh(&self) -> Result<Mesh, JoinError> {
         let (rank, size) = (self.rank, self.size);
@@ -53,7 +63,7 @@ impl Join {
             return Err(JoinError::Rank { rank, size });
         }
         if size == 1 {
-            return Ok(Mesh { rank, streams: vec![None], neighbours: 1 });
+            return Ok(Mesh { rank, streams: vec![None], neighbours: 1, hosts: Some(Hosts::of_consecutive(1, 1)) });
         }
         rendezvous::run(self)
     }

@@ -82,6 +82,7 @@ pub struct Join {
     pub(in crate::transport::tcp) insecure: bool,
     pub(in crate::transport::tcp) held: bool,
     pub(in crate::transport::tcp) advice: Option<String>,
+    pub(in crate::transport::tcp) host: Option<String>,
 }
 
 impl Join {
@@ -98,6 +99,7 @@ impl Join {
             insecure: false,
             held: false,
             advice: None,
+            host: None,
         }
     }
 
@@ -138,6 +140,14 @@ impl Join {
     #[must_use]
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }
+    }
+
+    /// Sets the name of the host that this rank counts as: ranks with equal names share a host, for
+    /// [`Communicator::hosts`](crate::Communicator::hosts). Unless set, ranks share a host if they
+    /// run under the same boot of a kernel, as containers of one machine do.
+    #[must_use]
+    pub fn host(self, name: impl Into<String>) -> Self {
+        Self { host: Some(name.into()), ..self }
     }
 
     /// Sets the advice of the error for a rendezvous address that is in use.

@@ -39,6 +39,15 @@ pub(super) fn host_id(address: IpAddr) -> HostId {
         .or_else(|| variable("COMPUTERNAME"))
         .or_else(|| variable("HOSTNAME"))
         .unwrap_or_else(|| address.to_string());
+    id_of(&name)
+}
+
+/// Returns the identifier of a host that a user has named. No real host has the same.
+pub(super) fn named_host_id(name: &str) -> HostId {
+    id_of(&format!("NECKLACE_HOST={name}"))
+}
+
+fn id_of(name: &str) -> HostId {
     let mut host = HostId::default();
     host.copy_from_slice(&Sha256::digest(name)[..16]);
     host
@@ -154,6 +163,7 @@ mod tests {
         assert_eq!(one, host_id([10, 0, 0, 1].into()));
         #[cfg(target_os = "linux")]
         assert_eq!(one, host_id([10, 0, 0, 2].into()));
+        assert!(named_host_id("a") == named_host_id("a") && named_host_id("a") != named_host_id("b"));
     }
 
     #[test]

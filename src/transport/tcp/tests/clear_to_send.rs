@@ -39,7 +39,7 @@ fn awaited_frames_in_a_ring_are_never_left_to_a_sweep() {
         .enumerate()
         .map(|(rank, streams)| {
             thread::spawn(move || {
-                let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
+                let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED, hosts: None }.start().unwrap();
                 let mut world = open(&*member, ContextId::WORLD);
                 let program = call(&[((rank + 1) % RANKS, LONG, false)], &[((rank + RANKS - 1) % RANKS, LONG, false)]);
                 let (input, mut output) = (vec![7; LONG as usize + 8], vec![0; LONG as usize + 8]);

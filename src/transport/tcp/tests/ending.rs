@@ -85,7 +85,7 @@ fn leaving_a_failed_context_forwards_the_decision() {
 
 #[test]
 fn context_that_all_have_left_is_dropped() {
-    let member = |(rank, streams)| Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
+    let member = |(rank, streams)| Mesh { rank, streams, neighbours: OVERSUBSCRIBED, hosts: None }.start().unwrap();
     let members: Vec<Arc<Member>> = streams(2).unwrap().into_iter().enumerate().map(member).collect();
     for i in 0..3000 {
         let opened: Vec<_> = members.iter().map(|member| open(&**member, ContextId::WORLD.child(i, 0))).collect();
@@ -118,7 +118,7 @@ fn panicked_rank_ends_without_waiting_for_a_deadline() {
 #[test]
 fn end_is_not_delayed_by_others_that_leave() {
     let mut streams = streams(14).unwrap();
-    let mesh = Mesh { rank: 0, streams: streams.remove(0), neighbours: OVERSUBSCRIBED };
+    let mesh = Mesh { rank: 0, streams: streams.remove(0), neighbours: OVERSUBSCRIBED, hosts: None };
     let member = mesh.start().unwrap();
     let failed = catch_unwind(AssertUnwindSafe(|| {
         let _world = open(&*member, ContextId::WORLD);
@@ -148,7 +148,7 @@ fn end_is_not_delayed_by_others_that_leave() {
 /// Starts the members of a job, with their supervisors.
 fn supervised(size: usize) -> Vec<(Box<dyn Transport>, Supervisor)> {
     let member = |(rank, streams)| {
-        let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
+        let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED, hosts: None }.start().unwrap();
         (open(&*member, ContextId::WORLD), Supervisor::new(member))
     };
     streams(size).unwrap().into_iter().enumerate().map(member).collect()

@@ -71,7 +71,7 @@ fn long_message_is_read_in_long_pieces() {
         let ranks: Vec<_> = ranks
             .map(|(rank, streams)| {
                 thread::spawn(move || {
-                    let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED }.start().unwrap();
+                    let member = Mesh { rank, streams, neighbours: OVERSUBSCRIBED, hosts: None }.start().unwrap();
                     let mut world = open(&*member, ContextId::WORLD);
                     let (sends, receives) = ([(1, LONG, false)], [(0, LONG, scattered)]);
                     let program = if rank == 0 { call(&sends, &[]) } else { call(&[], &receives) };

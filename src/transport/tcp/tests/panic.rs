@@ -33,7 +33,8 @@ fn panicking_round_is_withdrawn_from_the_engine() {
     log::set_logger(&Logger).unwrap();
     log::set_max_level(LevelFilter::Debug);
     let mut streams = streams(2).unwrap();
-    let member = Mesh { rank: 0, streams: streams.swap_remove(0), neighbours: OVERSUBSCRIBED }.start().unwrap();
+    let member =
+        Mesh { rank: 0, streams: streams.swap_remove(0), neighbours: OVERSUBSCRIBED, hosts: None }.start().unwrap();
     let mut world = open(&*member, ContextId::WORLD);
     PANICS.set(true);
     // The peer sends nothing, and the timeout is logged.

@@ -15,6 +15,7 @@ use super::attempts::Attempts;
 use super::root_connection::connect_to_root;
 use super::timing::{LINGER, LOG_INTERVAL, after, grace, identity, rounded};
 use crate::transport::tcp::mesh::Mesh;
+use crate::vocabulary::Hosts;
 
 /// Maximum time to connect to another rank, which listens already.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -105,7 +106,7 @@ impl ClientBootstrap<'_> {
         let (listener, address, why) = address::listen_as_client(self.join, local)?;
         log::info!("rank {rank} of {size} listens on {address}, the address {why}; rank 0 is at {}", self.root_address);
         self.connections.listen(listener)?;
-        let location = RankLocation { address, host: system::host_id(address.ip()) };
+        let location = self.join.location(address);
         self.connections.send(self.root, &BootstrapMessage::Arrived(location));
 
         let patience = timeout.saturating_add(grace(timeout));
@@ -297,10 +298,11 @@ impl ClientBootstrap<'_> {
         let rank = self.join.rank;
         let own = locations.get(rank).map(|location| location.host);
         let neighbours = locations.iter().filter(|location| Some(location.host) == own).count();
+        let hosts = Hosts::of_names(locations.iter().map(|location| location.counts_as));
         self.ids[0] = Some(self.root);
         let connections = &mut self.connections;
         let streams = self.ids.iter().map(|id| id.map(|id| connections.take_stream(id)).transpose());
         let streams = streams.collect::<Result<_, _>>()?;
-        Ok(Mesh { rank, streams, neighbours })
+        Ok(Mesh { rank, streams, neighbours, hosts: Some(hosts) })
     }
 }

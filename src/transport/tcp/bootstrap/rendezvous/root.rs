@@ -14,6 +14,7 @@ use super::super::{Join, system};
 use super::address::{self, RendezvousFile};
 use super::timing::{FILE_INTERVAL, FLUSH_INTERVAL, LINGER, LOG_INTERVAL, after, grace, identity, rounded};
 use crate::transport::tcp::mesh::Mesh;
+use crate::vocabulary::Hosts;
 
 /// Runs the bootstrap as rank 0.
 pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
@@ -37,7 +38,7 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
     for listener in listeners {
         connections.listen(listener)?;
     }
-    let location = RankLocation { address, host: system::host_id(address.ip()) };
+    let location = join.location(address);
     let mut root = RootBootstrap {
         join,
         connections,
@@ -314,9 +315,11 @@ impl RootBootstrap<'_> {
     fn into_mesh(mut self) -> Result<Mesh, JoinError> {
         let own = self.location.host;
         let neighbours = self.arrived.iter().flatten().filter(|rank| rank.location.host == own).count() + 1;
+        let locations = self.arrived.iter().map(|rank| rank.as_ref().map_or(&self.location, |rank| &rank.location));
+        let hosts = Hosts::of_names(locations.map(|location| location.counts_as));
         let connections = &mut self.connections;
         let streams = self.arrived.iter().map(|rank| rank.as_ref().map(|rank| connections.take_stream(rank.id)));
         let streams: Vec<Option<TcpStream>> = streams.map(Option::transpose).collect::<Result<_, _>>()?;
-        Ok(Mesh { rank: 0, streams, neighbours })
+        Ok(Mesh { rank: 0, streams, neighbours, hosts: Some(hosts) })
     }
 }

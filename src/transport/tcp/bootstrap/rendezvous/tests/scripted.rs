@@ -39,7 +39,8 @@ pub(super) fn client_at(join: &Join, address: SocketAddr) -> (ConnectionSet, Con
 }
 
 fn announce(connections: &mut ConnectionSet, id: ConnectionId, address: SocketAddr) {
-    let location = RankLocation { address, host: system::host_id(Ipv4Addr::LOCALHOST.into()) };
+    let host = system::host_id(Ipv4Addr::LOCALHOST.into());
+    let location = RankLocation { address, host, counts_as: host };
     connections.send(id, &BootstrapMessage::Arrived(location));
     while !connections.is_flushed([id]) {
         connections.next_event(after(Instant::now(), FILE_INTERVAL)).unwrap();
