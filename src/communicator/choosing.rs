@@ -241,6 +241,11 @@ impl Communicator {
         Terms::new(block_bytes, &self.machine).over_native(self.context.native)
     }
 
+    /// Returns the cheapest algorithm.
+    pub(super) fn by_price(&self, problem: &Problem, block_bytes: u64) -> Result<Arc<dyn Algorithm>, BuildError> {
+        Ok(select(problem, "auto", &self.terms(block_bytes))?.algorithm)
+    }
+
     /// Returns the cheapest algorithm that has a schedule.
     pub(super) fn scheduled_by_price(
         &self,

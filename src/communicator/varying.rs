@@ -7,8 +7,8 @@ use bytemuck::Pod;
 use super::collectives::reduction_key;
 use super::element::Element;
 use super::lengths::{BufferLength, check};
-use super::varying_key::{Listed, ListedBlocks, Side, VaryingForm, VaryingKey};
-use super::varying_plan::{ALLTOALLV, BlockList, VaryingCall};
+use super::varying_key::{Listed, ListedBlocks, Side, VaryingForm, VaryingKey, VaryingOp};
+use super::varying_plan::{ALLTOALLV, ALLTOALLW, BlockList, VaryingCall};
 use super::{Communicator, Counts, Persistent};
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
@@ -135,7 +135,7 @@ impl Communicator {
     ) -> Result<(), Error> {
         let lengths = (Some(send.len()), Some(receive.len()));
         let (from, into) = (Listed(from), Listed(into));
-        let form = exchange::<T>("alltoallw", Side::Listed(&from), Side::Listed(&into), lengths);
+        let form = exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), lengths);
         self.call_varying(form, send, receive, None).map_err(self.context.error_of("alltoallw"))
     }
 
@@ -156,7 +156,7 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let form = exchange::<T>("alltoallw", Side::Listed(&from), Side::Listed(&into), (None, None));
+        let form = exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), (None, None));
         self.varying_init(form, None).map_err(self.context.error_of("alltoallw_init"))
     }
 
@@ -638,7 +638,7 @@ fn call<'a>(
         in_place,
         persistent,
         known,
-        op: op.as_ref().map(|(op, commutes)| (op.clone().into_owned(), *commutes)),
+        op: op.clone(),
     }
 }
 
@@ -683,7 +683,8 @@ fn reduce_scatter<'a, T: Pod>(
     let collective = Collective::ReduceScatter;
     let key = reduction_key(collective.clone(), op)?;
     let form = varying::<T>("reduce_scatterv", collective, Side::Counted(counts), into, lengths);
-    Ok(VaryingForm { op: Some((key.purpose, key.commutes)), known: Some(counts.lengths()), ..form })
+    let op = VaryingOp { name: key.purpose, commutes: key.commutes, predefined: key.predefined };
+    Ok(VaryingForm { op: Some(op), known: Some(counts.lengths()), ..form })
 }
 
 /// Makes the error for blocks that are too long together.

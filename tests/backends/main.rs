@@ -10,6 +10,7 @@ mod threads;
 
 mod conformance_objects;
 mod launch;
+mod messages;
 mod starting;
 mod transport_failures;
 mod transports;

@@ -12,7 +12,7 @@ use necklace::machine::Machine;
 use necklace::op::{Number, Ordered};
 use necklace::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use necklace::topology::Topology;
-use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo, Operation, Predefined, Primitive, Regular};
+use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo, Operation, Predefined, Primitive};
 use necklace::transport::{CallInfo, ContextId, Endpoint, Failure, OpenError, RoundIo, Transport, local as threads};
 
 use super::{Backend, Job};
@@ -182,10 +182,30 @@ impl NativeCollectives for Member {
         let run = |buffer, block: usize, bytes: u64| Some(vec![Run::new(buffer, block as u64 * bytes, bytes)]);
         let for_all = |part: &dyn Fn(usize) -> Part| (0..size).map(part).collect::<Vec<Part>>();
         let (sends, receives) = match what {
-            NativeCall::Alltoallv { send, receive } | NativeCall::Alltoallw { send, receive } => (
-                for_all(&|to| Some(send.of(Rank::new(to)).to_vec())),
-                for_all(&|from| Some(receive.of(Rank::new(from)).to_vec())),
-            ),
+            NativeCall::Varying(varying) => {
+                let is_sent = |to: usize| match varying.collective {
+                    Collective::Gather { root } => to == root.index(),
+                    Collective::Scatter { root } => me == root.index(),
+                    _ => true,
+                };
+                let is_received = |from: usize| match varying.collective {
+                    Collective::Gather { root } => me == root.index(),
+                    Collective::Scatter { root } => from == root.index(),
+                    _ => true,
+                };
+                let moved = |run: &Run| Run { buffer: Buffer::Input, ..*run };
+                let send = |to: usize| varying.to(Rank::new(to)).iter().map(moved).collect();
+                let (own, reduces) = (varying.receive.bytes(), what.reduces());
+                scratch = vec![0; if reduces { size * own as usize } else { 0 }];
+                let receive = |from: usize| match reduces {
+                    true => run(Buffer::Scratch, from, own),
+                    false => Some(varying.from(Rank::new(from)).to_vec()),
+                };
+                (
+                    for_all(&|to| is_sent(to).then(|| send(to))),
+                    for_all(&|from| if is_received(from) { receive(from) } else { None }),
+                )
+            }
             NativeCall::Regular(regular) => {
                 let block = regular.block().unwrap();
                 let whole = |it: bool, buffer| if it { run(buffer, 0, block) } else { None };
@@ -245,11 +265,13 @@ impl NativeCollectives for Member {
         if let (Some(from), Some(into)) = (&sends[me], &receives[me]) {
             copy(from, into, &mut buffers);
         }
-        if let NativeCall::Regular(regular) = what
-            && regular.collective.is_reduction()
-        {
-            let bytes = regular.block().unwrap() as usize;
-            let contributors = match regular.collective {
+        if what.reduces() {
+            let bytes = match what {
+                NativeCall::Regular(regular) => regular.block().unwrap() as usize,
+                NativeCall::Varying(varying) => varying.receive.bytes() as usize,
+                other => panic!("what is {other}?"),
+            };
+            let contributors = match what.collective() {
                 Collective::Scan => me + 1,
                 Collective::Exscan => me,
                 Collective::Reduce { root } if root.index() != me => 0,
@@ -260,7 +282,7 @@ impl NativeCollectives for Member {
                 output[..bytes].copy_from_slice(contribution(0));
             }
             for rank in 1..contributors {
-                match regular.predefined {
+                match what.predefined() {
                     Some(predefined) => combine(predefined, &mut output[..bytes], contribution(rank)),
                     None => reduction.unwrap().append(&mut output[..bytes], contribution(rank)),
                 }
@@ -268,8 +290,8 @@ impl NativeCollectives for Member {
         }
         if is_apart {
             // The root's block of a scatter stays where it is.
-            let stays = matches!(what, NativeCall::Regular(Regular { collective: Collective::Scatter { .. }, .. }));
-            if !stays || own.is_empty() {
+            let stays = matches!(what.collective(), Collective::Scatter { .. }) && !own.is_empty();
+            if !stays || matches!(what, NativeCall::Varying(_)) {
                 buffer[..result.len()].copy_from_slice(&result);
             }
         }
@@ -279,7 +301,12 @@ impl NativeCollectives for Member {
 
 /// For a call in place: what the rank starts with, and room for what it ends with.
 fn apart(what: &NativeCall, (me, size): (usize, usize), buffer: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let NativeCall::Regular(regular) = what else { return None };
+    let regular = match what {
+        NativeCall::Regular(regular) => regular,
+        // Blocks are received beside what lies in the buffer.
+        NativeCall::Varying(_) if what.is_in_place() => return Some((buffer.to_vec(), buffer.to_vec())),
+        _ => return None,
+    };
     let (collective, rank, block) = (&regular.collective, Rank::new(me), regular.block()? as usize);
     if !regular.in_place || matches!(collective, Collective::Broadcast { .. }) {
         return None;

@@ -19,7 +19,7 @@ pub mod definitions;
 mod disagreement;
 pub mod failures;
 mod grids;
-mod lengths;
+pub mod lengths;
 mod neighbours;
 mod networks;
 mod persistent;
