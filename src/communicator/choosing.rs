@@ -36,8 +36,9 @@ impl Communicator {
     ///
     /// `alltoallv` (which includes `alltoallw`), `gatherv`, `scatterv`, `allgatherv` and
     /// `reduce_scatterv` have choices of their own among the algorithms of alltoall, gather and so
-    /// on. For the first three, `auto` is `direct`; for persistent plans of `alltoallv`, `auto` is
-    /// `native` if the backend offers that. [`permute`](Self::permute) has the methods `exchange` (if map and
+    /// on. For the first three, `auto` is `direct`; for persistent plans, `auto` is `native` if the
+    /// backend offers that. For the other two, `auto` is the cheapest algorithm for blocks of the
+    /// average length. [`permute`](Self::permute) has the methods `exchange` (if map and
     /// network permit it), `straight`, and `auto`.
     ///
     /// To choose for a single call, see [`using`](Self::using). Communicators that

@@ -199,6 +199,10 @@ impl Communicator {
     /// assert_eq!(all.unwrap(), [[9; 6], [0, 1, 1, 2, 2, 2], [9; 6]]);
     /// ```
     ///
+    /// Uses `direct` unless another algorithm is [chosen](Self::choose) for `gatherv`. Other
+    /// algorithms, also `native`, exchange the counts in each call;
+    /// [`gatherv_init`](Self::gatherv_init) does that once.
+    ///
     /// # Errors
     ///
     /// [`ArgumentError::RootBuffer`](crate::error::ArgumentError::RootBuffer) if the root passes `None`; [`ArgumentError::Root`](crate::error::ArgumentError::Root) if the root
@@ -250,7 +254,8 @@ impl Communicator {
     /// Distributes blocks of any lengths from the root.
     ///
     /// Rank i receives block i of the root's `send`. [`Counts`] give the lengths and positions of
-    /// the root's blocks. Other ranks may pass `None` and empty counts; theirs are ignored.
+    /// the root's blocks. Other ranks may pass `None` and empty counts; theirs are ignored. For the
+    /// algorithm, see [`gatherv`](Self::gatherv).
     ///
     /// ```
     /// let parts = necklace::local::run(3, |mut comm| {
@@ -351,6 +356,9 @@ impl Communicator {
     /// assert_eq!(all.unwrap(), [[0, 1, 1, 2, 2, 2]; 3]);
     /// ```
     ///
+    /// Uses the algorithm that is cheapest for blocks of the average length, also `native`, unless
+    /// another one is [chosen](Self::choose) for `allgatherv`.
+    ///
     /// # Errors
     ///
     /// Those of [`alltoallv`](Self::alltoallv). If ranks pass different lengths, the call fails
@@ -403,6 +411,8 @@ impl Communicator {
     /// });
     /// assert_eq!(sums.unwrap(), [vec![2], vec![20, 40]]);
     /// ```
+    ///
+    /// Chooses the algorithm as [`allgatherv`](Self::allgatherv), for `reduce_scatterv`.
     ///
     /// # Errors
     ///
@@ -473,7 +483,9 @@ impl Communicator {
     /// Plans a [`gatherv`](Self::gatherv) of `elements` elements of this rank. The root gives the
     /// lengths and positions of all blocks; other ranks may pass empty counts.
     ///
-    /// Collective, unless the algorithm is `direct`, as it is without a choice.
+    /// Uses the algorithm chosen for `gatherv`. Without a choice, uses `native` if the backend
+    /// [offers](crate::transport::native) it, otherwise `direct`. Collective, unless the algorithm
+    /// is `direct`.
     ///
     /// # Errors
     ///
@@ -496,7 +508,8 @@ impl Communicator {
     /// Plans a [`scatterv`](Self::scatterv) of `elements` elements for this rank. The root gives the
     /// lengths and positions of all blocks; other ranks may pass empty counts.
     ///
-    /// Collective, unless the algorithm is `direct`, as it is without a choice.
+    /// Chooses the algorithm as [`gatherv_init`](Self::gatherv_init), for `scatterv`. Collective,
+    /// unless that is `direct`.
     ///
     /// # Errors
     ///

@@ -238,11 +238,11 @@ impl Collectives {
             )),
             BlockLayouts::Counted { element, send: sent, receive: received } => {
                 let of = element.handle;
-                let (counts, offsets) = (received.counts.as_ptr(), received.offsets());
                 match collective {
                     Collective::Gather { .. } => {
                         let (from, count) = sent.only(from, send);
-                        call!(MPI_Gatherv(from, count, of, into, counts, offsets?.as_ptr(), of, root, comm))
+                        let (counts, offsets) = (received.counts.as_ptr(), received.offsets()?.as_ptr());
+                        call!(MPI_Gatherv(from, count, of, into, counts, offsets, of, root, comm))
                     }
                     Collective::Scatter { .. } => {
                         let (into, count) = received.only(into, receive);
@@ -251,18 +251,21 @@ impl Collectives {
                     }
                     _ => {
                         let (from, count) = sent.only(from, send);
-                        match offsets {
-                            Ok(offsets) => {
-                                call!(MPI_Allgatherv(from, count, of, into, counts, offsets.as_ptr(), of, comm))
-                            }
+                        let counts = received.counts.as_ptr();
+                        let run = |into: *mut c_void, offsets: &[c_int]| {
+                            call!(MPI_Allgatherv(from, count, of, into, counts, offsets.as_ptr(), of, comm))
+                        };
+                        match &received.offsets {
+                            // MPICH 4.0 ignores the offset of an only block.
+                            _ if received.counts.len() == 1 => run(received.only(into, receive).0.cast_mut(), &[0]),
+                            Some(offsets) => run(into, offsets),
                             // Only this rank knows that, so it must call what the others call.
-                            Err(_) => {
+                            None => {
                                 let (offsets, end) = received.consecutive();
                                 let mut all = vec![0_u8; end * varying.element as usize];
-                                let into = address_mut(&mut all);
-                                call!(MPI_Allgatherv(from, count, of, into, counts, offsets.as_ptr(), of, comm))?;
+                                let done = run(address_mut(&mut all), &offsets);
                                 scatter_pieces(&all, receive, output);
-                                Ok(())
+                                done
                             }
                         }
                     }
