@@ -185,10 +185,8 @@ pub(crate) fn long(rank: &Rank) -> i32 {
     match rank.word(1) {
         "broadcast" => broadcast(&mut comm),
         "alltoallv" => [LONG, 1 << 31].into_iter().for_each(|length| alltoallv(&mut comm, length)),
-        "gatherv" => {
-            gatherv::<u8>(&mut comm, LONG);
-            gatherv::<u64>(&mut comm, LONG / 8 + 1);
-        }
+        "gatherv" => gatherv::<u8>(&mut comm, LONG),
+        "elements" => gatherv::<u64>(&mut comm, LONG / 8 + 1),
         "allgatherv" => allgatherv(&mut comm),
         "alltoallw" => alltoallw(&mut comm, (32_769, 65_537, 63)),
         "pieces" => alltoallw(&mut comm, (LONG, 1, 1)),
@@ -244,6 +242,11 @@ fn exchanged_blocks_beyond_32_bit_counts() {
 fn gathered_blocks_beyond_32_bit_counts() {
     run("gatherv", 6);
     run("allgatherv", 6);
+}
+
+#[test]
+fn gathered_elements_within_32_bits_of_more_bytes() {
+    run_long("elements", 6);
 }
 
 #[test]
