@@ -223,7 +223,17 @@ impl NativeCollectives for Hollow<Box<dyn Transport>> {
 fn repeated_native_calls_allocate_nothing() {
     let network = Arc::new(Grid::torus(&[4, 4]).unwrap());
     let mut job = Launch::threads().topology(network).wrap(|endpoint| Arc::new(Hollow(endpoint)));
-    for kind in ["alltoall", "alltoallv", "allgather", "allreduce", "scan", "broadcast", "barrier"] {
+    for kind in [
+        "alltoall",
+        "alltoallv",
+        "allgather",
+        "allreduce",
+        "scan",
+        "broadcast",
+        "barrier",
+        "allgatherv",
+        "reduce_scatterv",
+    ] {
         job = job.choose(kind, "native");
     }
     job.run(|mut comm| {
@@ -235,6 +245,10 @@ fn repeated_native_calls_allocate_nothing() {
         settles(&mut comm, "allreduce", |comm| comm.allreduce(&send, &mut receive, Sum).unwrap());
         settles(&mut comm, "scan", |comm| comm.scan(&send, &mut receive, by("least", u64::min)).unwrap());
         settles(&mut comm, "broadcast", |comm| comm.broadcast(&mut receive, 7).unwrap());
+        settles(&mut comm, "allgatherv", |comm| comm.allgatherv(&send[..3], &mut receive, &[3; 16]).unwrap());
+        settles(&mut comm, "reduce_scatterv", |comm| {
+            comm.reduce_scatterv(&send, &[3; 16], &mut receive[..3], Sum).unwrap();
+        });
         settles(&mut comm, "barrier", |comm| comm.barrier().unwrap());
         let mut plan = comm.alltoall_init::<u64>(3).unwrap();
         settles(&mut comm, "a plan", |comm| plan.execute(comm, &send, &mut receive).unwrap());

@@ -73,9 +73,10 @@ impl Communicator {
     ///
     /// `alltoallv` (which includes `alltoallw`), `gatherv`, `scatterv`, `allgatherv` and
     /// `reduce_scatterv` have choices of their own among the algorithms of alltoall, gather and so
-    /// on. For the first three, `auto` is `direct`; for persistent plans of `alltoallv`, `auto` is
-    /// `native` if the backend offers that. [`permute`](Self::permute) has the methods `exchange`
-    /// (if map and network permit it), `straight`, and `auto`.
+    /// on. For the first three, `auto` is `direct`; for persistent plans, `auto` is `native` if the
+    /// backend offers that. For the other two, `auto` is the cheapest algorithm for blocks of the
+    /// average length. [`permute`](Self::permute) has the methods `exchange` (if map and
+    /// network permit it), `straight`, and `auto`.
     ///
     /// To choose for a single call, see [`using`](Self::using). Communicators that
     /// [`split`](Self::split) makes later inherit the choices that fit them.
@@ -271,6 +272,11 @@ impl Communicator {
 
     fn terms(&self, block_bytes: u64) -> Terms {
         Terms::new(block_bytes, &self.machine).over_native(self.context.native)
+    }
+
+    /// Returns the cheapest algorithm.
+    pub(super) fn by_price(&self, problem: &Problem, block_bytes: u64) -> Result<Arc<dyn Algorithm>, BuildError> {
+        Ok(select(problem, "auto", &self.terms(block_bytes))?.algorithm)
     }
 
     /// Returns the cheapest algorithm that has a schedule.

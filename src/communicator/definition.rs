@@ -50,8 +50,8 @@ impl Footprint for Field {
 /// # Errors
 ///
 /// Errors give the number of the call on its communicator. The program's first call is number 1.
-/// `split`, `dup` and `close` count as calls. An `alltoallv` or `alltoallw` that first exchanges
-/// its counts counts as two.
+/// `split`, `dup` and `close` count as calls. A call that first exchanges its counts counts as two,
+/// a `gatherv` or `scatterv` by `native` as three.
 ///
 /// Mistakes in arguments are found before anything moves, and leave the communicator as it was. The
 /// other members wait until this rank repeats the call, aborts or leaves.

@@ -8,7 +8,7 @@ use crate::collective::Collective;
 use crate::error::ArgumentError;
 use crate::plan::Plan;
 use crate::transport::Signature;
-use crate::transport::native::{NativeCall, Predefined, Regular};
+use crate::transport::native::{NativeCall, Predefined, Regular, Varying};
 
 /// A call that is ready to be executed, again and again.
 #[derive(Debug)]
@@ -70,7 +70,9 @@ impl Footprint for PlannedCall {
     fn footprint(&self) -> usize {
         match &self.executor {
             Executor::Plan { plan, scratch } => plan.footprint() + size_of_val(&scratch[..]),
-            // Calls in the cache are of equal blocks, so they have no lists.
+            Executor::Library(LibraryCall { call: NativeCall::Varying(Varying { send, receive, .. }), .. }) => {
+                send.footprint() + receive.footprint()
+            }
             Executor::Library(_) => 0,
         }
     }
@@ -139,9 +141,9 @@ impl PlanKey {
 ///
 /// Members must agree on it for the library, though the messages of a schedule would be the same.
 pub(super) fn native_qualifier(call: &NativeCall) -> &'static str {
-    match call {
-        NativeCall::Regular(Regular { predefined: Some(_), .. }) => ", predefined",
-        NativeCall::Regular(Regular { in_place: true, collective, .. }) if collective.root().is_none() => ", in place",
-        _ => "",
+    match call.predefined() {
+        Some(_) => ", predefined",
+        None if call.is_in_place() && call.collective().root().is_none() => ", in place",
+        None => "",
     }
 }

@@ -7,8 +7,8 @@ use bytemuck::Pod;
 use super::collectives::reduction_key;
 use super::element::Element;
 use super::lengths::{BufferLength, check};
-use super::varying_key::{Listed, ListedBlocks, Side, VaryingForm, VaryingKey};
-use super::varying_plan::{ALLTOALLV, BlockList, VaryingCall};
+use super::varying_key::{Listed, ListedBlocks, Side, VaryingForm, VaryingKey, VaryingOp};
+use super::varying_plan::{ALLTOALLV, ALLTOALLW, BlockList, VaryingCall};
 use super::{Communicator, Counts, Persistent};
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
@@ -143,7 +143,7 @@ impl Communicator {
     ) -> Result<(), Error> {
         let lengths = (Some(send.len()), Some(receive.len()));
         let (from, into) = (Listed(from), Listed(into));
-        let form = exchange::<T>("alltoallw", Side::Listed(&from), Side::Listed(&into), lengths);
+        let form = exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), lengths);
         self.call_varying(form, send, receive, None).map_err(self.context.error_of("alltoallw"))
     }
 
@@ -164,7 +164,7 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let form = exchange::<T>("alltoallw", Side::Listed(&from), Side::Listed(&into), (None, None));
+        let form = exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), (None, None));
         self.varying_init(form, None).map_err(self.context.error_of("alltoallw_init"))
     }
 
@@ -206,6 +206,10 @@ impl Communicator {
     /// });
     /// assert_eq!(all.unwrap(), [[9; 6], [0, 1, 1, 2, 2, 2], [9; 6]]);
     /// ```
+    ///
+    /// Uses `direct` unless another algorithm is [chosen](Self::choose) for `gatherv`. Other
+    /// algorithms, also `native`, exchange the counts in each call;
+    /// [`gatherv_init`](Self::gatherv_init) does that once.
     ///
     /// # Errors
     ///
@@ -259,7 +263,8 @@ impl Communicator {
     /// Distributes blocks of any lengths from the root.
     ///
     /// Rank i receives block i of the root's `send`. [`Counts`] give the lengths and positions of
-    /// the root's blocks. Other ranks may pass `None` and empty counts; theirs are ignored.
+    /// the root's blocks. Other ranks may pass `None` and empty counts; theirs are ignored. For the
+    /// algorithm, see [`gatherv`](Self::gatherv).
     ///
     /// ```
     /// let parts = necklace::local::run(3, |mut comm| {
@@ -360,6 +365,9 @@ impl Communicator {
     /// assert_eq!(all.unwrap(), [[0, 1, 1, 2, 2, 2]; 3]);
     /// ```
     ///
+    /// Uses the algorithm that is cheapest for blocks of the average length, also `native`, unless
+    /// another one is [chosen](Self::choose) for `allgatherv`.
+    ///
     /// # Errors
     ///
     /// Those of [`alltoallv`](Self::alltoallv). If ranks pass different lengths, the call fails
@@ -413,6 +421,8 @@ impl Communicator {
     /// });
     /// assert_eq!(sums.unwrap(), [vec![2], vec![20, 40]]);
     /// ```
+    ///
+    /// Chooses the algorithm as [`allgatherv`](Self::allgatherv), for `reduce_scatterv`.
     ///
     /// # Errors
     ///
@@ -484,7 +494,9 @@ impl Communicator {
     /// Plans a [`gatherv`](Self::gatherv) of `elements` elements of this rank. The root gives the
     /// lengths and positions of all blocks; other ranks may pass empty counts.
     ///
-    /// Collective, unless the algorithm is `direct`, as it is without a choice.
+    /// Uses the algorithm chosen for `gatherv`. Without a choice, uses `native` if the backend
+    /// [offers](crate::transport::native) it, otherwise `direct`. Collective, unless the algorithm
+    /// is `direct`.
     ///
     /// # Errors
     ///
@@ -507,7 +519,8 @@ impl Communicator {
     /// Plans a [`scatterv`](Self::scatterv) of `elements` elements for this rank. The root gives
     /// the lengths and positions of all blocks; other ranks may pass empty counts.
     ///
-    /// Collective, unless the algorithm is `direct`, as it is without a choice.
+    /// Chooses the algorithm as [`gatherv_init`](Self::gatherv_init), for `scatterv`. Collective,
+    /// unless that is `direct`.
     ///
     /// # Errors
     ///
@@ -649,7 +662,7 @@ fn call<'a>(
         in_place,
         persistent,
         known,
-        op: op.as_ref().map(|(op, commutes)| (op.clone().into_owned(), *commutes)),
+        op: op.clone(),
     }
 }
 
@@ -694,7 +707,8 @@ fn reduce_scatter<'a, T: Pod>(
     let collective = Collective::ReduceScatter;
     let key = reduction_key(collective.clone(), op)?;
     let form = varying::<T>("reduce_scatterv", collective, Side::Counted(counts), into, lengths);
-    Ok(VaryingForm { op: Some((key.purpose, key.commutes)), known: Some(counts.lengths()), ..form })
+    let op = VaryingOp { name: key.purpose, commutes: key.commutes, predefined: key.predefined };
+    Ok(VaryingForm { op: Some(op), known: Some(counts.lengths()), ..form })
 }
 
 /// Makes the error for blocks that are too long together.

@@ -8,6 +8,7 @@ use super::element::Element;
 use crate::collective::Collective;
 use crate::error::ArgumentError;
 use crate::plan::Strided;
+use crate::transport::native::Predefined;
 
 /// A call, before anything about it is checked or listed.
 #[derive(Clone, Debug)]
@@ -24,8 +25,17 @@ pub(super) struct VaryingForm<'a> {
     pub(super) in_place: bool,
     /// If every rank knows the lengths of all blocks: the length of each rank's.
     pub(super) known: Option<&'a [usize]>,
-    /// The name of the operation of a reduction, and whether it commutes.
-    pub(super) op: Option<(Cow<'static, str>, bool)>,
+    /// The operation of a reduction.
+    pub(super) op: Option<VaryingOp>,
+}
+
+/// The operation of a reduction, as ranks compare it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct VaryingOp {
+    pub(super) name: Cow<'static, str>,
+    pub(super) commutes: bool,
+    /// The operation as libraries know it.
+    pub(super) predefined: Option<Predefined>,
 }
 
 /// The blocks of one buffer.
@@ -106,7 +116,7 @@ pub(super) struct VaryingKey {
     element: Element,
     lengths: (Option<usize>, Option<usize>),
     in_place: bool,
-    op: Option<(Cow<'static, str>, bool)>,
+    op: Option<VaryingOp>,
     send: ListedBlocks,
     receive: ListedBlocks,
 }

@@ -5,17 +5,20 @@
 //! knows all lengths: the counts travel once over the same schedule, as blocks of one number, and
 //! every rank keeps those that reach it.
 //!
-//! The counts also travel for a call of the backend's own library, which does not check that a rank
-//! expects the lengths that the others send.
+//! For a call of the backend's own library the counts also travel, since the library does not check
+//! that a rank expects the lengths that the others send. If every rank knows all lengths, they are
+//! part of the call's signature instead, and so nothing travels before the call.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Communicator;
+use super::collectives::key;
 use super::element::Element;
 use super::how::How;
 use super::lengths::check;
-use super::planned_call::{CombinedResult, PlannedCall};
+use super::planned_call::{CombinedResult, PlanKey, PlannedCall, native_qualifier};
+use super::varying_key::VaryingOp;
 use crate::algorithm::{Algorithm, find};
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
@@ -25,7 +28,7 @@ use crate::plan::{
     BlockFault, Buffer, Layout, Lengths, Message, Place, PlanError, Run, Strided, StridedBlocks, compile,
     compile_sending, overlap_of,
 };
-use crate::transport::native::{Blocks, NativeCall};
+use crate::transport::native::{Blocks, NativeCall, Varying};
 use crate::transport::{Cause, Failure};
 use crate::vocabulary::{End, Problem, RankRound};
 
@@ -43,13 +46,16 @@ pub(super) struct VaryingCall<'a> {
     pub(super) persistent: bool,
     /// If every rank knows the lengths of all blocks: the length of each rank's.
     pub(super) known: Option<&'a [usize]>,
-    /// The name of the operation of a reduction, and whether it commutes.
-    pub(super) op: Option<(String, bool)>,
+    /// The operation of a reduction.
+    pub(super) op: Option<VaryingOp>,
 }
 
 /// The name by which the algorithm of [`alltoallv`](Communicator::alltoallv) and
 /// [`alltoallw`](Communicator::alltoallw) is chosen.
 pub(super) const ALLTOALLV: &str = "alltoallv";
+
+/// The name of the method whose blocks have several runs.
+pub(super) const ALLTOALLW: &str = "alltoallw";
 
 /// The calls with blocks of different lengths for which an algorithm can be chosen, and the
 /// collective that each is a form of.
@@ -75,9 +81,9 @@ impl Communicator {
         (call.send.names, call.receive.names) =
             (names(collective.before(size, rank)), names(collective.after(size, rank)));
         let (sent, expected) = (call.send.check()?, call.receive.check()?);
-        let VaryingCall { name, collective, element, send, receive, in_place, persistent, known, op } = &call;
+        let VaryingCall { name, collective, element, send, receive, in_place, known, op, .. } = &call;
         let problem = self.problem(collective.clone())?;
-        let problem = if op.as_ref().is_none_or(|(_, commutes)| *commutes) { problem } else { problem.ordered() };
+        let problem = if op.as_ref().is_none_or(|op| op.commutes) { problem } else { problem.ordered() };
         let from = if *in_place { Buffer::Output } else { Buffer::Input };
         let mut layout = Layout::strided(element.size, (from, send.strided()), receive.strided())?;
         receive.check_disjoint()?;
@@ -88,48 +94,37 @@ impl Communicator {
         if let Some((sent, expected)) = own {
             return Err(ArgumentError::SelfBlock { rank: rank.index(), sent, expected }.into());
         }
-        let chosen = if *name == "alltoallw" { ALLTOALLV } else { name };
+        let chosen = if *name == ALLTOALLW { ALLTOALLV } else { name };
         let chosen = self.how(chosen, false).filter(|how| how.as_name() != Some("auto")).cloned();
-        let can_be_native = *collective == Collective::Alltoall && !*in_place;
-        let native = chosen
-            .as_ref()
-            .map_or(can_be_native && *persistent && self.context.native, |how| how.as_name() == Some("native"));
-        let native = match native && can_be_native {
-            true => Some(native_call(name, &layout)?).filter(|call| self.offers(call)),
-            false => None,
-        };
-        if native.is_none() && chosen.as_ref().is_some_and(|how| how.as_name() == Some("native")) {
-            return Err(self.not_offered(problem.collective(), name).into());
-        }
         let user = chosen.as_ref().and_then(How::as_user);
-        let algorithm: Arc<dyn Algorithm> = match (&user, chosen.as_ref().and_then(How::as_name), known) {
-            (Some(user), _, _) => Arc::clone(&user.algorithm),
-            (None, Some(name), _) => find(problem.collective(), name)?,
-            (None, None, Some(known)) => {
-                let elements = known.iter().map(|&count| count as u128).sum::<u128>() / size as u128;
-                let bytes = u64::try_from(elements * element.size as u128).unwrap_or(u64::MAX);
-                self.scheduled_by_price(&problem, bytes)?
-            }
-            (None, None, None) => find(problem.collective(), "direct")?,
+        let (algorithm, native) = match user {
+            Some(user) => (Arc::clone(&user.algorithm), None),
+            None => self.choose_varying(chosen.as_ref().and_then(How::as_name), &problem, &call, &layout)?,
         };
         let by = match user {
             Some(user) => user.certified(&problem)?.to_string(),
-            None if native.is_some() => "native".to_owned(),
-            None => algorithm.name(),
+            None => algorithm.name() + native.as_ref().map_or("", native_qualifier),
         };
         let root = collective.root().map_or(String::new(), |root| format!(" with root {root}"));
-        let op = op.as_ref().map_or(String::new(), |(op, commutes)| {
-            format!(" ({op}){}", if *commutes { "" } else { ", in rank order," })
+        let op = op.as_ref().map_or(String::new(), |VaryingOp { name, commutes, .. }| {
+            format!(" ({name}){}", if *commutes { "" } else { ", in rank order," })
         });
         let counts = known.map_or(String::new(), described);
         let what = format!("{counts}of {}-byte elements ({}) among {size} ranks by {by}", element.size, element.name);
         let description = format!("{name}{root}{op} {what} on {}", self.topology.text());
+        let result = collective.result(size, rank).map(|(_, of)| CombinedResult {
+            contributions: of.len(),
+            bytes: expected.first().map_or(0, |elements| elements * element.size),
+        });
         if let Some(native) = native {
+            if known.is_some() {
+                let planned = self.plan_library_call(native, self.signature(description))?;
+                return Ok((PlannedCall { result, ..planned }, true));
+            }
             let planned = self.plan_native(native, &problem, (&sent, &expected), &call, description)?;
             return Ok((planned, false));
         }
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
-        let result = collective.result(size, rank).map(|(_, of)| of.len());
         if user.is_none() && algorithm.name() == "direct" && known.is_none() {
             let busy = busy_ranks(&rounds, &layout);
             let is_sent = |message: &Message| *collective != Collective::Alltoall || busy.contains(&message.peer);
@@ -149,10 +144,8 @@ impl Communicator {
             layout.lengths = Lengths::Each(all.map(|block| (block, length(block))).collect());
             check_sums(&layout, element.size)?;
             let plan = compile_sending(rounds, &layout, &|message| message.bytes > 0)?;
-            let mut planned = PlannedCall::new(plan, self.signature(description))?;
-            let bytes = expected.first().map_or(0, |elements| elements * element.size);
-            planned.result = result.map(|contributions| CombinedResult { contributions, bytes });
-            return Ok((planned, true));
+            let planned = PlannedCall::new(plan, self.signature(description))?;
+            return Ok((PlannedCall { result, ..planned }, true));
         }
         let passing = self.exchange_counts(&rounds, (&send.names, &sent), format!("counts of {description}"))?;
         self.check_counts(&passing, (&receive.names, &expected), element.size as u64, &description)?;
@@ -170,6 +163,39 @@ impl Communicator {
         Ok((planned?, false))
     }
 
+    /// Chooses an algorithm by name, or by price. Also returns the call of the backend's library, if
+    /// that is the choice.
+    fn choose_varying(
+        &mut self,
+        named: Option<&str>,
+        problem: &Problem,
+        call: &VaryingCall<'_>,
+        layout: &Layout,
+    ) -> Result<(Arc<dyn Algorithm>, Option<NativeCall>), CallError> {
+        let bytes = call.known.map(|known| average(known, call.element.size));
+        let algorithm: Arc<dyn Algorithm> = match (named, bytes) {
+            (Some(name), _) => find(problem.collective(), name)?,
+            (None, Some(bytes)) => self.by_price(problem, bytes)?,
+            // For a single call, the exchange of the counts costs more than the library can save.
+            (None, None) if call.persistent && self.context.native => find(problem.collective(), "native")?,
+            (None, None) => find(problem.collective(), "direct")?,
+        };
+        if algorithm.priced_as().is_none() {
+            return Ok((algorithm, None));
+        }
+        let native = native_call(call, layout)?;
+        if self.offers(&native) {
+            return Ok((algorithm, Some(native)));
+        }
+        if named.is_some() {
+            return Err(self.not_offered(problem.collective(), &native).into());
+        }
+        Ok(match bytes {
+            Some(bytes) => (self.scheduled_by_price(problem, bytes)?, None),
+            None => (find(problem.collective(), "direct")?, None),
+        })
+    }
+
     /// Plans a call of the backend's library, after every rank has checked the counts of the
     /// others.
     fn plan_native(
@@ -184,10 +210,28 @@ impl Communicator {
         let rounds: Vec<RankRound> = direct.share(problem, Rank::new(self.rank()))?.collect();
         // Plans of different counts are different calls, on each of which the members must agree.
         let description = format!("{description}, counted in call {}", self.context.history.calls);
-        let planned = self.plan_library_call(call, self.signature(description.clone()))?;
+        // What can fail on this rank alone fails before the others rely on it.
+        self.barrier_of_agreement()?;
         let arrived = self.exchange_counts(&rounds, (&send.names, sent), format!("counts of {description}"))?;
         self.check_counts(&arrived, (&receive.names, expected), element.size as u64, &description)?;
-        Ok(planned)
+        let call = self.with_length(call)?;
+        Ok(self.plan_library_call(call, self.signature(description))?)
+    }
+
+    /// Tells the members whether the blocks of a gather or scatter are long, which only the root
+    /// knows.
+    fn with_length(&mut self, call: NativeCall) -> Result<NativeCall, CallError> {
+        let NativeCall::Varying(varying) = call else { return Ok(call) };
+        let Some(root) = varying.collective.root() else { return Ok(NativeCall::Varying(varying)) };
+        let end = varying.send.end().max(varying.receive.end()).checked_div(varying.element);
+        let mut long = [u8::from(end.is_some_and(|elements| elements > Varying::MAX_SHORT))];
+        let key = PlanKey {
+            purpose: format!("whether blocks of {varying} are long").into(),
+            in_place: true,
+            ..key::<u8>(Collective::Broadcast { root })
+        };
+        self.regular(key, &[], &mut long, None)?;
+        Ok(NativeCall::Varying(Varying { long: long != [0], ..varying }))
     }
 
     /// Sends the counts over the schedule, and returns those of all blocks that reach this rank.
@@ -340,16 +384,28 @@ impl<'a> BlockList<'a> {
 }
 
 /// Makes the call of a library for the blocks of a layout.
-fn native_call(name: &str, layout: &Layout) -> Result<NativeCall, CallError> {
+fn native_call(call: &VaryingCall<'_>, layout: &Layout) -> Result<NativeCall, CallError> {
     let blocks = |side: &[(Block, Place)]| {
         let blocks = Blocks::new(side.iter().map(|(_, place)| place.clone()).collect());
         blocks.ok_or(Error::Internal("blocks that are in no buffer".into()))
     };
-    let (send, receive) = (blocks(&layout.before)?, blocks(&layout.after)?);
-    Ok(match name {
-        ALLTOALLV => NativeCall::Alltoallv { send, receive },
-        _ => NativeCall::Alltoallw { send, receive },
-    })
+    let all = call.known.map_or(0, |known| known.iter().map(|&count| count as u128).sum());
+    Ok(NativeCall::Varying(Varying {
+        collective: call.collective.clone(),
+        element: layout.element,
+        send: blocks(&layout.before)?,
+        receive: blocks(&layout.after)?,
+        strided: call.name == ALLTOALLW,
+        in_place: call.in_place,
+        long: layout.element > 0 && all > u128::from(Varying::MAX_SHORT),
+        predefined: call.op.as_ref().and_then(|op| op.predefined),
+    }))
+}
+
+/// Returns the average length of a block in bytes.
+fn average(counts: &[usize], element: usize) -> u64 {
+    let elements = counts.iter().map(|&count| count as u128).sum::<u128>() / counts.len().max(1) as u128;
+    u64::try_from(elements.saturating_mul(element as u128)).unwrap_or(u64::MAX)
 }
 
 /// Returns the ranks that this one has a block for, or expects one from. It exchanges no message

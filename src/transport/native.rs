@@ -7,8 +7,8 @@
 //!
 //! - **Same decision on every member.** What it [offers](NativeCollectives::offers), and which
 //!   routine it uses, depend only on what all members share: the context and the call's kind,
-//!   sizes, root, element and predefined operation. For [`Alltoallv`](NativeCall::Alltoallv) and
-//!   [`Alltoallw`](NativeCall::Alltoallw) that is the kind alone, since layouts are local.
+//!   sizes, root, element and predefined operation. For [`Varying`], they do not depend on the
+//!   blocks, since layouts are local; [`Varying::long`] says what members know of them.
 //! - **Calls** have rising numbers, like those of rounds. All members make the same calls in the
 //!   same order. Members compare a call before a communicator makes it for the first time, by
 //!   rounds with its number and [`Signature`]. Later they do not. A backend that can detect a
@@ -58,20 +58,8 @@ pub trait NativeCollectives {
 pub enum NativeCall {
     /// A collective of blocks of equal length.
     Regular(Regular),
-    /// An alltoall with blocks of any length, each contiguous: at most one run, with a count of 1.
-    Alltoallv {
-        /// The blocks for each rank, in the input.
-        send: Blocks,
-        /// The blocks from each rank, in the output. They do not overlap.
-        receive: Blocks,
-    },
-    /// An alltoall with blocks of any length, each of any number of runs.
-    Alltoallw {
-        /// The blocks for each rank, in the input.
-        send: Blocks,
-        /// The blocks from each rank, in the output. They do not overlap.
-        receive: Blocks,
-    },
+    /// A collective of blocks of any lengths.
+    Varying(Varying),
 }
 
 /// A collective of blocks of equal length. The blocks that a rank has before the call lie in the
@@ -134,16 +122,105 @@ impl fmt::Display for Regular {
         if *in_place && collective.root().is_none() {
             f.write_str(" in place")?;
         }
-        match predefined {
-            Some(Predefined { operation, number }) => write!(f, " by the predefined {operation:?} of {number:?}"),
-            None if collective.is_reduction() => f.write_str(" by an operation of the program"),
-            None => Ok(()),
-        }
+        by(f, collective, *predefined)
     }
 }
 
-/// Where one member's blocks for all members, or from all members, lie in a buffer. The block of a
-/// rank is a list of runs, whose bytes follow each other. A member's block for itself is included.
+/// A collective of blocks of any lengths, anywhere in the buffers: an alltoall, gather, scatter,
+/// allgather or reduce_scatter.
+///
+/// Each block is contiguous, at most one run with a count of 1, unless the call is
+/// [strided](Self::strided).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Varying {
+    /// The collective, with its root.
+    pub collective: Collective,
+    /// Size of an element, in bytes. Lengths and offsets are multiples of it.
+    pub element: u64,
+    /// The blocks that the rank starts with, in the input, or in the output if the call is in
+    /// place. Those of a reduce_scatter lie one after the other.
+    pub send: Blocks,
+    /// The blocks that the rank ends with, in the output. They do not overlap.
+    pub receive: Blocks,
+    /// Whether blocks may have several runs, as in `alltoallw`.
+    pub strided: bool,
+    /// Whether the input is empty, and the blocks of `send` lie in the output. Blocks of `receive`
+    /// may lie in their places.
+    pub in_place: bool,
+    /// Whether the blocks that one rank has for all others, or from them, need more than 31 bits:
+    /// in an allgather and a reduce_scatter their lengths together, in a gather and a scatter the
+    /// end of the root's last block, in elements. Equal on all members. False for an alltoall,
+    /// where members do not know it.
+    pub long: bool,
+    /// The operation of a reduction, as in [`Regular::predefined`].
+    pub predefined: Option<Predefined>,
+}
+
+impl Varying {
+    /// The largest number of elements of blocks that are not [`long`](Self::long).
+    pub const MAX_SHORT: u64 = i32::MAX as u64;
+
+    /// Returns the runs of the block that this member has for a rank. Empty if it has none.
+    #[must_use]
+    pub fn to(&self, rank: Rank) -> &[Run] {
+        match self.collective {
+            Collective::Gather { root } if rank != root => &[],
+            Collective::Gather { .. } | Collective::Allgather => self.send.of(Rank::default()),
+            _ => self.send.of(rank),
+        }
+    }
+
+    /// Returns the runs where the block from a rank belongs, in a reduction those of the result.
+    /// Empty if there is none.
+    #[must_use]
+    pub fn from(&self, rank: Rank) -> &[Run] {
+        match self.collective {
+            Collective::Scatter { root } if rank != root => &[],
+            Collective::Scatter { .. } | Collective::ReduceScatter => self.receive.of(Rank::default()),
+            _ => self.receive.of(rank),
+        }
+    }
+
+    /// Returns the lengths that a rank's input and output must have, among `ranks` ranks, or `None`
+    /// if the call is invalid.
+    #[inline]
+    fn lengths(&self, rank: Rank, ranks: usize) -> Option<(u64, u64)> {
+        let Self { collective, element, send, receive, strided, in_place, predefined, .. } = self;
+        let (before, after) = collective.buffers();
+        let role = collective.role(ranks, rank);
+        let number = predefined.map(|of| of.number.layout().size() as u64);
+        let fits = send.ranks() == before.at(role)
+            && receive.ranks() == after.at(role)
+            && (*strided || send.are_contiguous() && receive.are_contiguous())
+            && collective.root().is_none_or(|root| root.index() < ranks)
+            && number.is_none_or(|size| size == *element);
+        let ends = if *in_place { (0, send.end.max(receive.end)) } else { (send.end, receive.end) };
+        fits.then_some(ends)
+    }
+}
+
+/// Displays the name of the method, the root and the operation.
+impl fmt::Display for Varying {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { collective, strided, predefined, .. } = self;
+        write!(f, "{}{}", collective.name(), if *strided { "w" } else { "v" })?;
+        collective.root().map_or(Ok(()), |root| write!(f, " with root {root}"))?;
+        by(f, collective, *predefined)
+    }
+}
+
+/// Writes the operation of a reduction.
+fn by(f: &mut fmt::Formatter<'_>, collective: &Collective, predefined: Option<Predefined>) -> fmt::Result {
+    match predefined {
+        Some(Predefined { operation, number }) => write!(f, " by the predefined {operation:?} of {number:?}"),
+        None if collective.is_reduction() => f.write_str(" by an operation of the program"),
+        None => Ok(()),
+    }
+}
+
+/// Where one member's blocks lie in a buffer: those for all members, or from all members, its own
+/// block for itself included; or one block, as that of rank 0. A block is a list of runs, whose
+/// bytes follow each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     places: Vec<Place>,
@@ -161,13 +238,13 @@ impl Blocks {
         Some(Self { places, end })
     }
 
-    /// Returns the number of ranks.
+    /// Returns the number of ranks that have a block here.
     #[must_use]
     pub fn ranks(&self) -> usize {
         self.places.len()
     }
 
-    /// Returns the runs of the block for or from a rank. An empty block has none.
+    /// Returns the runs of the block for or from a rank. An empty or missing block has none.
     #[must_use]
     pub fn of(&self, rank: Rank) -> &[Run] {
         self.places.get(rank.index()).map_or(&[], |place| place)
@@ -177,17 +254,37 @@ impl Blocks {
     /// empty block has offset 0.
     #[must_use]
     pub fn piece(&self, rank: Rank) -> Option<(u64, u64)> {
-        match self.of(rank) {
-            [] => Some((0, 0)),
-            [run] if run.count == 1 => Some((run.offset, run.len)),
-            _ => None,
-        }
+        piece(self.of(rank))
     }
 
     /// Returns the length that the buffer must have, in bytes.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.end
+    }
+
+    /// Returns the bytes of all blocks together.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.places.iter().flatten().map(Run::bytes).sum()
+    }
+
+    /// Returns the memory that the lists take, in bytes.
+    pub(crate) fn footprint(&self) -> usize {
+        self.places.iter().map(|place| size_of_val(place) + size_of_val(&place[..])).sum()
+    }
+
+    fn are_contiguous(&self) -> bool {
+        self.places.iter().all(|place| piece(place).is_some())
+    }
+}
+
+/// Returns the offset and the length of a block, if it is contiguous.
+pub(super) fn piece(runs: &[Run]) -> Option<(u64, u64)> {
+    match runs {
+        [] => Some((0, 0)),
+        [run] if run.count == 1 => Some((run.offset, run.len)),
+        _ => None,
     }
 }
 
@@ -198,30 +295,44 @@ impl NativeCall {
     fn lengths(&self, rank: Rank, ranks: usize) -> Option<(u64, u64)> {
         match self {
             Self::Regular(regular) => regular.lengths(rank, ranks),
-            Self::Alltoallv { send, receive } => {
-                let plain = |blocks: &Blocks| (0..ranks).all(|rank| blocks.piece(Rank::new(rank)).is_some());
-                let sound = send.ranks() == ranks && receive.ranks() == ranks && plain(send) && plain(receive);
-                sound.then_some((send.end, receive.end))
-            }
-            Self::Alltoallw { send, receive } => {
-                (send.ranks() == ranks && receive.ranks() == ranks).then_some((send.end, receive.end))
-            }
+            Self::Varying(varying) => varying.lengths(rank, ranks),
         }
     }
 
     /// Returns the alignment that the buffers must have, in bytes.
     #[inline]
     fn alignment(&self) -> usize {
-        match self {
-            Self::Regular(Regular { predefined: Some(of), .. }) => of.number.layout().align(),
-            _ => 1,
-        }
+        self.predefined().map_or(1, |of| of.number.layout().align())
     }
 
     /// Whether the call combines contributions, and so needs a [`Reduction`].
     #[must_use]
     pub fn reduces(&self) -> bool {
-        matches!(self, Self::Regular(Regular { collective, .. }) if collective.is_reduction())
+        self.collective().is_reduction()
+    }
+
+    /// Returns the collective.
+    #[must_use]
+    pub fn collective(&self) -> &Collective {
+        match self {
+            Self::Regular(Regular { collective, .. }) | Self::Varying(Varying { collective, .. }) => collective,
+        }
+    }
+
+    /// Returns the operation of a reduction, if libraries have it.
+    #[must_use]
+    pub fn predefined(&self) -> Option<Predefined> {
+        match self {
+            Self::Regular(Regular { predefined, .. }) | Self::Varying(Varying { predefined, .. }) => *predefined,
+        }
+    }
+
+    /// Whether the call is in place.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        match self {
+            Self::Regular(Regular { in_place, .. }) | Self::Varying(Varying { in_place, .. }) => *in_place,
+        }
     }
 }
 
@@ -230,8 +341,7 @@ impl fmt::Display for NativeCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Regular(regular) => regular.fmt(f),
-            Self::Alltoallv { .. } => f.write_str("alltoallv"),
-            Self::Alltoallw { .. } => f.write_str("alltoallw"),
+            Self::Varying(varying) => varying.fmt(f),
         }
     }
 }
@@ -324,9 +434,8 @@ impl<'a> NativeIo<'a> {
 
     /// Returns the number of bytes that this rank contributes to the call.
     pub(super) fn given(&self) -> u64 {
-        let sum = |blocks: &Blocks| (0..blocks.ranks()).flat_map(|j| blocks.of(Rank::new(j))).map(Run::bytes).sum();
         match self.what {
-            NativeCall::Alltoallv { send, .. } | NativeCall::Alltoallw { send, .. } => sum(send),
+            NativeCall::Varying(varying) => varying.send.bytes(),
             NativeCall::Regular(regular) => {
                 let (before, _) = regular.collective.buffers();
                 let blocks = before.at(regular.collective.role(self.ranks, self.rank)) as u64;
@@ -365,6 +474,19 @@ mod tests {
         NativeCall::Regular(Regular { collective, element, count, in_place: false, predefined: None })
     }
 
+    fn varying(collective: Collective, send: &Blocks, receive: &Blocks) -> NativeCall {
+        NativeCall::Varying(Varying {
+            collective,
+            element: 1,
+            send: send.clone(),
+            receive: receive.clone(),
+            strided: false,
+            in_place: false,
+            long: false,
+            predefined: None,
+        })
+    }
+
     fn fits(what: &NativeCall, input: usize, output: usize) -> bool {
         fits_at(what, (0, input), (0, output))
     }
@@ -398,17 +520,33 @@ mod tests {
         let root = |root| Rank::new(root);
         let in_place = |what: NativeCall| match what {
             NativeCall::Regular(regular) => NativeCall::Regular(Regular { in_place: true, ..regular }),
+            NativeCall::Varying(varying) => NativeCall::Varying(Varying { in_place: true, ..varying }),
+        };
+        let strided = |what: NativeCall| match what {
+            NativeCall::Varying(varying) => NativeCall::Varying(Varying { strided: true, ..varying }),
             other => other,
         };
+        let one = Blocks::new(vec![place(Run::new(Buffer::Output, 1, 3))]).unwrap();
         let cases = [
             (regular(Collective::Alltoall, 4, 1), Some((12, 12))),
             (in_place(regular(Collective::Alltoall, 4, 1)), Some((0, 12))),
             (in_place(regular(Collective::Alltoall, 2, u64::MAX / 4)), None),
-            (NativeCall::Alltoallv { send: send.clone(), receive: send.clone() }, Some((11, 11))),
+            (varying(Collective::Alltoall, &send, &send), Some((11, 11))),
             // Not contiguous, or not for the same number of ranks.
-            (NativeCall::Alltoallv { send: send.clone(), receive: receive.clone() }, None),
-            (NativeCall::Alltoallw { send: send.clone(), receive: Blocks::default() }, None),
-            (NativeCall::Alltoallw { send, receive }, Some((11, 15))),
+            (varying(Collective::Alltoall, &send, &receive), None),
+            (strided(varying(Collective::Alltoall, &send, &Blocks::default())), None),
+            (strided(varying(Collective::Alltoall, &send, &receive)), Some((11, 15))),
+            (varying(Collective::Gather { root: root(1) }, &one, &send), Some((4, 11))),
+            (in_place(varying(Collective::Gather { root: root(1) }, &one, &send)), Some((0, 11))),
+            (varying(Collective::Gather { root: root(1) }, &one, &Blocks::default()), None),
+            (varying(Collective::Gather { root: root(2) }, &one, &Blocks::default()), Some((4, 0))),
+            (varying(Collective::Gather { root: root(2) }, &one, &send), None),
+            (varying(Collective::Gather { root: root(3) }, &one, &Blocks::default()), None),
+            (varying(Collective::Scatter { root: root(1) }, &send, &one), Some((11, 4))),
+            (in_place(varying(Collective::Scatter { root: root(0) }, &Blocks::default(), &one)), Some((0, 4))),
+            (varying(Collective::Allgather, &one, &send), Some((4, 11))),
+            (varying(Collective::Allgather, &send, &one), None),
+            (varying(Collective::ReduceScatter, &send, &one), Some((11, 4))),
             (regular(Collective::Allgather, 4, 1), Some((4, 12))),
             (regular(Collective::Allreduce, 4, 5), Some((20, 20))),
             (regular(Collective::Scan, 4, u64::MAX), None),

@@ -11,6 +11,7 @@ mod threads;
 mod conformance_objects;
 mod folds;
 mod launch;
+mod messages;
 mod starting;
 mod transport_failures;
 mod transports;

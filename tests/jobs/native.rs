@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use necklace::Rank;
+use necklace::collective::Collective;
 use necklace::launch::Launch;
 use necklace::machine::Machine;
 use necklace::op::{Number, Ordered};
@@ -182,10 +183,30 @@ impl NativeCollectives for Member {
         let run = |buffer, block: usize, bytes: u64| Run::new(buffer, block as u64 * bytes, bytes);
         let for_all = |part: &dyn Fn(usize) -> Part| (0..size).map(part).collect::<Vec<Part>>();
         let (sends, receives) = match what {
-            NativeCall::Alltoallv { send, receive } | NativeCall::Alltoallw { send, receive } => (
-                for_all(&|to| Some(send.of(Rank::new(to)).to_vec())),
-                for_all(&|from| Some(receive.of(Rank::new(from)).to_vec())),
-            ),
+            NativeCall::Varying(varying) => {
+                let is_sent = |to: usize| match varying.collective {
+                    Collective::Gather { root } => to == root.index(),
+                    Collective::Scatter { root } => me == root.index(),
+                    _ => true,
+                };
+                let is_received = |from: usize| match varying.collective {
+                    Collective::Gather { root } => me == root.index(),
+                    Collective::Scatter { root } => from == root.index(),
+                    _ => true,
+                };
+                let moved = |run: &Run| Run { buffer: Buffer::Input, ..*run };
+                let send = |to: usize| varying.to(Rank::new(to)).iter().map(moved).collect();
+                let (own, reduces) = (varying.receive.bytes(), what.reduces());
+                scratch = vec![0; if reduces { size * own as usize } else { 0 }];
+                let receive = |from: usize| match reduces {
+                    true => Some(vec![run(Buffer::Scratch, from, own)]),
+                    false => Some(varying.from(Rank::new(from)).to_vec()),
+                };
+                (
+                    for_all(&|to| is_sent(to).then(|| send(to))),
+                    for_all(&|from| if is_received(from) { receive(from) } else { None }),
+                )
+            }
             NativeCall::Regular(regular) => {
                 let (collective, block) = (&regular.collective, regular.block().unwrap());
                 let held = collective.before(size, Rank::new(me));
@@ -216,17 +237,22 @@ impl NativeCollectives for Member {
         if let (Some(from), Some(into)) = (&sends[me], &receives[me]) {
             copy(from, into, &mut buffers);
         }
-        if let NativeCall::Regular(regular) = what
-            && regular.collective.is_reduction()
-        {
-            let bytes = regular.block().unwrap() as usize;
+        if what.reduces() {
+            let all = || (0..size).map(Rank::new).collect();
+            let (bytes, contributors): (usize, Vec<Rank>) = match what {
+                NativeCall::Regular(regular) => {
+                    // A reduction leaves one block at most.
+                    let results = regular.collective.after(size, Rank::new(me));
+                    (regular.block().unwrap() as usize, results.into_iter().flat_map(|(_, of)| of).collect())
+                }
+                NativeCall::Varying(varying) => (varying.receive.bytes() as usize, all()),
+                other => panic!("what is {other}?"),
+            };
             let contribution = |rank: Rank| &scratch[rank.index() * bytes..][..bytes];
-            // A reduction leaves one block at most.
-            let results = regular.collective.after(size, Rank::new(me));
-            if let Some((first, more)) = results.first().and_then(|(_, of)| of.split_first()) {
+            if let Some((first, more)) = contributors.split_first() {
                 output[..bytes].copy_from_slice(contribution(*first));
                 for &rank in more {
-                    match regular.predefined {
+                    match what.predefined() {
                         Some(predefined) => combine(predefined, &mut output[..bytes], contribution(rank)),
                         None => reduction.unwrap().append(&mut output[..bytes], contribution(rank)),
                     }
@@ -235,8 +261,7 @@ impl NativeCollectives for Member {
         }
         if is_apart {
             // One of several blocks stays where it is, as that of a scatter's root.
-            let combines = matches!(what, NativeCall::Regular(regular) if regular.collective.is_reduction());
-            if combines || own.len() <= result.len() {
+            if what.reduces() || own.len() <= result.len() {
                 buffer[..result.len()].copy_from_slice(&result);
             }
         }
@@ -246,7 +271,12 @@ impl NativeCollectives for Member {
 
 /// For a call in place: what the rank starts with, and room for what it ends with.
 fn apart(what: &NativeCall, (me, size): (usize, usize), buffer: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let NativeCall::Regular(regular) = what else { return None };
+    let regular = match what {
+        NativeCall::Regular(regular) => regular,
+        // Blocks are received beside what lies in the buffer.
+        NativeCall::Varying(_) if what.is_in_place() => return Some((buffer.to_vec(), buffer.to_vec())),
+        _ => return None,
+    };
     let (collective, rank, block) = (&regular.collective, Rank::new(me), regular.block()? as usize);
     if !regular.in_place {
         return None;

@@ -81,18 +81,25 @@ pub(crate) fn fail(rank: &Rank) -> i32 {
     let result = match how {
         "collective" if odd => comm.allgather(&send[..elements], &mut receive),
         "known" if odd => comm.allreduce(&[1_u64], &mut receive[..1], necklace::op::Sum),
-        "operation" => {
+        "operation" | "scattered" => {
             // On every rank that combines the culprit's operand, the operation panics.
             let wary = by("wary", |left: u64, right: u64| {
                 assert!(left != 7 && right != 7, "this operation wants no 7");
                 left + right
             });
             let value = if odd { 7 } else { rank.rank as u64 };
-            catch_unwind(AssertUnwindSafe(|| comm.allreduce(&vec![value; elements], &mut receive[..elements], wary)))
-                .unwrap_or_else(|_| {
-                    rank.say("panicked");
-                    Ok(())
-                })
+            let mut reduce = || match how {
+                "operation" => comm.allreduce(&vec![value; elements], &mut receive[..elements], wary),
+                _ => {
+                    let counts: Vec<usize> = (0..rank.size).map(|to| elements + to).collect();
+                    let all = vec![value; counts.iter().sum()];
+                    comm.reduce_scatterv(&all, &counts, &mut receive[..counts[rank.rank]], wary)
+                }
+            };
+            catch_unwind(AssertUnwindSafe(&mut reduce)).unwrap_or_else(|_| {
+                rank.say("panicked");
+                Ok(())
+            })
         }
         "size" if odd => comm.alltoall(&send[rank.size..], &mut receive[rank.size..]),
         "root" => comm.broadcast(&mut receive, usize::from(odd)),
@@ -102,6 +109,17 @@ pub(crate) fn fail(rank: &Rank) -> i32 {
             expected[0] -= usize::from(odd);
             let at: Vec<usize> = (0..rank.size).map(|i| i * elements).collect();
             comm.alltoallv(&send, (&counts, &at), &mut receive, (&expected, &at))
+        }
+        "gathered" => {
+            comm.choose("gatherv", "native").unwrap();
+            let counts = if rank.rank == 0 { vec![elements; rank.size] } else { vec![] };
+            let own = &send[..elements - usize::from(odd)];
+            comm.gatherv(own, (rank.rank == 0).then_some(&mut receive[..]), &counts, 0)
+        }
+        "listed" => {
+            let mut counts = vec![elements; rank.size];
+            counts[0] -= usize::from(odd);
+            comm.allgatherv(&send[..elements], &mut receive, &counts)
         }
         _ => comm.alltoall(&send, &mut receive),
     };

@@ -5,6 +5,8 @@ use std::fs;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use necklace::bytemuck::{Pod, cast_slice, cast_slice_mut};
+use necklace::communicator::Counts;
 use necklace::op::{Product, by};
 use necklace::{Communicator, Strided};
 
@@ -84,6 +86,48 @@ fn alltoallv(comm: &mut Communicator, length: usize) {
     (0..2).for_each(|from| check(&receive[into[from]..][..awaited[from]], |at| mark((2 * from + me) as u64, at)));
 }
 
+/// Gathers and scatters a long block of rank 1, of elements of which the library can count as many,
+/// or not.
+fn gatherv<T: Pod>(comm: &mut Communicator, length: usize) {
+    let me = comm.rank();
+    let (counts, places) = ([7, length], [length + 100, 3]);
+    let at_root = if me == 0 { Counts::at(&counts, &places) } else { Counts::from(&[]) };
+    let (own, size) = (counts[me], size_of::<T>());
+    let mut all: Vec<T> = vec![T::zeroed(); if me == 0 { length + 107 } else { 0 }];
+    let mut block: Vec<T> = vec![T::zeroed(); own];
+    write(cast_slice_mut(&mut block), me as u64);
+    let mut plan = comm.gatherv_init::<T>(own, at_root, 0).unwrap();
+    assert!(plan.description().contains(" by native"));
+    plan.execute(comm, &block, &mut all).unwrap();
+    if me == 0 {
+        let bytes: &[u8] = cast_slice(&all);
+        (0..2).for_each(|from| check(&bytes[places[from] * size..][..counts[from] * size], |at| mark(from as u64, at)));
+    }
+    cast_slice_mut::<T, u8>(&mut block).fill(0);
+    let mut plan = comm.scatterv_init::<T>(at_root, own, 0).unwrap();
+    assert!(plan.description().contains(" by native"));
+    plan.execute(comm, &all, &mut block).unwrap();
+    check(cast_slice(&block), |at| mark(me as u64, at));
+}
+
+/// Collects a long block of rank 1 on both ranks, and short blocks far behind in a buffer of one.
+fn allgatherv(comm: &mut Communicator) {
+    let me = comm.rank();
+    for (counts, places) in [([7, LONG], [LONG + 9, 2]), ([7, 5], if me == 0 { [0, 7] } else { [LONG, 1] })] {
+        let mut all = zeros((places[0] + counts[0]).max(places[1] + counts[1]));
+        let mut block = zeros(counts[me]);
+        write(&mut block, me as u64);
+        let mut plan = comm.allgatherv_init::<u8>(Counts::at(&counts, &places)).unwrap();
+        assert!(plan.description().contains(" by native"));
+        plan.execute(comm, &block, &mut all).unwrap();
+        (0..2).for_each(|from| check(&all[places[from]..][..counts[from]], |at| mark(from as u64, at)));
+    }
+    // MPI cannot count the elements of this one.
+    comm.choose("reduce_scatterv", "native").unwrap();
+    let refused = comm.reduce_scatterv_init::<u8>(&[LONG, 7], Product).unwrap_err();
+    assert!(refused.to_string().contains("does not offer"), "{refused}");
+}
+
 /// Sends a long block from rank 0 to rank 1, in that many rows with a gap after each.
 fn alltoallw(comm: &mut Communicator, (rows, columns, gap): (usize, usize, usize)) {
     let (length, width) = (rows * columns, columns + gap);
@@ -141,6 +185,9 @@ pub(crate) fn long(rank: &Rank) -> i32 {
     match rank.word(1) {
         "broadcast" => broadcast(&mut comm),
         "alltoallv" => [LONG, 1 << 31].into_iter().for_each(|length| alltoallv(&mut comm, length)),
+        "gatherv" => gatherv::<u8>(&mut comm, LONG),
+        "elements" => gatherv::<u64>(&mut comm, LONG / 8 + 1),
+        "allgatherv" => allgatherv(&mut comm),
         "alltoallw" => alltoallw(&mut comm, (32_769, 65_537, 63)),
         "pieces" => alltoallw(&mut comm, (LONG, 1, 1)),
         "regular" => regular(&mut comm),
@@ -189,6 +236,17 @@ fn broadcast_beyond_32_bit_counts() {
 #[test]
 fn exchanged_blocks_beyond_32_bit_counts() {
     run("alltoallv", 6);
+}
+
+#[test]
+fn gathered_blocks_beyond_32_bit_counts() {
+    run("gatherv", 6);
+    run("allgatherv", 6);
+}
+
+#[test]
+fn gathered_elements_within_32_bits_of_more_bytes() {
+    run_long("elements", 6);
 }
 
 #[test]

@@ -13,9 +13,9 @@ fn run(how: &str, elements: usize) -> Ended {
 
 #[test]
 fn mismatch_at_a_first_call_is_an_error_on_every_rank() {
-    for (how, elements) in [("root", 16), ("root", 1 << 17), ("counts", 16)] {
+    for (how, elements) in [("root", 16), ("root", 1 << 17), ("counts", 16), ("gathered", 16), ("listed", 16)] {
         let ended = run(how, elements).with(0);
-        let kind = if how == "counts" { "length - " } else { "disagree - " };
+        let kind = if matches!(how, "counts" | "gathered") { "length - " } else { "disagree - " };
         let failure = same(&ended, &[0, 1, 2]);
         assert!(failure.starts_with(kind) && failure.contains("Rank(1)"), "{ended}");
     }
@@ -23,8 +23,8 @@ fn mismatch_at_a_first_call_is_an_error_on_every_rank() {
 
 #[test]
 fn operation_that_panics_is_an_error_on_every_rank() {
-    for elements in [16, 1 << 17] {
-        let ended = run("operation", elements).with(0);
+    for (how, elements) in [("operation", 16), ("operation", 1 << 17), ("scattered", 16)] {
+        let ended = run(how, elements).with(0);
         let failure = same(&ended, &[0, 1, 2]);
         assert!(failure.starts_with("aborted ") && failure.contains("the operation panicked"), "{ended}");
         assert!(ended.heard("panicked").iter().any(Option::is_some), "{ended}");

@@ -1,7 +1,7 @@
 //! Gather, scatter, allgather and reduce-scatter of blocks of different lengths.
 
 use necklace::communicator::Counts;
-use necklace::op::by;
+use necklace::op::{Op, Sum, by};
 use necklace::{Communicator, Error};
 
 use super::definitions::{Dice, Element, block, compose, poisoned, same};
@@ -41,7 +41,8 @@ impl Places {
     }
 }
 
-pub(super) fn gathers_and_scatters<T: Element>(comm: &mut Communicator, seed: u64) {
+/// Every form of the calls that move blocks, against their definitions.
+pub fn gathers_and_scatters<T: Element>(comm: &mut Communicator, seed: u64) {
     let (me, size) = (comm.rank(), comm.size());
     let mut dice = Dice(seed);
     let places = Places::random(size, &mut dice);
@@ -102,7 +103,15 @@ pub(super) fn gathers_and_scatters<T: Element>(comm: &mut Communicator, seed: u6
     same(comm, "alltoallv in place", &exchanged, &lengths.filled(|from| block(from, me, 2)));
 }
 
-fn reduces_and_scatters(comm: &mut Communicator, seed: u64) {
+/// Every form of `reduce_scatterv`, by an operation that does not commute, one that commutes, and
+/// one that libraries have.
+pub fn reduces_and_scatters(comm: &mut Communicator, seed: u64) {
+    reduces_by(comm, seed, by("compose", compose), compose);
+    reduces_by(comm, seed + 1, by("add", u64::wrapping_add).commutative(), u64::wrapping_add);
+    reduces_by(comm, seed + 2, Sum, u64::wrapping_add);
+}
+
+fn reduces_by(comm: &mut Communicator, seed: u64, op: impl Op<u64> + Copy + 'static, combine: fn(u64, u64) -> u64) {
     let (me, size) = (comm.rank(), comm.size());
     let counts = Places::random(size, &mut Dice(seed)).counts;
     let of = |from: usize| (0..size).flat_map(move |to| block::<u64>(from, to, 9));
@@ -112,8 +121,8 @@ fn reduces_and_scatters(comm: &mut Communicator, seed: u64) {
     };
     let begin: usize = counts[..me].iter().sum();
     let wanted: Vec<u64> =
-        (begin..begin + counts[me]).map(|i| (0..size).map(|from| send_of(from)[i]).reduce(compose).unwrap()).collect();
-    let (send, op) = (send_of(me), by("compose", compose));
+        (begin..begin + counts[me]).map(|i| (0..size).map(|from| send_of(from)[i]).reduce(combine).unwrap()).collect();
+    let send = send_of(me);
     let mut receive = poisoned(counts[me]);
     comm.reduce_scatterv(&send, &counts, &mut receive, op).unwrap();
     same(comm, "reduce_scatterv", &receive, &wanted);
@@ -129,6 +138,18 @@ fn reduces_and_scatters(comm: &mut Communicator, seed: u64) {
 }
 
 pub(super) fn blocks_of_any_lengths_are_collected_and_distributed() {
+    const NATIVE: [(&str, &str); 5] = [
+        ("gatherv", "native"),
+        ("scatterv", "native"),
+        ("allgatherv", "native"),
+        ("reduce_scatterv", "native"),
+        ("alltoallv", "native"),
+    ];
+    let native: &[(&str, &[(&str, &str)])] = if jobs::is_native() {
+        &[("complete:1", &NATIVE), ("complete:2", &NATIVE), ("ring:3", &NATIVE), ("torus:4x3", &NATIVE)]
+    } else {
+        &[]
+    };
     let choices: [(&str, &[(&str, &str)]); 6] = [
         ("complete:1", &[]),
         ("complete:2", &[("gatherv", "binomial"), ("reduce_scatterv", "recursive-halving")]),
@@ -137,8 +158,8 @@ pub(super) fn blocks_of_any_lengths_are_collected_and_distributed() {
         ("hypercube:3", &[("allgatherv", "recursive-doubling"), ("reduce_scatterv", "recursive-halving")]),
         ("torus:4x3", &[("gatherv", "binomial"), ("scatterv", "binomial"), ("alltoallv", "torus-exchange")]),
     ];
-    for (topology, chosen) in choices {
-        watched(topology, move || {
+    for (topology, chosen) in choices.into_iter().chain(native.iter().copied()) {
+        watched(&format!("{topology} by {chosen:?}"), move || {
             let job = chosen.iter().fold(on(topology), |job, (call, algorithm)| job.choose(call, *algorithm));
             let run = job.run(|mut comm| {
                 for seed in 0..6 {
@@ -185,15 +206,34 @@ pub(super) fn ranks_with_different_counts_are_told_both() {
 }
 
 pub(super) fn wrong_length_of_one_rank_is_found_by_all() {
-    watched("gatherv", || {
-        let outcomes = run(on("complete:3"), |mut comm| {
+    type Call = fn(&mut Communicator) -> Result<(), Error>;
+    // Rank 2 passes 4 elements in place of 2.
+    let calls: [(&str, Call); 3] = [
+        ("gatherv", |comm| {
             let (me, mut all) = (comm.rank(), [0_u64; 9]);
             let receive = (me == 1).then_some(&mut all[..]);
-            comm.gatherv(&vec![7; if me == 2 { 4 } else { 2 }], receive, &[2; 3], 1).and_then(|()| comm.barrier())
-        });
-        let words = one_failure(&outcomes).to_string();
-        assert!(words.contains("rank 2") && words.contains("32") && words.contains("16"), "{words}");
-    });
+            comm.gatherv(&vec![7; if me == 2 { 4 } else { 2 }], receive, &[2; 3], 1)
+        }),
+        ("scatterv", |comm| {
+            let (me, all) = (comm.rank(), [7_u64; 6]);
+            comm.scatterv((me == 1).then_some(&all[..]), &[2; 3], &mut vec![0; if me == 2 { 4 } else { 2 }], 1)
+        }),
+        ("planned gatherv", |comm| {
+            let (me, mut all) = (comm.rank(), [0_u64; 9]);
+            let mut plan = comm.gatherv_init(if me == 2 { 4 } else { 2 }, &[2; 3], 1)?;
+            plan.execute(comm, &vec![7; if me == 2 { 4 } else { 2 }], if me == 1 { &mut all } else { &mut [] })
+        }),
+    ];
+    for (name, call) in calls {
+        for algorithm in ["direct"].into_iter().chain(jobs::is_native().then_some("native")) {
+            watched(&format!("{name} by {algorithm}"), move || {
+                let job = on("complete:3").choose("gatherv", algorithm).choose("scatterv", algorithm);
+                let outcomes = run(job, |mut comm| call(&mut comm).and_then(|()| comm.barrier()));
+                let words = one_failure(&outcomes).to_string();
+                assert!(words.contains("rank 2") && words.contains("32") && words.contains("16"), "{words}");
+            });
+        }
+    }
 }
 
 pub(super) fn mistakes_in_lengths_are_refused() {

@@ -20,7 +20,7 @@ mod disagreement;
 pub mod failures;
 mod grids;
 mod hosts;
-mod lengths;
+pub mod lengths;
 mod neighbours;
 mod networks;
 mod persistent;

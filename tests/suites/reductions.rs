@@ -33,6 +33,14 @@ fn check<T: Pod + PartialEq + std::fmt::Debug, O: Op<T> + Copy>(
         comm.reduce_in_place(&mut buffer, size / 2, op).unwrap();
         let wanted = if me == size / 2 { all(&|i| op.finish(upto(size - 1, i), size)) } else { send };
         same(comm, &format!("reduce by {} in place", op.name()), &buffer, &wanted);
+        let counts: Vec<usize> = (0..size).map(|to| (elements + to) % 4).collect();
+        let (begin, end): (usize, usize) = (counts[..me].iter().sum(), counts.iter().sum());
+        // Few different values, so that products stay exact.
+        let send: Vec<T> = (0..end).map(|i| values(me, i % 5)).collect();
+        let wanted: Vec<T> = (begin..begin + counts[me]).map(|i| op.finish(upto(size - 1, i % 5), size)).collect();
+        let mut receive = vec![values(7, 100); counts[me]];
+        comm.reduce_scatterv(&send, &counts, &mut receive, op).unwrap();
+        same(comm, &format!("reduce_scatterv by {}", op.name()), &receive, &wanted);
     }
 }
 

@@ -18,8 +18,9 @@ use super::operation::{Operation, Payload};
 use super::predefined;
 use crate::collective::Collective;
 use crate::ids::Rank;
+use crate::plan::{self, Reduction};
 use crate::transport::engine::call_tracker::CallTracker;
-use crate::transport::native::{Blocks, NativeCall, NativeIo, Regular};
+use crate::transport::native::{Blocks, NativeCall, NativeIo, Predefined, Regular, Varying, piece};
 use crate::transport::{ContextId, Failure};
 
 /// The collectives of one context.
@@ -33,7 +34,8 @@ pub(super) struct Collectives {
     /// A communicator of the members, made when it is first needed.
     comm: Option<Arc<Comm>>,
     outside: Arc<CallTracker>,
-    /// Arguments of the last `alltoallv` or `alltoallw`, which the next call may use again.
+    /// Arguments of the last call with blocks of different lengths, which the next call may use
+    /// again.
     blocks: Option<BlockArguments>,
     /// The operation of the last user-defined reduction.
     operation: Option<Operation>,
@@ -53,23 +55,38 @@ pub(super) struct ReductionPanic {
 // SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
 unsafe impl Send for Collectives {}
 
-/// The arguments of an `alltoallv` or `alltoallw` for MPI.
+/// The arguments of a call with blocks of different lengths for MPI.
 #[derive(Debug)]
 struct BlockArguments {
     /// The call for which they were made.
-    of: NativeCall,
-    send: BlockLayout,
-    receive: BlockLayout,
+    of: Varying,
+    layout: BlockLayouts,
 }
 
-/// Counts, offsets and datatypes of the blocks to or from each rank.
 #[derive(Debug)]
-struct BlockLayout {
+enum BlockLayouts {
+    /// Blocks with a datatype each.
+    Typed { send: TypedBlocks, receive: TypedBlocks },
+    /// Blocks of elements of one datatype.
+    Counted { element: Datatype, send: CountedBlocks, receive: CountedBlocks },
+}
+
+/// Counts, offsets in bytes and datatypes of the blocks to or from each rank.
+#[derive(Debug)]
+struct TypedBlocks {
     counts: Vec<c_int>,
     offsets: Vec<c_int>,
     types: Vec<ffi::MPI_Datatype>,
     /// Owns the datatypes.
     _owned: Vec<Datatype>,
+}
+
+/// Counts and offsets, in elements, of the blocks in a buffer.
+#[derive(Debug)]
+struct CountedBlocks {
+    counts: Vec<c_int>,
+    /// `None` if an offset has more than 31 bits.
+    offsets: Option<Vec<c_int>>,
 }
 
 /// One of MPI's reductions, with a count of elements and a root.
@@ -79,12 +96,12 @@ type ReductionCall =
 /// Maximum number of elements in one call of MPI.
 const MAX_COUNT: u64 = 1 << 30;
 
-/// Returns whether MPI has the call: everything but a reduce-scatter of more than [`MAX_COUNT`]
-/// elements.
+/// Returns whether MPI has the call: everything but a reduce-scatter of more elements than it can
+/// count.
 pub(super) fn offers(what: &NativeCall) -> bool {
     match what {
         NativeCall::Regular(regular) => regular.collective != Collective::ReduceScatter || regular.count <= MAX_COUNT,
-        _ => true,
+        NativeCall::Varying(varying) => varying.collective != Collective::ReduceScatter || !varying.long,
     }
 }
 
@@ -164,24 +181,116 @@ impl Collectives {
         }
         match what {
             NativeCall::Regular(regular) => self.regular(comm, regular, (input, output), reduction),
-            NativeCall::Alltoallv { .. } | NativeCall::Alltoallw { .. } => {
-                let (from, into) = (address(input), address_mut(output));
-                let BlockArguments { send, receive, .. } = self.block_arguments(what)?;
-                // All ranks must call the same function, and only this one suits all calls.
-                call!(MPI_Alltoallw(
-                    from,
-                    send.counts.as_ptr(),
-                    send.offsets.as_ptr(),
-                    send.types.as_ptr(),
-                    into,
-                    receive.counts.as_ptr(),
-                    receive.offsets.as_ptr(),
-                    receive.types.as_ptr(),
-                    comm
-                ))?;
-                Ok(None)
+            NativeCall::Varying(varying) => {
+                let mut other = std::mem::take(&mut self.other);
+                let done = self.varying(comm, varying, (input, output), (reduction, &mut other));
+                self.other = other;
+                done
             }
         }
+    }
+
+    /// Executes a collective whose blocks have different lengths. In place, `other` is the other
+    /// buffer, as in [`regular`](Self::regular).
+    fn varying(
+        &mut self,
+        comm: ffi::MPI_Comm,
+        varying: &Varying,
+        (input, output): (&[u8], &mut [u8]),
+        (reduction, other): (Option<&dyn Reduction>, &mut Vec<u8>),
+    ) -> Result<Option<ReductionPanic>, MpiError> {
+        let Varying { collective, send, receive, in_place, .. } = varying;
+        let has_more_before = *in_place && send.ranks() > receive.ranks();
+        // The other buffer begins with the first byte that is needed of it.
+        let (from, into) = if has_more_before {
+            let span = span(receive);
+            other.resize(span.len(), 0);
+            (address(output), address_mut(other).wrapping_byte_sub(span.start))
+        } else if *in_place {
+            let span = span(send);
+            other.clear();
+            other.extend_from_slice(output.get(span.clone()).unwrap_or_default());
+            (address(other).wrapping_byte_sub(span.start), address_mut(output))
+        } else {
+            (address(input), address_mut(output))
+        };
+        if *collective == Collective::ReduceScatter {
+            let panic = self.reduce_scatter(comm, varying, (from, into), reduction)?;
+            // The result lies at the start of the buffer.
+            if has_more_before && let Some(start) = output.get_mut(..other.len()) {
+                start.copy_from_slice(other);
+            }
+            return Ok(panic);
+        }
+        let root = collective.root().map_or(0, |root| root.index() as c_int);
+        match self.block_arguments(varying)? {
+            // All ranks must call the same function, and only this one suits all lengths.
+            BlockLayouts::Typed { send, receive } => call!(MPI_Alltoallw(
+                from,
+                send.counts.as_ptr(),
+                send.offsets.as_ptr(),
+                send.types.as_ptr(),
+                into,
+                receive.counts.as_ptr(),
+                receive.offsets.as_ptr(),
+                receive.types.as_ptr(),
+                comm
+            )),
+            BlockLayouts::Counted { element, send: sent, receive: received } => {
+                let of = element.handle;
+                match collective {
+                    Collective::Gather { .. } => {
+                        let (from, count) = sent.only(from, send);
+                        let (counts, offsets) = (received.counts.as_ptr(), received.offsets()?.as_ptr());
+                        call!(MPI_Gatherv(from, count, of, into, counts, offsets, of, root, comm))
+                    }
+                    Collective::Scatter { .. } => {
+                        let (into, count) = received.only(into, receive);
+                        let (counts, offsets) = (sent.counts.as_ptr(), sent.offsets()?.as_ptr());
+                        call!(MPI_Scatterv(from, counts, offsets, of, into.cast_mut(), count, of, root, comm))
+                    }
+                    _ => {
+                        let (from, count) = sent.only(from, send);
+                        let counts = received.counts.as_ptr();
+                        let run = |into: *mut c_void, offsets: &[c_int]| {
+                            call!(MPI_Allgatherv(from, count, of, into, counts, offsets.as_ptr(), of, comm))
+                        };
+                        match &received.offsets {
+                            // MPICH 4.0 ignores the offset of an only block.
+                            _ if received.counts.len() == 1 => run(received.only(into, receive).0.cast_mut(), &[0]),
+                            Some(offsets) => run(into, offsets),
+                            // Only this rank knows that, so it must call what the others call.
+                            None => {
+                                let (offsets, end) = received.consecutive();
+                                let mut all = vec![0_u8; end * varying.element as usize];
+                                let done = run(address_mut(&mut all), &offsets);
+                                scatter_pieces(&all, receive, output);
+                                done
+                            }
+                        }
+                    }
+                }
+            }
+        }?;
+        Ok(None)
+    }
+
+    /// Executes a reduce-scatter of blocks of different lengths.
+    fn reduce_scatter(
+        &mut self,
+        comm: ffi::MPI_Comm,
+        varying: &Varying,
+        (from, into): (*const c_void, *mut c_void),
+        reduction: Option<&dyn Reduction>,
+    ) -> Result<Option<ReductionPanic>, MpiError> {
+        let BlockLayouts::Counted { send, .. } = self.block_arguments(varying)? else {
+            return Err(uncountable());
+        };
+        let counts = send.counts.clone();
+        let run = |kind: ffi::MPI_Datatype, op: ffi::MPI_Op| {
+            call!(MPI_Reduce_scatter(from, into, counts.as_ptr(), kind, op, comm))
+        };
+        self.reduce_with(comm, (varying.element, varying.predefined), reduction, run)
     }
 
     /// Executes a collective whose blocks have equal lengths.
@@ -191,7 +300,7 @@ impl Collectives {
         comm: ffi::MPI_Comm,
         regular: &Regular,
         (input, output): (&[u8], &mut [u8]),
-        reduction: Option<&dyn crate::plan::Reduction>,
+        reduction: Option<&dyn Reduction>,
     ) -> Result<Option<ReductionPanic>, MpiError> {
         let collective = &regular.collective;
         let block = regular.block().unwrap_or(0);
@@ -234,7 +343,7 @@ impl Collectives {
         comm: ffi::MPI_Comm,
         regular: &Regular,
         (from, into): (*const c_void, *mut c_void),
-        reduction: Option<&dyn crate::plan::Reduction>,
+        reduction: Option<&dyn Reduction>,
     ) -> Result<Option<ReductionPanic>, MpiError> {
         let collective = &regular.collective;
         let unknown = || MpiError::Refused { call: "MPI", description: format!("it has no {collective}") };
@@ -285,7 +394,7 @@ impl Collectives {
         comm: ffi::MPI_Comm,
         of: &Regular,
         (from, into): (*const c_void, *mut c_void),
-        reduction: Option<&dyn crate::plan::Reduction>,
+        reduction: Option<&dyn Reduction>,
         run: ReductionCall,
     ) -> Result<Option<ReductionPanic>, MpiError> {
         let root = of.collective.root().map_or(0, |root| root.index() as c_int);
@@ -295,20 +404,32 @@ impl Collectives {
             // long.
             run(from.wrapping_byte_add(at), into.wrapping_byte_add(at), count, kind, op, root, comm)
         };
-        let mut parts = (0..of.count).step_by(MAX_COUNT as usize);
-        if let Some(predefined) = of.predefined {
+        let parts = || (0..of.count).step_by(MAX_COUNT as usize);
+        self.reduce_with(comm, (of.element, of.predefined), reduction, |kind, op| {
+            parts().try_for_each(|first| part(first, kind, op))
+        })
+    }
+
+    /// Runs calls of MPI with the datatype of an element and the operation of a reduction.
+    fn reduce_with(
+        &mut self,
+        comm: ffi::MPI_Comm,
+        (element, predefined): (u64, Option<Predefined>),
+        reduction: Option<&dyn Reduction>,
+        run: impl FnOnce(ffi::MPI_Datatype, ffi::MPI_Op) -> Result<(), MpiError>,
+    ) -> Result<Option<ReductionPanic>, MpiError> {
+        if let Some(predefined) = predefined {
             let (kind, op) = predefined::predefined(predefined)?;
-            parts.try_for_each(|first| part(first, kind, op))?;
+            run(kind, op)?;
             return Ok(None);
         }
-        let Some(reduction) = reduction.filter(|_| of.element > 0) else { return Ok(None) };
-        let (bytes, commutes) = (of.element as usize, reduction.is_commutative());
+        let Some(reduction) = reduction.filter(|_| element > 0) else { return Ok(None) };
+        let (bytes, commutes) = (element as usize, reduction.is_commutative());
         if self.operation.as_ref().is_none_or(|operation| !operation.is_of(bytes, commutes)) {
             self.operation = Some(Operation::new(bytes, commutes)?);
         }
         let Some(operation) = &self.operation else { return Ok(None) };
-        let own =
-            operation.with(reduction, |own| parts.try_for_each(|first| part(first, own.element.handle, own.op)))?;
+        let own = operation.with(reduction, |own| run(own.element.handle, own.op))?;
         self.find_panic(comm, own)
     }
 
@@ -324,18 +445,87 @@ impl Collectives {
     }
 
     /// Returns the arguments for the blocks of a call.
-    fn block_arguments(&mut self, what: &NativeCall) -> Result<&BlockArguments, MpiError> {
-        let arguments = match (self.blocks.take().filter(|arguments| arguments.of == *what), what) {
-            (Some(arguments), _) => arguments,
-            (None, NativeCall::Alltoallv { send, receive } | NativeCall::Alltoallw { send, receive }) => {
-                BlockArguments { of: what.clone(), send: BlockLayout::new(send)?, receive: BlockLayout::new(receive)? }
-            }
-            (None, _) => {
-                let none = Blocks::default();
-                BlockArguments { of: what.clone(), send: BlockLayout::new(&none)?, receive: BlockLayout::new(&none)? }
-            }
+    fn block_arguments(&mut self, of: &Varying) -> Result<&BlockLayouts, MpiError> {
+        let arguments = match self.blocks.take().filter(|arguments| arguments.of == *of) {
+            Some(arguments) => arguments,
+            None => BlockArguments { of: of.clone(), layout: BlockLayouts::new(of, self.members.len())? },
         };
-        Ok(self.blocks.insert(arguments))
+        Ok(&self.blocks.insert(arguments).layout)
+    }
+}
+
+impl BlockLayouts {
+    fn new(of: &Varying, ranks: usize) -> Result<Self, MpiError> {
+        if of.collective == Collective::Alltoall || of.long {
+            let ranks = || (0..ranks).map(Rank::new);
+            return Ok(Self::Typed {
+                send: TypedBlocks::new(ranks().map(|rank| of.to(rank)))?,
+                receive: TypedBlocks::new(ranks().map(|rank| of.from(rank)))?,
+            });
+        }
+        // The same on all ranks: libraries choose algorithms by the size of this datatype.
+        let element = match of.element {
+            0 | 1 => Datatype::byte(),
+            bytes => Datatype::byte().repeated(bytes, 1)?.committed()?,
+        };
+        let counted = |blocks| CountedBlocks::new(blocks, of.element.max(1));
+        Ok(Self::Counted { element, send: counted(&of.send)?, receive: counted(&of.receive)? })
+    }
+}
+
+impl CountedBlocks {
+    fn new(blocks: &Blocks, element: u64) -> Result<Self, MpiError> {
+        let pieces = || (0..blocks.ranks()).map(|rank| blocks.piece(Rank::new(rank)).unwrap_or_default());
+        let elements = |bytes: u64| c_int::try_from(bytes / element);
+        let counts = pieces().map(|(_, length)| elements(length)).collect::<Result<_, _>>();
+        let offsets = pieces().map(|(offset, _)| elements(offset)).collect::<Result<_, _>>().ok();
+        Ok(Self { counts: counts.map_err(|_| uncountable())?, offsets })
+    }
+
+    fn offsets(&self) -> Result<&[c_int], MpiError> {
+        self.offsets.as_deref().ok_or_else(uncountable)
+    }
+
+    /// Returns the address and the length of the only block in a buffer, or of none.
+    fn only(&self, buffer: *const c_void, blocks: &Blocks) -> (*const c_void, c_int) {
+        let (offset, _) = blocks.piece(Rank::default()).unwrap_or_default();
+        (buffer.wrapping_byte_add(offset as usize), self.counts.first().copied().unwrap_or(0))
+    }
+
+    /// Returns the offsets of the blocks if they lie one after the other, and their end. All lengths
+    /// together are not [`long`](Varying::long).
+    fn consecutive(&self) -> (Vec<c_int>, usize) {
+        let mut end = 0;
+        let place = |count: &c_int| {
+            let at = end;
+            end += count;
+            at
+        };
+        (self.counts.iter().map(place).collect(), end as usize)
+    }
+}
+
+/// Makes the error for lengths that MPI cannot count, which callers exclude.
+fn uncountable() -> MpiError {
+    MpiError::Refused { call: "MPI", description: "a length exceeds 31 bits".to_owned() }
+}
+
+/// Returns the part of a buffer from its first to its last block.
+fn span(blocks: &Blocks) -> std::ops::Range<usize> {
+    let all = (0..blocks.ranks()).flat_map(|rank| blocks.of(Rank::new(rank)));
+    all.map(|run| run.offset as usize).min().unwrap_or(0)..blocks.end() as usize
+}
+
+/// Copies consecutive blocks to their places.
+fn scatter_pieces(mut all: &[u8], blocks: &Blocks, output: &mut [u8]) {
+    for (offset, length) in (0..blocks.ranks()).filter_map(|rank| blocks.piece(Rank::new(rank))) {
+        let (offset, length) = (offset as usize, length as usize);
+        if let (Some(place), Some((block, rest))) =
+            (output.get_mut(offset..offset + length), all.split_at_checked(length))
+        {
+            place.copy_from_slice(block);
+            all = rest;
+        }
     }
 }
 
@@ -352,14 +542,14 @@ fn address_mut(of: &mut [u8]) -> *mut c_void {
     if of.is_empty() { address(of).cast_mut() } else { of.as_mut_ptr().cast() }
 }
 
-impl BlockLayout {
-    fn new(blocks: &Blocks) -> Result<Self, MpiError> {
+impl TypedBlocks {
+    fn new<'a>(blocks: impl Iterator<Item = &'a [plan::Run]>) -> Result<Self, MpiError> {
         let mut layout = Self { counts: Vec::new(), offsets: Vec::new(), types: Vec::new(), _owned: Vec::new() };
-        for rank in (0..blocks.ranks()).map(Rank::new) {
-            let plain = blocks.piece(rank).map(|(offset, length)| (c_int::try_from(offset), c_int::try_from(length)));
+        for runs in blocks {
+            let plain = piece(runs).map(|(offset, length)| (c_int::try_from(offset), c_int::try_from(length)));
             let (offset, count, of) = match plain {
                 Some((Ok(offset), Ok(length))) => (offset, length, Datatype::byte()),
-                _ => (0, 1, Datatype::runs(blocks.of(rank))?),
+                _ => (0, 1, Datatype::runs(runs)?),
             };
             layout.offsets.push(offset);
             layout.counts.push(count);

@@ -124,7 +124,7 @@ fn custom_operation_with_a_known_name_is_not_native() {
 type Call = (&'static str, fn(&mut Communicator) -> Result<(), Error>);
 
 /// All different to a library, though the messages of a schedule might be the same.
-const CALLS: [Call; 9] = [
+const CALLS: [Call; 13] = [
     ("alltoall of blocks of 1 x 8 bytes (u64) among 3 ranks by native on", |comm| exchange(comm, 1)),
     ("alltoall of blocks of 1 x 8 bytes (u64) among 3 ranks by native, in place", |comm| {
         comm.alltoall_in_place(&mut [1_u64; 3])
@@ -143,6 +143,21 @@ const CALLS: [Call; 9] = [
         let mut plan = comm.alltoallw_init::<u64>(&places, &places)?;
         plan.execute(comm, &[1; 3], &mut [0; 3])
     }),
+    ("gatherv with root 0", |comm| {
+        let counts: &[usize] = if comm.rank() == 0 { &[1; 3] } else { &[] };
+        let mut plan = comm.gatherv_init::<u64>(1, counts, 0)?;
+        plan.execute(comm, &[1], &mut [0; 3])
+    }),
+    ("allgatherv of counts [1, 1, 1] of 8-byte elements (u64) among 3 ranks by native on", |comm| {
+        comm.allgatherv(&[1_u64], &mut [0; 3], &[1; 3])
+    }),
+    ("allgatherv of counts [1, 1, 1] of 8-byte elements (u64) among 3 ranks by native, in place on", |comm| {
+        comm.allgatherv_in_place(&mut [1_u64; 3], &[1; 3])
+    }),
+    (
+        "reduce_scatterv (sum) of counts [1, 1, 1] of 8-byte elements (u64) among 3 ranks by native, predefined",
+        |comm| comm.reduce_scatterv(&[1_u64; 3], &[1; 3], &mut [0], Sum),
+    ),
     ("native, predefined", |comm| comm.allreduce(&[1_u64], &mut [0], Sum)),
     ("by native on", |comm| comm.allreduce(&[1_u64], &mut [0], by("sum", |left, right| left + right))),
     ("barrier", Communicator::barrier),
@@ -187,6 +202,29 @@ fn plans_with_different_counts_are_different_calls() {
         let failure = one_failure(&outcomes);
         assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
         assert_eq!(numbers(&calls), [0; 0]);
+    });
+}
+
+/// The plans are cached by the operation as well, not by its name alone.
+#[test]
+fn scattered_operation_with_a_known_name_is_not_native() {
+    watched("names", || {
+        let (job, calls) = noted(4);
+        job.run(|mut comm| {
+            let (send, me) = ([comm.rank() as u64 + 1; 10], comm.rank());
+            let (counts, mut result) = ([1, 2, 3, 4], [0; 4]);
+            for _ in 0..2 {
+                comm.reduce_scatterv(&send, &counts, &mut result[..=me], Sum).unwrap();
+                assert_eq!(result[me], 10);
+                let first = by("sum", |left: u64, _| left).commutative();
+                comm.reduce_scatterv(&send, &counts, &mut result[..=me], first).unwrap();
+                assert!((1..=4).contains(&result[me]));
+            }
+        })
+        .unwrap();
+        let predefined = |(_, words): &(u64, std::sync::Arc<str>)| words.contains("by native, predefined on");
+        assert_eq!(calls.of_all().iter().map(predefined).collect::<Vec<_>>(), [true, false].repeat(2));
+        assert_eq!(calls.agreed(), [1, 2]);
     });
 }
 

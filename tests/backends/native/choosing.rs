@@ -211,6 +211,13 @@ fn unsupported_native_call_uses_the_best_schedule() {
             let places = [0, 1, 2, 3];
             let plan = comm.alltoallv_init::<u64>((&[1; 4], &places), (&[1; 4], &places)).unwrap();
             assert!(plan.description().contains("by direct"), "{}", plan.description());
+            let plan = comm.gatherv_init::<u64>(1, &[1; 4], comm.rank()).unwrap();
+            assert!(plan.description().contains("by direct"), "{}", plan.description());
+            let plan = comm.allgatherv_init::<u64>(&[1; 4]).unwrap();
+            assert!(!plan.description().contains("by native"), "{}", plan.description());
+            comm.allgatherv(&[1_u64], &mut [0; 4], &[1; 4]).unwrap();
+            comm.reduce_scatterv(&[1_u64; 4], &[1; 4], &mut result, Sum).unwrap();
+            assert_eq!(result, [4]);
         })
         .unwrap();
         let made: Vec<Arc<str>> = calls.of_all().into_iter().map(|(_, words)| words).collect();
@@ -226,7 +233,7 @@ fn native_choice_without_support_is_refused_before_the_call() {
     watched("chosen", || {
         let calls = Calls::default();
         let mut job = offering(topology("complete:4"), &calls, plain);
-        for kind in ["allreduce", "scan", "alltoallv"] {
+        for kind in ["allreduce", "scan", "alltoallv", "gatherv", "scatterv", "allgatherv", "reduce_scatterv"] {
             job = job.choose(kind, "native");
         }
         job.run(|mut comm| {
@@ -246,6 +253,15 @@ fn native_choice_without_support_is_refused_before_the_call() {
                 refused(comm.alltoallv(&[1; 4], (&[1; 4], &places), &mut result, (&[1; 4], &places)), "alltoallv");
                 let plan = comm.alltoallv_init::<u64>((&[1; 4], &places), (&[1; 4], &places));
                 refused(plan.map(|_| ()), "alltoallv");
+                refused(comm.gatherv(&[1], None, &[], 1), "gatherv with root 1");
+                refused(comm.scatterv(None, &[], &mut result[..1], 1), "scatterv with root 1");
+                refused(comm.allgatherv(&[1], &mut result, &[1; 4]), "allgatherv");
+                let sum = "reduce_scatterv by the predefined Sum of U64";
+                refused(comm.reduce_scatterv(&[1_u64; 4], &[1; 4], &mut [0], Sum), sum);
+                refused(
+                    comm.reduce_scatterv(&[1; 4], &[1; 4], &mut result[..1], last),
+                    "by an operation of the program",
+                );
                 assert_eq!(result, [7; 4]);
             }
             comm.allreduce(&[1; 4], &mut result, Sum).unwrap();
@@ -280,5 +296,56 @@ fn planned_exchanges_of_unequal_blocks_are_native() {
         // 1 is direct, 2 the barrier, 3 exchanges counts, and 7 does once more.
         assert_eq!(varying, [4, 5, 6, 8]);
         assert_eq!(calls.agreed(), [2, 4, 8]);
+    });
+}
+
+/// Counts that every rank knows need not travel.
+#[test]
+fn known_lengths_are_native_where_equal_ones_are() {
+    watched("known", || {
+        let calls = Calls::default();
+        let job = offering(topology("complete:3"), &calls, |_| true);
+        job.run(|mut comm| {
+            let (me, mut all, mut own) = (comm.rank(), [0; 6], [0; 3]);
+            for _ in 0..2 {
+                comm.allgatherv(&vec![me; me + 1], &mut all, &[1, 2, 3]).unwrap();
+                assert_eq!(all, [0, 1, 1, 2, 2, 2]);
+            }
+            for _ in 0..2 {
+                comm.reduce_scatterv(&[me; 6], &[1, 2, 3], &mut own[..=me], Sum).unwrap();
+                assert_eq!(own[..=me], [3; 3][..=me]);
+            }
+            comm.allgatherv(&[me; 2], &mut all, &[2; 3]).unwrap();
+            // Only the root knows the lengths of these.
+            let counts: &[usize] = if me == 1 { &[1, 2, 3] } else { &[] };
+            comm.gatherv(&vec![me; me + 1], (me == 1).then_some(&mut all[..]), counts, 1).unwrap();
+            let mut plan = comm.gatherv_init(me + 1, counts, 1).unwrap();
+            (0..2).for_each(|_| plan.execute(&mut comm, &vec![me; me + 1], &mut all).unwrap());
+        })
+        .unwrap();
+        let numbers: Vec<u64> = calls.of_all().into_iter().map(|(number, _)| number).collect();
+        // 6 is direct, 7 exchanges counts, in 8 the root tells that they are not long.
+        assert_eq!(numbers, [1, 2, 3, 4, 5, 9, 10]);
+        assert_eq!(calls.agreed(), [1, 3, 5, 9]);
+    });
+    watched("prices", || {
+        let job = WithLibrary.job(topology("torus:4x4")).options(Options::default().machine(Machine::PARAGON));
+        let natives = job.run(|mut comm| {
+            let kinds = [Collective::Allgather, Collective::ReduceScatter];
+            let cases = kinds.iter().flat_map(|kind| [1, 64, 1024, 65536].map(|bytes| (kind, bytes)));
+            let is_native = |(kind, bytes): (&Collective, usize)| {
+                let counts: Vec<usize> = (0..16).map(|rank| bytes - 1 + rank % 2 * 2).collect();
+                let plan = match kind {
+                    Collective::Allgather => comm.allgatherv_init::<u8>(&counts),
+                    _ => comm.reduce_scatterv_init::<u8>(&counts, Sum),
+                };
+                let (plan, name) = (plan.unwrap(), comm.explain(kind, bytes).unwrap().algorithm.name());
+                assert!(plan.description().contains(&format!(" by {name}")), "{name}: {}", plan.description());
+                name == "native"
+            };
+            cases.map(is_native).collect::<Vec<bool>>()
+        });
+        let natives = natives.unwrap();
+        assert!(natives[0].contains(&true) && natives[0].contains(&false), "{natives:?}");
     });
 }

@@ -1,0 +1,100 @@
+//! The messages that calls with blocks of different lengths send, counted by a wrapper.
+
+use std::sync::Arc;
+
+use necklace::launch::Launch;
+use necklace::transport::Endpoint;
+use necklace::transport::trace::{Direction, TraceEvent, Tracing};
+use necklace::{Communicator, Rank, Strided};
+
+use necklace_tests::jobs::Backend;
+use necklace_tests::jobs::tcp::Tcp;
+use necklace_tests::jobs::threads::Threads;
+use necklace_tests::{topology, watched};
+
+/// Rows and columns of a rank's part, without its halo.
+const SIDE: usize = 3;
+const WIDTH: usize = SIDE + 2;
+
+/// The ranks above, below, left and right on a torus of 4 x 4.
+fn neighbours(rank: usize) -> [usize; 4] {
+    let at = |row: usize, column: usize| row % 4 * 4 + column % 4;
+    let (row, column) = (rank / 4, rank % 4);
+    [at(row + 3, column), at(row + 1, column), at(row, column + 3), at(row, column + 1)]
+}
+
+/// The edges of the part, or of its halo, in the order of the neighbours.
+fn edges(halo: bool) -> [Strided; 4] {
+    let (first, last) = if halo { (0, WIDTH - 1) } else { (1, WIDTH - 2) };
+    let row = |row: usize| Strided::matrix(row * WIDTH + 1, 1, SIDE, WIDTH);
+    let column = |column: usize| Strided::matrix(WIDTH + column, SIDE, 1, WIDTH);
+    [row(first), row(last), column(first), column(last)]
+}
+
+/// One block for each rank, empty but for the neighbours.
+fn blocks(rank: usize, edges: [Strided; 4]) -> Vec<Strided> {
+    let mut blocks = vec![Strided::run(0, 0); 16];
+    neighbours(rank).into_iter().zip(edges).for_each(|(peer, edge)| blocks[peer] = edge);
+    blocks
+}
+
+/// Exchanges halos by `alltoallw`, in one call and twice by a plan.
+fn halos(mut comm: Communicator) {
+    let me = comm.rank();
+    let cell = |rank: usize, at: usize| 1000 * rank + at;
+    let part: Vec<usize> = (0..WIDTH * WIDTH).map(|at| cell(me, at)).collect();
+    let (from, into) = (blocks(me, edges(false)), blocks(me, edges(true)));
+    let mut wanted = vec![0; part.len()];
+    // What comes from above is the last row there, and so on.
+    let theirs = [1, 0, 3, 2].map(|edge| edges(false)[edge].clone());
+    for ((peer, theirs), own) in neighbours(me).into_iter().zip(theirs).zip(edges(true)) {
+        own.indices().zip(theirs.indices()).for_each(|(at, there)| wanted[at] = cell(peer, there));
+    }
+    let mut received = vec![0; part.len()];
+    comm.alltoallw(&part, &from, &mut received, &into).unwrap();
+    assert_eq!(received, wanted);
+    let mut plan = comm.alltoallw_init(&from, &into).unwrap();
+    for _ in 0..2 {
+        received.fill(0);
+        plan.execute(&mut comm, &part, &mut received).unwrap();
+        assert_eq!(received, wanted);
+    }
+}
+
+/// Runs a job on a torus of 4 x 4, and returns its messages.
+fn traced(backend: &dyn Backend, body: fn(Communicator)) -> Vec<TraceEvent> {
+    let (tracing, endpoints) = (Tracing::new(), backend.endpoints(16));
+    let log = tracing.clone();
+    let job = Launch::threads().topology(topology("torus:4x4"));
+    job.wrap(move |thread| -> Arc<dyn Endpoint> { Arc::new(log.wrap(Arc::clone(&endpoints[thread.rank().index()]))) })
+        .run(body)
+        .unwrap();
+    tracing.events()
+}
+
+#[test]
+fn halo_by_alltoallw_sends_four_messages_a_rank() {
+    let backends: [&'static dyn Backend; 2] = [&Threads, &Tcp];
+    for (backend, name) in backends.into_iter().zip(["threads", "TCP"]) {
+        watched(name, move || {
+            let events = traced(backend, halos);
+            let mut sent = events.iter().filter(|event| event.description.starts_with("alltoallw"));
+            assert!(sent.clone().all(|event| event.bytes == (SIDE * size_of::<usize>()) as u64));
+            // Call 0 makes the communicator; the plan needs no call.
+            let calls: Vec<u64> = (1..=3).collect();
+            assert!(sent.all(|event| calls.contains(&event.call)));
+            for (call, rank) in calls.iter().flat_map(|call| (0..16).map(move |rank| (*call, rank))) {
+                for direction in [Direction::Out, Direction::In] {
+                    let of_rank = |event: &&TraceEvent| {
+                        (event.call, event.rank, event.direction) == (call, Rank::new(rank), direction)
+                    };
+                    let mut peers: Vec<usize> = events.iter().filter(of_rank).map(|event| event.peer.index()).collect();
+                    let mut wanted = neighbours(rank);
+                    peers.sort_unstable();
+                    wanted.sort_unstable();
+                    assert_eq!(peers, wanted, "{name}: call {call}, rank {rank}, {direction:?}");
+                }
+            }
+        });
+    }
+}
