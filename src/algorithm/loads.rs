@@ -320,13 +320,14 @@ impl Circle {
         if let Some(axes) = in_order(problem) {
             // The chain that starts with the route between the last rank and the first. A route
             // takes one hop, or goes back along a dimension and on to the next one.
-            let (mut hops, mut worth) = (messages - 1, 1);
+            let (mut hops, mut worth) = (messages, 1);
             for axis in axes.iter().rev() {
                 worth *= axis.extent;
                 let back = if axis.kind == Kind::Line { axis.extent - 1 } else { 1 };
                 hops += back * messages.div_ceil(worth);
             }
-            return Some(hops);
+            // After the first dimension there is no next one.
+            return Some(hops - messages.div_ceil(worth));
         }
         Counted::fits(problem, problem.ranks() as u128).then(|| {
             let ways = Self::ways(problem);

@@ -37,6 +37,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(allreduce::Rabenseifner),
             Arc::new(allreduce::ByDimension),
             Arc::new(allreduce::ReduceScatterAllgather),
+            Arc::new(allreduce::Ring),
             Arc::new(scan::RecursiveDoubling),
             Arc::new(scan::ByDimension),
             Arc::new(exscan::RecursiveDoubling),

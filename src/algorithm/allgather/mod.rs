@@ -9,3 +9,4 @@ pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;
+pub(in crate::algorithm) use ring::around;

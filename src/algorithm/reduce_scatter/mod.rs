@@ -9,3 +9,4 @@ pub use by_dimension::ByDimension;
 pub use pairwise::Pairwise;
 pub use recursive_halving::RecursiveHalving;
 pub use ring::Ring;
+pub(in crate::algorithm) use ring::around;
