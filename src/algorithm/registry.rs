@@ -33,6 +33,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(allgather::RecursiveDoubling),
             Arc::new(allgather::Bruck),
             Arc::new(allgather::ByDimension),
+            Arc::new(allgather::NeighbourExchange),
             Arc::new(allreduce::RecursiveDoubling),
             Arc::new(allreduce::Rabenseifner),
             Arc::new(allreduce::ByDimension),

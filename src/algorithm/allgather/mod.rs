@@ -2,11 +2,13 @@
 
 mod bruck;
 mod by_dimension;
+mod neighbour_exchange;
 mod recursive_doubling;
 mod ring;
 
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
+pub use neighbour_exchange::NeighbourExchange;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;
 pub(in crate::algorithm) use ring::around;
