@@ -382,6 +382,11 @@ impl Circle {
     }
 }
 
+/// Returns whether a message from each rank may be counted on this network.
+pub(in crate::algorithm) fn may_count(problem: &Problem) -> bool {
+    Counted::fits(problem, problem.ranks() as u128)
+}
+
 /// Returns the dimensions of the product, if rank i sits on node i.
 pub(in crate::algorithm) fn in_order(problem: &Problem) -> Option<Vec<Axis>> {
     product(problem).filter(|_| problem.placement().is_identity())

@@ -23,6 +23,7 @@ mod loads;
 mod native;
 mod parameters;
 mod parts;
+mod pipeline;
 mod prefix;
 pub mod reduce;
 pub mod reduce_scatter;

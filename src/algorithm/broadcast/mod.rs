@@ -1,11 +1,15 @@
 //! Broadcast: the root sends one block to all ranks (one-to-all broadcast).
 
+mod binary_tree;
 mod binomial;
 mod by_dimension;
+mod chain;
 mod halving;
 mod scatter_allgather;
 
+pub use binary_tree::BinaryTree;
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
+pub use chain::Chain;
 pub use halving::Halving;
 pub use scatter_allgather::ScatterAllgather;

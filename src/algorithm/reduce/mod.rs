@@ -1,13 +1,17 @@
 //! Reduce: the root gets the combined contributions of all ranks (all-to-one reduction).
 
+mod binary_tree;
 mod binomial;
 mod by_dimension;
+mod chain;
 mod direct;
 mod halving;
 mod reduce_scatter_gather;
 
+pub use binary_tree::BinaryTree;
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
+pub use chain::Chain;
 pub use direct::Direct;
 pub use halving::Halving;
 pub use reduce_scatter_gather::ReduceScatterGather;
