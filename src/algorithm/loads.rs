@@ -112,8 +112,8 @@ impl Pattern {
         None
     }
 
-    /// Returns the load of exchanges between the ranks 2i and 2i + 1, or, if `odd`, between 2i + 1 and
-    /// 2i + 2, modulo an even number of ranks.
+    /// Returns the load of exchanges between the ranks 2i and 2i + 1, or, if `odd`, between 2i + 1
+    /// and 2i + 2, modulo an even number of ranks.
     pub(in crate::algorithm) fn pairs(problem: &Problem, odd: bool) -> Option<Self> {
         if is_complete(problem) {
             return Some(Self { load: 1, hops: 1 });
@@ -475,7 +475,8 @@ fn rotation(axes: &[Axis], mut shift: u64) -> Pattern {
 
 /// Returns the load of exchanges between neighbours in rank, along the last dimension or across its
 /// border. A pair across the border sends one message back along the row of the lower rank, and one
-/// on along the row of the higher rank. On a line these share channels with the pairs within the row.
+/// on along the row of the higher rank. On a line these share channels with the pairs within the
+/// row.
 fn pairs(axes: &[Axis], odd: bool) -> Pattern {
     let Some((axis, rest)) = axes.split_last() else { return Pattern { load: 0, hops: 0 } };
     let is_even = axis.extent.is_multiple_of(2);

@@ -1,5 +1,5 @@
-//! Pipelines: a block is cut into chunks, which follow each other along the edges of a chain or of a
-//! binary tree of ranks.
+//! Pipelines: a block is cut into chunks, which follow each other along the edges of a chain or of
+//! a binary tree of ranks.
 //!
 //! An [`Edge`] carries one chunk every [`period`](Pipeline::period) rounds. Along a chain that is
 //! every round. In a tree a rank sends each chunk to two children, one after the other, so it is
@@ -7,14 +7,15 @@
 //!
 //! # Trees
 //!
-//! The children of a rank represent ranges of consecutive ranks, so a result that is combined towards
-//! the root is combined in rank order. The root's children have the ranks below it and those above
-//! it, or both have parts of these if the root is the first or the last rank. Any other rank is the
-//! end of its range next to the root, and its children have the *near* and the *far* part of the rest.
+//! The children of a rank represent ranges of consecutive ranks, so a result that is combined
+//! towards the root is combined in rank order. The root's children have the ranks below it and
+//! those above it, or both have parts of these if the root is the first or the last rank. Any other
+//! rank is the end of its range next to the root, and its children have the *near* and the *far*
+//! part of the rest.
 //!
 //! A message to the near part goes a round later than the one to the far part. So the near part
-//! should be less deep by one. A tree of depth D, in rounds, has at most F(D) = 1 + F(D - 1) +
-//! F(D - 2) ranks, with F(0) = 1 and F(-1) = 0: these are the Fibonacci numbers, less 1. Of n ranks,
+//! should be less deep by one. A tree of depth D, in rounds, has at most F(D) = 1 + F(D - 1) + F(D
+//! - 2) ranks, with F(0) = 1 and F(-1) = 0: these are the Fibonacci numbers, less 1. Of n ranks,
 //! with the least D such that n <= F(D), the near part gets F(D - 2) and the far part the others.
 
 use std::collections::BTreeMap;
@@ -39,9 +40,9 @@ pub(super) const CHUNKS: Parameter = Parameter {
     default: DEFAULT_CHUNKS,
 };
 
-/// Returns the variants for `auto`. With the best number of chunks, start-ups and transmission of the
-/// chunks cost the same; half or twice that number costs a quarter more. More chunks are for blocks
-/// of many megabytes.
+/// Returns the variants for `auto`. With the best number of chunks, start-ups and transmission of
+/// the chunks cost the same; half or twice that number costs a quarter more. More chunks are for
+/// blocks of many megabytes.
 pub(super) fn variants(problem: &Problem, with: impl Fn(usize) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
     // Two ranks have nothing to forward.
     let numbers: &[usize] = if problem.ranks() > 2 { &[4, 64] } else { &[] };
@@ -82,8 +83,7 @@ impl Pipeline {
     /// Returns the rounds of a rank that has these edges.
     pub(super) fn share(self, rank: Rank, block: Block, edges: Vec<Edge>) -> Share {
         let Self { chunks, period, .. } = self;
-        let end = edges.iter().map(|edge| edge.first + period * (chunks - 1) + 1).max().unwrap_or(0);
-        Box::new((0..end).map(move |round| {
+        Box::new((0..self.rounds() as usize).map(move |round| {
             let mut all = RankRound::default();
             for edge in &edges {
                 let since = round.checked_sub(edge.first).filter(|since| since.is_multiple_of(period));
@@ -127,7 +127,8 @@ impl Pipeline {
         }
     }
 
-    /// Counts for each load of the busiest channel and each longest route the rounds that have them.
+    /// Counts for each load of the busiest channel and each longest route the rounds that have
+    /// them.
     ///
     /// The route of an edge is found once, and its channels are counted when it begins and when it
     /// ends.
@@ -338,8 +339,8 @@ fn edge(parent: &Branch, child: &Branch) -> Edge {
     Edge { from, to, combine: Combine::Replace, first: child.delay - 1 }
 }
 
-/// Returns the most ranks of trees of depth 0, 1, 2 and so on, each with that of the depth before it
-/// and of the one before that.
+/// Returns the most ranks of trees of depth 0, 1, 2 and so on, each with that of the depth before
+/// it and of the one before that.
 fn sizes() -> impl Iterator<Item = [usize; 3]> {
     successors(Some([1, 0, 0]), |&[size, before, _]| Some([1 + size + before, size, before]))
 }

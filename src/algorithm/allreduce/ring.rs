@@ -2,8 +2,9 @@
 //! then gather the results.
 //!
 //! Source: P. Patarasuk & X. Yuan, *Bandwidth optimal all-reduce algorithms for clusters of
-//! workstations*, Journal of Parallel and Distributed Computing 69(2), 2009. Needs: an operation that
-//! commutes, for more than two ranks; made for rings. Model: one-port. All ranks get the same bits.
+//! workstations*, Journal of Parallel and Distributed Computing 69(2), 2009. Needs: an operation
+//! that commutes, for more than two ranks; made for rings. Model: one-port. All ranks get the same
+//! bits.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -17,12 +18,13 @@
 //!
 //! The vector is cut into N parts. The first half is the [reduce-scatter around the
 //! ring](crate::algorithm::reduce_scatter::Ring), after which rank i has part i of the result. The
-//! second half is the [allgather around the ring](crate::algorithm::allgather::Ring) of these parts.
-//! Unlike [`Rabenseifner`](super::Rabenseifner), it sends the least for any number of ranks, and
-//! unlike [`ReduceScatterAllgather`](super::ReduceScatterAllgather) on any network.
+//! second half is the [allgather around the ring](crate::algorithm::allgather::Ring) of these
+//! parts. Unlike [`Rabenseifner`](super::Rabenseifner), it sends the least for any number of ranks,
+//! and unlike [`ReduceScatterAllgather`](super::ReduceScatterAllgather) on any network.
 //!
-//! There is no parameter for more chunks. In every round every rank sends, receives and combines, so
-//! no port waits for a message that shorter chunks would bring earlier: they would only add rounds.
+//! There is no parameter for more chunks. In every round every rank sends, receives and combines,
+//! so no port waits for a message that shorter chunks would bring earlier: they would only add
+//! rounds.
 
 use crate::algorithm::alltoall::claims_around_a_ring;
 use crate::algorithm::loads::Circle;
@@ -57,8 +59,7 @@ impl Algorithm for Ring {
     fn claims(&self, problem: &Problem) -> Claims {
         let ranks = problem.ranks() as u64;
         let (rounds, part) = (2 * (ranks - 1), Volume::new(1, ranks));
-        let chain = Some(rounds).filter(|&rounds| rounds > 0).map(|rounds| Circle::chain(problem, rounds));
-        let chain = chain.unwrap_or(Some(0));
+        let chain = if rounds == 0 { Some(0) } else { Circle::chain(problem, rounds) };
         let claims = claims_around_a_ring(problem, rounds, part * rounds, |_| chain.map(|hops| (hops, part * hops)));
         Claims { combined: Some(part * (ranks - 1)), ..claims }
     }

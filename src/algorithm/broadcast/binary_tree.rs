@@ -1,10 +1,10 @@
-//! Broadcast along a binary tree: chunks of the block follow each other, and every rank sends each to
-//! its two children, one after the other.
+//! Broadcast along a binary tree: chunks of the block follow each other, and every rank sends each
+//! to its two children, one after the other.
 //!
 //! Source: Pjesivac-Grbovic et al., *Performance analysis of MPI collective operations*, Cluster
-//! Computing 10(2), 2007 (binary tree with segments). Differs from the paper: the child that is sent
-//! to later gets the smaller subtree, and the subtrees are ranges of ranks. Needs: nothing; made for
-//! flat networks. Model: one-port.
+//! Computing 10(2), 2007 (binary tree with segments). Differs from the paper: the child that is
+//! sent to later gets the smaller subtree, and the subtrees are ranges of ranks. Needs: nothing;
+//! made for flat networks. Model: one-port.
 //!
 //! With k chunks and a tree of depth D, in rounds, for three or more ranks:
 //!
@@ -13,9 +13,9 @@
 //! | startups | 2 (k - 1) + D |
 //! | blocks sent | (2 (k - 1) + D) / k; 2 by a rank with two children |
 //!
-//! A tree of depth D from the first or the last rank has up to F(D) ranks, where F(D) = 1 + F(D - 1) +
-//! F(D - 2): 1, 2, 4, 7, 12, 20, 33, so D is about 1.44 log N. From another root D may be greater by
-//! 1. Two ranks are a [chain](super::Chain).
+//! A tree of depth D from the first or the last rank has up to F(D) ranks, where F(D) = 1 + F(D -
+//! 1) + F(D - 2): 1, 2, 4, 7, 12, 20, 33, so D is about 1.44 log N. From another root D may be
+//! greater by 1. Two ranks are a [chain](super::Chain).
 //!
 //! A rank takes time in proportion to k + log N, and memory O(1). Contention-free on complete
 //! networks.

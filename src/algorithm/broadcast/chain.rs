@@ -1,5 +1,5 @@
-//! Broadcast along a chain of all ranks: chunks of the block follow each other, and every rank passes
-//! on what it received last.
+//! Broadcast along a chain of all ranks: chunks of the block follow each other, and every rank
+//! passes on what it received last.
 //!
 //! Source: J. Pjesivac-Grbovic, T. Angskun, G. Bosilca, G. E. Fagg, E. Gabriel & J. J. Dongarra,
 //! *Performance analysis of MPI collective operations*, Cluster Computing 10(2), 2007 (pipeline: a
@@ -20,8 +20,8 @@
 //! The ranks are in circular order from the root on. The rank at place p receives chunk c in round
 //! p + c - 1 and sends it in round p + c. The time of long blocks is close to that of one block
 //! through one port, which is the least, and half that of
-//! [`ScatterAllgather`](super::ScatterAllgather) or of a [binary tree](super::BinaryTree). The chain
-//! of N ranks takes its time to fill.
+//! [`ScatterAllgather`](super::ScatterAllgather) or of a [binary tree](super::BinaryTree). The
+//! chain of N ranks takes its time to fill.
 
 use std::sync::Arc;
 

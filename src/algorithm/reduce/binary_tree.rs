@@ -1,10 +1,11 @@
-//! Reduce along a binary tree, in rank order: chunks follow each other, and every rank combines those
-//! of its two children with its own.
+//! Reduce along a binary tree, in rank order: chunks follow each other, and every rank combines
+//! those of its two children with its own.
 //!
 //! Source: Pjesivac-Grbovic et al., *Performance analysis of MPI collective operations*, Cluster
 //! Computing 10(2), 2007 (binary tree with segments). Differs from the paper: the child that is
-//! received from first has the smaller subtree, and the subtrees are ranges of ranks. Needs: nothing;
-//! made for flat networks. Model: one-port. Combines in rank order, so operations need not commute.
+//! received from first has the smaller subtree, and the subtrees are ranges of ranks. Needs:
+//! nothing; made for flat networks. Model: one-port. Combines in rank order, so operations need not
+//! commute.
 //!
 //! With k chunks and a tree of depth D, in rounds, for three or more ranks:
 //!
@@ -14,8 +15,8 @@
 //! | blocks sent | (2 (k - 1) + D) / k; 1 by each rank but the root |
 //! | blocks combined | (2 (k - 1) + D) / k |
 //!
-//! D is that of the [broadcast](crate::algorithm::broadcast::BinaryTree), about 1.44 log N. Two ranks
-//! are a [chain](super::Chain).
+//! D is that of the [broadcast](crate::algorithm::broadcast::BinaryTree), about 1.44 log N. Two
+//! ranks are a [chain](super::Chain).
 //!
 //! A rank takes time in proportion to k + log N, and memory O(1). Contention-free on complete
 //! networks.

@@ -1,5 +1,5 @@
-//! Reduce along a chain of all ranks: chunks follow each other, and every rank adds its contribution
-//! to what it passes on.
+//! Reduce along a chain of all ranks: chunks follow each other, and every rank adds its
+//! contribution to what it passes on.
 //!
 //! Source: J. Pjesivac-Grbovic, T. Angskun, G. Bosilca, G. E. Fagg, E. Gabriel & J. J. Dongarra,
 //! *Performance analysis of MPI collective operations*, Cluster Computing 10(2), 2007 (pipeline: a
@@ -10,7 +10,7 @@
 //!
 //! | term | whole schedule |
 //! |---|---|
-//! | startups | N + k - 2; N + k - 1 in rank order to a root that is neither the first nor the last rank |
+//! | startups | N + k - 2; in rank order N + k - 1 to any root but the first and the last rank |
 //! | blocks sent | as many as start-ups, divided by k; 1 by each rank |
 //! | blocks combined | (N + k - 2) / k |
 //! | hops on a ring | N + k - 2 to the first or the last rank, or if the operation commutes |
@@ -26,8 +26,8 @@
 //! To another root, what a rank passes on must be the result of consecutive ranks. So the chain
 //! starts at the root, with its contribution; goes up to the last rank; continues from the rank
 //! before the root down to the first one; and returns to the root with the complete result. That is
-//! one message more for each chunk. Two chains that meet at the root would need no such message, but
-//! the block would pass the root's port twice.
+//! one message more for each chunk. Two chains that meet at the root would need no such message,
+//! but the block would pass the root's port twice.
 //!
 //! ```text
 //! 6 ranks, root 2      2 -> 3 -> 4 -> 5 -> 1 -> 0 -> 2
