@@ -112,6 +112,21 @@ impl Pattern {
         None
     }
 
+    /// Returns the load of exchanges between the ranks 2i and 2i + 1, or, if `odd`, between 2i + 1
+    /// and 2i + 2, modulo an even number of ranks.
+    pub(in crate::algorithm) fn pairs(problem: &Problem, odd: bool) -> Option<Self> {
+        if is_complete(problem) {
+            return Some(Self { load: 1, hops: 1 });
+        }
+        let ranks = problem.ranks();
+        match in_order(problem) {
+            Some(axes) => Some(pairs(&axes, odd)),
+            None => Self::counted(problem, |rank| {
+                if (rank % 2 == 1) == odd { (rank + 1) % ranks } else { (rank + ranks - 1) % ranks }
+            }),
+        }
+    }
+
     /// Returns the loads of all rotations except the identity.
     pub(in crate::algorithm) fn rotations(problem: &Problem) -> Option<Vec<Self>> {
         let shifts = 1..problem.ranks() as u64;
@@ -220,16 +235,25 @@ pub(in crate::algorithm) fn with_loads(
     claims: Claims,
     rounds: Option<impl IntoIterator<Item = impl Into<Crossing>>>,
 ) -> Claims {
+    with_repeated(claims, rounds.map(|rounds| rounds.into_iter().map(|round| (round, 1))))
+}
+
+/// Adds to claims what follows from the loads of all rounds, each with the number of times that it
+/// is repeated.
+pub(in crate::algorithm) fn with_repeated(
+    claims: Claims,
+    rounds: Option<impl IntoIterator<Item = (impl Into<Crossing>, u64)>>,
+) -> Claims {
     let Some(rounds) = rounds else { return claims };
     let (mut hops, mut channel, mut forwarded, mut ends) = (0, Volume::ZERO, Volume::ZERO, Volume::ZERO);
     let mut free = true;
-    for round in rounds {
+    for (round, times) in rounds {
         let round: Crossing = round.into();
-        hops += round.hops;
-        channel += round.channel;
-        forwarded += round.forwarded.0;
-        ends += round.forwarded.1;
-        free &= round.free;
+        hops += round.hops * times;
+        channel += round.channel * times;
+        forwarded += round.forwarded.0 * times;
+        ends += round.forwarded.1 * times;
+        free &= times == 0 || round.free;
     }
     Claims {
         hops: Some(hops),
@@ -333,13 +357,14 @@ impl Circle {
         if let Some(axes) = in_order(problem) {
             // The chain that starts with the route between the last rank and the first. A route
             // takes one hop, or goes back along a dimension and on to the next one.
-            let (mut hops, mut worth) = (messages - 1, 1);
+            let (mut hops, mut worth) = (messages, 1);
             for axis in axes.iter().rev() {
                 worth *= axis.extent;
                 let back = if axis.kind == Kind::Line { axis.extent - 1 } else { 1 };
                 hops += back * messages.div_ceil(worth);
             }
-            return Some(hops);
+            // After the first dimension there is no next one.
+            return Some(hops - messages.div_ceil(worth));
         }
         Counted::fits(problem, problem.ranks() as u128).then(|| {
             let ways = Self::ways(problem);
@@ -368,6 +393,11 @@ impl Circle {
         let shortest = ways.iter().min().copied().unwrap_or(0);
         Some(Self { pattern, chain: all - shortest, falling: Volume::ratio(longest.unsigned_abs(), 1) })
     }
+}
+
+/// Returns whether a message from each rank may be counted on this network.
+pub(in crate::algorithm) fn may_count(problem: &Problem) -> bool {
+    Counted::fits(problem, problem.ranks() as u128)
 }
 
 /// Returns the dimensions of the product, if rank i sits on node i.
@@ -454,6 +484,25 @@ fn rotation(axes: &[Axis], mut shift: u64) -> Pattern {
         hops = next;
     }
     Pattern { load, hops: hops.into_iter().flatten().max().unwrap_or(0) }
+}
+
+/// Returns the load of exchanges between neighbours in rank, along the last dimension or across its
+/// border. A pair across the border sends one message back along the row of the lower rank, and one
+/// on along the row of the higher rank. On a line these share channels with the pairs within the
+/// row.
+fn pairs(axes: &[Axis], odd: bool) -> Pattern {
+    let Some((axis, rest)) = axes.split_last() else { return Pattern { load: 0, hops: 0 } };
+    let is_even = axis.extent.is_multiple_of(2);
+    if is_even && !odd {
+        return Pattern { load: 1, hops: 1 };
+    }
+    let (back, load) = match axis.kind {
+        Kind::Line => (axis.extent - 1, if axis.extent > 2 { 2 } else { 1 }),
+        Kind::Ring | Kind::Complete => (1, 1),
+    };
+    // All rows have such a pair, or those whose numbers are even or odd.
+    let across = if is_even { rotation(rest, 1) } else { pairs(rest, odd) };
+    Pattern { load, hops: back + across.hops }
 }
 
 /// Returns the load of the busiest channel under several simultaneous rotations, given as shifts

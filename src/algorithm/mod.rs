@@ -25,6 +25,7 @@ mod native;
 mod pairs;
 mod parameters;
 mod parts;
+mod pipeline;
 mod prefix;
 pub mod reduce;
 pub mod reduce_scatter;

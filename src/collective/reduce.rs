@@ -31,7 +31,7 @@ impl Row for Reduce {
     }
 
     fn in_libraries(&self) -> &'static [&'static str] {
-        &["direct", "binomial", "reduce-scatter-gather"]
+        &["direct", "binomial", "reduce-scatter-gather", "chain", "binary-tree"]
     }
 
     fn gathers(&self) -> bool {

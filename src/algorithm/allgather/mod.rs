@@ -3,6 +3,7 @@
 mod bruck;
 mod by_dimension;
 mod direct;
+mod neighbour_exchange;
 mod recursive_doubling;
 mod ring;
 mod two_level;
@@ -10,6 +11,8 @@ mod two_level;
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
+pub use neighbour_exchange::NeighbourExchange;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;
+pub(in crate::algorithm) use ring::around;
 pub use two_level::TwoLevel;

@@ -42,12 +42,20 @@ impl Algorithm for Ring {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let size = problem.ranks();
-        let at = move |offset: usize| Rank::new((rank.index() + offset) % size);
-        Box::new((1..size).map(move |i| RankRound {
-            sends: vec![End::new(at(1), vec![Block::from(at(size + 1 - i))])],
-            receives: vec![End::new(at(size - 1), vec![Block::from(at(size - i))])],
-            ..RankRound::default()
-        }))
+        around(problem.ranks(), rank, |from| vec![Block::from(from)])
     }
+}
+
+/// Returns the rounds of a rank in which the blocks of all ranks go around the ring of ranks.
+pub(in crate::algorithm) fn around(
+    size: usize,
+    rank: Rank,
+    blocks: impl Fn(Rank) -> Vec<Block> + Send + 'static,
+) -> Share {
+    let at = move |offset: usize| Rank::new((rank.index() + offset) % size);
+    Box::new((1..size).map(move |i| RankRound {
+        sends: vec![End::new(at(1), blocks(at(size + 1 - i)))],
+        receives: vec![End::new(at(size - 1), blocks(at(size - i)))],
+        ..RankRound::default()
+    }))
 }

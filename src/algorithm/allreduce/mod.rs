@@ -6,6 +6,7 @@ mod direct_parts;
 mod rabenseifner;
 mod recursive_doubling;
 mod reduce_scatter_allgather;
+mod ring;
 mod two_level;
 
 pub use by_dimension::ByDimension;
@@ -14,4 +15,5 @@ pub use direct_parts::DirectParts;
 pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;
 pub use reduce_scatter_allgather::ReduceScatterAllgather;
+pub use ring::Ring;
 pub use two_level::TwoLevel;

@@ -26,6 +26,6 @@ pub use direct_xor::DirectXor;
 pub use mesh_exchange::MeshExchange;
 pub use necklace_exchange::NecklaceExchange;
 pub use ring::Ring;
-pub(in crate::algorithm) use ring::claims_of_a_ring;
+pub(in crate::algorithm) use ring::{claims_around_a_ring, claims_of_a_ring};
 pub use ring_both::RingBoth;
 pub use torus_exchange::TorusExchange;

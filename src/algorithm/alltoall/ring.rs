@@ -84,7 +84,16 @@ pub(in crate::algorithm) fn claims_of_a_ring(
     sent: Volume,
     chained: impl Fn(&Circle) -> Option<(u64, Volume)>,
 ) -> Claims {
-    let rounds = problem.ranks() as u64 - 1;
+    claims_around_a_ring(problem, problem.ranks() as u64 - 1, sent, chained)
+}
+
+/// Returns the claims as [`claims_of_a_ring`], for any number of rounds.
+pub(in crate::algorithm) fn claims_around_a_ring(
+    problem: &Problem,
+    rounds: u64,
+    sent: Volume,
+    chained: impl Fn(&Circle) -> Option<(u64, Volume)>,
+) -> Claims {
     let single = Claims {
         transmission: Some(sent),
         volume: Some(sent),

@@ -1,14 +1,18 @@
 //! Broadcast: the root sends one block to all ranks (one-to-all broadcast).
 
+mod binary_tree;
 mod binomial;
 mod by_dimension;
+mod chain;
 mod direct;
 mod halving;
 mod scatter_allgather;
 mod two_level;
 
+pub use binary_tree::BinaryTree;
 pub use binomial::Binomial;
 pub use by_dimension::ByDimension;
+pub use chain::Chain;
 pub use direct::Direct;
 pub use halving::Halving;
 pub use scatter_allgather::ScatterAllgather;

@@ -11,3 +11,4 @@ pub use direct::Direct;
 pub use pairwise::Pairwise;
 pub use recursive_halving::RecursiveHalving;
 pub use ring::Ring;
+pub(in crate::algorithm) use ring::around;

@@ -54,18 +54,28 @@ impl Algorithm for Ring {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let (size, me) = (problem.ranks(), rank.index());
-        let at = move |offset: usize| Rank::new((me + offset) % size);
-        Box::new((1..size).map(move |i| {
-            let end = |sender: usize, receiver: usize, result: Rank, peer: Rank| {
-                let combine = if sender < receiver { Combine::Left } else { Combine::Right };
-                vec![End::new(peer, vec![Block::result(result)]).combined(combine)]
-            };
-            let (next, previous) = (at(1), at(size - 1));
-            RankRound::new(
-                end(me, next.index(), at(size - i), next),
-                end(previous.index(), me, at(2 * size - 1 - i), previous),
-            )
-        }))
+        around(problem.ranks(), rank, |of| vec![Block::result(of)])
     }
+}
+
+/// Returns the rounds of a rank in which the results of all ranks go around the ring of ranks, each
+/// from the next rank to its own.
+pub(in crate::algorithm) fn around(
+    size: usize,
+    rank: Rank,
+    results: impl Fn(Rank) -> Vec<Block> + Send + 'static,
+) -> Share {
+    let me = rank.index();
+    let at = move |offset: usize| Rank::new((me + offset) % size);
+    Box::new((1..size).map(move |i| {
+        let end = |sender: usize, receiver: usize, of: Rank, peer: Rank| {
+            let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+            vec![End::new(peer, results(of)).combined(combine)]
+        };
+        let (next, previous) = (at(1), at(size - 1));
+        RankRound::new(
+            end(me, next.index(), at(size - i), next),
+            end(previous.index(), me, at(2 * size - 1 - i), previous),
+        )
+    }))
 }

@@ -37,15 +37,15 @@ const KINDS: [&str; 11] = [
 /// algorithm.
 const KNOWN: [(&str, &[&str]); 11] = [
     ("alltoall", &["direct", "direct-rotated", "direct-xor", "bruck"]),
-    ("allgather", &["ring", "recursive-doubling", "bruck"]),
-    ("allreduce", &["recursive-doubling", "rabenseifner"]),
+    ("allgather", &["ring", "recursive-doubling", "bruck", "neighbour-exchange"]),
+    ("allreduce", &["recursive-doubling", "rabenseifner", "ring"]),
     ("scan", &["recursive-doubling"]),
-    ("broadcast", &["binomial"]),
+    ("broadcast", &["binomial", "chain", "binary-tree", "scatter-allgather"]),
     ("barrier", &["dissemination"]),
     ("scatter", &["direct", "binomial"]),
     ("gather", &["direct", "binomial"]),
     ("reduce_scatter", &["pairwise", "recursive-halving"]),
-    ("reduce", &["direct", "binomial", "reduce-scatter-gather"]),
+    ("reduce", &["direct", "binomial", "reduce-scatter-gather", "chain", "binary-tree"]),
     ("exscan", &["recursive-doubling"]),
 ];
 
