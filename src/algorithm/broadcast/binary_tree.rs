@@ -13,9 +13,9 @@
 //! | startups | 2 (k - 1) + D |
 //! | blocks sent | (2 (k - 1) + D) / k; 2 by a rank with two children |
 //!
-//! A tree of depth D from the first or the last rank has up to F(D) ranks, where F(D) = 1 + F(D -
-//! 1) + F(D - 2): 1, 2, 4, 7, 12, 20, 33, so D is about 1.44 log N. From another root D may be
-//! greater by 1. Two ranks are a [chain](super::Chain).
+//! A tree of depth D from the first or the last rank has up to F(D) ranks. F is 1, 2, 4, 7, 12, 20,
+//! 33 and so on, each the sum of the two before it and 1, so D is about 1.44 log N. From another
+//! root D may be greater by 1. Two ranks are a [chain](super::Chain).
 //!
 //! A rank takes time in proportion to k + log N, and memory O(1). Contention-free on complete
 //! networks.
