@@ -48,6 +48,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(broadcast::Halving),
             Arc::new(broadcast::Chain::default()),
             Arc::new(broadcast::BinaryTree::default()),
+            Arc::new(broadcast::ScatterAllgather),
             Arc::new(scatter::Direct),
             Arc::new(scatter::Binomial),
             Arc::new(scatter::ByDimension),

@@ -40,7 +40,7 @@ const KNOWN: [(&str, &[&str]); 11] = [
     ("allgather", &["ring", "recursive-doubling", "bruck", "neighbour-exchange"]),
     ("allreduce", &["recursive-doubling", "rabenseifner", "ring"]),
     ("scan", &["recursive-doubling"]),
-    ("broadcast", &["binomial", "chain", "binary-tree"]),
+    ("broadcast", &["binomial", "chain", "binary-tree", "scatter-allgather"]),
     ("barrier", &["dissemination"]),
     ("scatter", &["direct", "binomial"]),
     ("gather", &["direct", "binomial"]),

@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 
-use necklace::algorithm::broadcast::ScatterAllgather;
 use necklace::algorithm::custom::{KToAllBroadcast, KToAllParts, KToAllPersonalised};
 use necklace::algorithm::{Algorithm, find};
 use necklace::collective::{Collective, Custom};
@@ -300,12 +299,9 @@ fn shift_by_e_cube_costs_equation_4_12() {
     }
 }
 
-/// The counts of a broadcast in parts, which `auto` does not know.
+/// The counts of a broadcast in parts.
 fn split_broadcast(network: &str, root: usize) -> Proof {
-    let problem = Problem::new(parse(network).unwrap(), named("broadcast", root)).unwrap();
-    let proof = counted(&ScatterAllgather, &problem);
-    assert!(proof.contention_free, "{network}: {proof}");
-    proof
+    proof(network, &named("broadcast", root), "scatter-allgather")
 }
 
 /// T = 2 (t_s log p + t_w m (p - 1) / p): broadcast, its dual (problems 4.17 and 4.19), all-reduce
