@@ -14,10 +14,10 @@
 //! part of the rest.
 //!
 //! A message to the near part goes a round later than the one to the far part. So the near part
-//! should be less deep by one. Let F(D) be the most ranks of a tree of depth D, in rounds: a rank, a
-//! far part of depth D - 1, and a near part of depth D - 2. So F(0) = 1, F(1) = 2, and each further
-//! one is the sum of the two before it and 1: the Fibonacci numbers, less 1. Of n ranks, with the
-//! least D such that n <= F(D), the near part gets F(D - 2) and the far part the others.
+//! should be less deep by one. Let F(D) be the most ranks of a tree of depth D, in rounds: a rank,
+//! a far part of depth D - 1, and a near part of depth D - 2. So F(0) = 1, F(1) = 2, and each
+//! further one is the sum of the two before it and 1: the Fibonacci numbers, less 1. Of n ranks,
+//! with the least D such that n <= F(D), the near part gets F(D - 2) and the far part the others.
 
 use std::collections::BTreeMap;
 use std::iter::successors;
