@@ -13,7 +13,8 @@
 //!   [`combination`](Machine::combination) for each byte that it combines. A message of a later
 //!   round is received when the rank has entered that round.
 //! - A rank has one **port** out and one in. Each has a queue and takes [`byte`](Machine::byte) for
-//!   each byte; if only receivers move bytes, the port out takes no time. The processor prepares the next message when the port has begun the last one.
+//!   each byte; if only receivers move bytes, the port out takes no time. The processor prepares
+//!   the next message when the port has begun the last one.
 //! - A **channel** takes [`channel`](Machine::channel) for each byte that it carries. It serves
 //!   messages in the order in which their heads reach it (at equal times in a fixed order, the same
 //!   in every run). Where a head waits, the rest of the message gathers: buffers never fill. If the

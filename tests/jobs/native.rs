@@ -213,7 +213,8 @@ impl NativeCollectives for Member {
                 let wanted = |rank: usize| collective.after(size, Rank::new(rank));
                 let combines = collective.is_reduction();
                 scratch = vec![0; if combines && !wanted(me).is_empty() { size * block as usize } else { 0 }];
-                let place = |name: Block| held.iter().position(|(block, _)| *block == name).unwrap();
+                // A rank that holds one block under another name contributes that, as in a scan.
+                let place = |name: Block| held.iter().position(|(block, _)| *block == name || held.len() == 1).unwrap();
                 let send = |to: usize| {
                     let own = wanted(to).into_iter().filter(|(_, of)| of.contains(&Rank::new(me)));
                     some(own.map(|(name, _)| run(Buffer::Input, place(name), block)))

@@ -426,9 +426,9 @@ pub(super) fn unusable_algorithms_are_refused_by_name() {
         );
         says(comm.choose("alltoall", ""), is_unknown, &["choose (", "\"\"", "direct"]);
         says(
-            comm.choose("allgather", "direct"),
+            comm.choose("allgather", "torus-exchange"),
             is_unknown,
-            &["choose (", "\"direct\"", "allgather", "ring", "recursive-doubling"],
+            &["choose (", "\"torus-exchange\" for allgather; expected one of auto, ", "ring", "recursive-doubling"],
         );
         says(comm.choose("gather", "ring"), is_unknown, &["choose (", "gather"]);
         says(comm.choose("alltoall", "ring:chunks=4"), is_parameters, &["choose (", "ring", "chunks=4"]);
