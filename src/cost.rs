@@ -9,6 +9,7 @@
 //! | start-up | rounds with at least one transfer | [`startup`](Machine::startup) |
 //! | | messages that a processor handles one after the other | [`message`](Machine::message) |
 //! | transmission | see below | [`byte`](Machine::byte), [`channel`](Machine::channel) |
+//! | | sum over rounds of the most that leaves or enters one host, where hosts are known | [`host`](Machine::host) |
 //! | propagation | channels on the longest route of each round | [`hop`](Machine::hop) |
 //! | rearrangement | all blocks of a rank, for each change of phase | [`rearrangement`](Machine::rearrangement) |
 //! | combination | sum over rounds of the most that a rank combines in a reduction | [`combination`](Machine::combination) |
@@ -31,12 +32,9 @@
 //! and receives one message in a round, and all messages of a round have the same size and
 //! distance. For other rounds, which the papers leave open, these rules apply:
 //!
-//! - If a rank has several messages in a round, the bytes of one move while its processor handles
 //!   the next one: only the longer of the two counts. The last message starts when the others have
 //!   left.
-//! - If messages wait for a channel, the last of them takes its own time after the others. A
 //!   message from farther away waits less: the longer of its way and the others' time counts.
-//! - If each rank keeps the same destination in all rounds, as on a ring, ranks do not wait for
 //!   the longest route of every round. Hops then count along the
 //!   [longest chain](Figures::chained_hops) of messages that depend on each other.
 //!
@@ -69,7 +67,7 @@ use crate::block::Volume;
 use crate::bounds::Search;
 use crate::machine::{Machine, Switching};
 use crate::schedule::Figures;
-use crate::vocabulary::{BuildError, Ports, Problem};
+use crate::vocabulary::{BuildError, HostLoads, Ports, Problem, RankAmounts};
 
 /// The resources that a schedule needs. Volumes are in blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,6 +92,9 @@ pub struct Demand {
     pub ends: Volume,
     /// Sum over rounds of the longest route, or less: [`Figures::chained_hops`].
     pub hops: u64,
+    /// Sum over rounds of the largest volume that leaves or enters one host, if the problem knows
+    /// its hosts. [`claimed`](Self::claimed) counts it for up to 128 ranks.
+    pub host: Volume,
     /// Blocks of a rank that are rearranged between phases.
     pub rearranged: Volume,
     /// Sum over rounds of the largest volume that one rank combines.
@@ -145,6 +146,7 @@ impl Demand {
             forwarded,
             ends: figures.end_transmission,
             hops: figures.chained_hops,
+            host: figures.host_transmission,
             rearranged: blocks_per_rank(problem) * figures.rearrangements,
             combined: figures.combined,
             ..Self::of(problem)
@@ -163,10 +165,17 @@ impl Demand {
     /// [`BuildError::Unfit`] if the algorithm does not fit the problem; [`BuildError::Unscheduled`]
     /// if the algorithm has no schedule.
     pub fn claimed(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Self, BuildError> {
-        Self::claimed_within(algorithm, &Search::of(problem))
+        Ok(Self::claimed_within(algorithm, &Search::of(problem))?.with_hosts(algorithm, problem))
     }
 
-    /// Like [`claimed`](Self::claimed), for several algorithms of a problem that share its bounds.
+    /// Adds what leaves and enters hosts, which algorithms do not claim.
+    pub(crate) fn with_hosts(mut self, algorithm: &dyn Algorithm, problem: &Problem) -> Self {
+        self.host = least(&mut self.at_least, HOST, at_hosts(algorithm, problem), || Volume::ZERO);
+        self
+    }
+
+    /// Like [`claimed`](Self::claimed), for several algorithms of a problem that share its bounds,
+    /// and without what leaves and enters hosts.
     pub(crate) fn claimed_within(algorithm: &dyn Algorithm, search: &Search) -> Result<Self, BuildError> {
         let problem = search.problem();
         scheduled(algorithm, problem)?;
@@ -250,6 +259,7 @@ impl Demand {
             ENDS => self.bytes && machine.byte > machine.channel && forwards,
             HOPS => machine.hop > 0,
             COMBINED => self.bytes && machine.combination > 0,
+            HOST => self.bytes && machine.host > 0,
             _ => self.bytes && machine.rearrangement > 0,
         };
         self.at_least.iter().copied().filter(charges).collect()
@@ -295,7 +305,7 @@ impl Demand {
         let price = Price {
             total: 0,
             startup: times(self.startups, machine.startup).saturating_add(times(self.handled, machine.message)),
-            transmission: under_way - propagation,
+            transmission: (under_way - propagation).saturating_add(moved(self.host, machine.host)),
             propagation,
             rearrangement: moved(self.rearranged, machine.rearrangement),
             combination: moved(self.combined, machine.combination),
@@ -314,9 +324,36 @@ const ENDS: &str = "transmission at the ends";
 const HOPS: &str = "hops";
 const REARRANGEMENTS: &str = "rearrangements";
 const COMBINED: &str = "volume combined";
+const HOST: &str = "transmission by host";
+
+/// The most ranks whose messages between hosts are counted.
+const MOST_COUNTED: usize = 1 << 7;
 
 /// The name of the term that is not part of the total.
 const SYNCHRONISATION: &str = "synchronisation";
+
+/// Counts the sum over rounds of the largest volume that leaves or enters one host. `None` if there
+/// are too many ranks for that.
+fn at_hosts(algorithm: &dyn Algorithm, problem: &Problem) -> Option<Volume> {
+    let Some(hosts) = problem.hosts().filter(|hosts| hosts.count() > 1) else { return Some(Volume::ZERO) };
+    if problem.ranks() > MOST_COUNTED {
+        return None;
+    }
+    let (mut loads, mut sum) = (HostLoads::new(hosts), Volume::ZERO);
+    let mut ranks: Vec<_> = problem.all().map(|rank| (rank, algorithm.amounts(problem, rank))).collect();
+    loop {
+        let mut more = false;
+        for (rank, amounts) in &mut ranks {
+            let Some(RankAmounts { sends, .. }) = amounts.next() else { continue };
+            more = true;
+            sends.iter().for_each(|amount| loads.add(*rank, amount.peer, amount.volume));
+        }
+        if !more {
+            return Some(sum);
+        }
+        sum += loads.end_of_round();
+    }
+}
 
 /// Returns the claim, or the bound if nothing is claimed, and records the latter.
 fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option<T>, bound: impl FnOnce() -> T) -> T {

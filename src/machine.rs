@@ -65,6 +65,10 @@ pub struct Machine {
     pub channel: u64,
     /// Time of each channel that a message crosses (`t_l`, `t_h`).
     pub hop: u64,
+    /// Further time of each byte that leaves or enters a host, which the ranks of the host share. 0
+    /// unless set. It counts only where it is [known](crate::schedule::Problem::hosts) which ranks
+    /// share a host.
+    pub host: u64,
     /// Time of each byte that is rearranged between phases (`rho`).
     pub rearrangement: u64,
     /// Time of each byte of a reduction that is combined with another (`t_add` for a word, Grama et
@@ -163,6 +167,7 @@ impl Machine {
         byte: 0,
         channel: 0,
         hop: 0,
+        host: 0,
         rearrangement: 0,
         combination: 0,
         synchronisation: 0,
@@ -252,6 +257,7 @@ impl Machine {
         "byte",
         "channel",
         "hop",
+        "host",
         "rearrangement",
         "combination",
         "synchronisation",
@@ -289,6 +295,12 @@ impl Machine {
         Self { hop, ..self }
     }
 
+    /// Sets the price of a byte that leaves or enters a host.
+    #[must_use]
+    pub fn with_host(self, host: u64) -> Self {
+        Self { host, ..self }
+    }
+
     /// Sets the price of a byte that is rearranged.
     #[must_use]
     pub fn with_rearrangement(self, rearrangement: u64) -> Self {
@@ -322,13 +334,14 @@ impl Machine {
     }
 
     /// Returns all prices as words, to send them to another rank.
-    pub(crate) fn words(&self) -> [u64; 10] {
+    pub(crate) fn words(&self) -> [u64; 11] {
         let Self {
             startup,
             message,
             byte,
             channel,
             hop,
+            host,
             rearrangement,
             combination,
             synchronisation,
@@ -336,16 +349,51 @@ impl Machine {
             switching,
         } = *self;
         let switching = u64::from(switching == Switching::StoreAndForward);
-        [startup, message, byte, channel, hop, rearrangement, combination, synchronisation as u64, doubling, switching]
+        [
+            startup,
+            message,
+            byte,
+            channel,
+            hop,
+            host,
+            rearrangement,
+            combination,
+            synchronisation as u64,
+            doubling,
+            switching,
+        ]
     }
 
     /// Returns the machine of such [`words`](Self::words).
-    pub(crate) fn of_words(words: [u64; 10]) -> Self {
-        let [startup, message, byte, channel, hop, rearrangement, combination, synchronisation, doubling, switching] =
-            words;
+    pub(crate) fn of_words(words: [u64; 11]) -> Self {
+        let [
+            startup,
+            message,
+            byte,
+            channel,
+            hop,
+            host,
+            rearrangement,
+            combination,
+            synchronisation,
+            doubling,
+            switching,
+        ] = words;
         let switching = if switching == 1 { Switching::StoreAndForward } else { Switching::CutThrough };
         let synchronisation = synchronisation as i64;
-        Self { startup, message, byte, channel, hop, rearrangement, combination, synchronisation, doubling, switching }
+        Self {
+            startup,
+            message,
+            byte,
+            channel,
+            hop,
+            host,
+            rearrangement,
+            combination,
+            synchronisation,
+            doubling,
+            switching,
+        }
     }
 
     /// Sets the price of a key.
@@ -361,6 +409,7 @@ impl Machine {
             "byte" => price().map(|price| self.byte = price),
             "channel" => price().map(|price| self.channel = price),
             "hop" => price().map(|price| self.hop = price),
+            "host" => price().map(|price| self.host = price),
             "rearrangement" => price().map(|price| self.rearrangement = price),
             "combination" => price().map(|price| self.combination = price),
             "synchronisation" => signed().map(|price| self.synchronisation = price),
@@ -465,13 +514,14 @@ impl fmt::Display for Machine {
             byte,
             channel,
             hop,
+            host,
             rearrangement,
             combination,
             synchronisation,
             doubling,
             switching,
         } = *self;
-        let prices = [startup, message, byte, channel, hop, rearrangement, combination].map(i128::from);
+        let prices = [startup, message, byte, channel, hop, host, rearrangement, combination].map(i128::from);
         let prices = prices.into_iter().chain([synchronisation.into(), doubling.into()]);
         let mut separator = "free:";
         for (key, price) in Self::KEYS.iter().zip(prices).filter(|(_, price)| *price != 0) {
@@ -536,6 +586,7 @@ mod tests {
         let machine = Machine::FREE.with_startup(1).with_message(2_500_000).with_byte(u64::MAX).with_channel(7);
         let machine = machine
             .with_hop(1_000_000_000_000)
+            .with_host(5)
             .with_rearrangement(9)
             .with_combination(8)
             .with_synchronisation(i64::MIN, u64::MAX);

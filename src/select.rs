@@ -97,7 +97,7 @@ impl Terms {
 /// [`BuildError::Unknown`] for an unknown name; [`BuildError::Parameters`] for invalid parameters;
 /// [`BuildError::Unfit`] if the named algorithm does not fit, or none does.
 pub fn select(problem: &Problem, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
-    Field::of(problem).select(name, terms)
+    Field::of(problem, &terms.machine).select(name, terms)
 }
 
 /// Returns the algorithm of a name, if it fits the problem and the terms.
@@ -117,9 +117,10 @@ fn unfit(problem: &Problem, algorithm: String, needs: String) -> BuildError {
     BuildError::Unfit { algorithm, collective, topology, needs }
 }
 
-/// The algorithms for a problem and their demands, which depend neither on the block size nor on
-/// the machine. Finding the demands is the slow part of a selection: it takes milliseconds if the
-/// messages of placed ranks are counted.
+/// The algorithms for a problem and their demands, which do not depend on the block size. What
+/// leaves and enters hosts is counted only for a machine that charges for it. Finding the demands
+/// is the slow part of a selection: it takes milliseconds if the messages of placed ranks are
+/// counted.
 pub(crate) struct Field {
     problem: Problem,
     /// Algorithms in the registry's order, with their demand or the reason why there is none.
@@ -127,9 +128,10 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    pub(crate) fn of(problem: &Problem) -> Self {
+    pub(crate) fn of(problem: &Problem, machine: &Machine) -> Self {
         let search = Search::of(problem);
         let demand = |algorithm: &dyn Algorithm| match Demand::claimed_within(algorithm, &search) {
+            Ok(demand) if machine.host > 0 => Ok(demand.with_hosts(algorithm, problem)),
             Ok(demand) => Ok(demand),
             Err(BuildError::Unfit { needs, .. }) => Err(needs),
             Err(other) => Err(other.to_string()),

@@ -43,7 +43,8 @@ Machines: threads, tcp, mpi, paragon, unit and free; NAME:key=price,.. changes p
 paragon:message=110us. A JSON file holds an object such as
   {\"message\": \"37.5 us\", \"byte\": \"0.011 us\", \"channel\": \"0.011 us\", \"hop\": \"20 ns\", \"switching\": \"cut-through\"}
 with the keys startup (per round), message (per message, at each end), byte (through a rank's port), channel (per
-byte over a link), hop, rearrangement (per byte in memory), combination (per byte of a reduction), synchronisation
+byte over a link), hop, host (per byte that leaves or
+enters a host, see --hosts-of), rearrangement (per byte in memory), combination (per byte of a reduction), synchronisation
 (a barrier), doubling (added to a barrier for each doubling of the ranks) and switching (store-and-forward or cut-through).
 
 Examples:

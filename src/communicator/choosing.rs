@@ -232,7 +232,7 @@ impl Communicator {
         let (problem, terms) = (self.problem(collective.clone())?, self.terms(block_bytes));
         let how = self.how(collective.name(), false);
         Ok(match how.and_then(How::as_user) {
-            Some(user) => Field::of(&problem).choose(&user.algorithm, &terms)?,
+            Some(user) => Field::of(&problem, &self.machine).choose(&user.algorithm, &terms)?,
             None => select(&problem, how.and_then(How::as_name).unwrap_or("auto"), &terms)?,
         })
     }
@@ -261,7 +261,7 @@ impl Communicator {
         let PlanKey { collective, commutes, .. } = key;
         let internal = key.is_internal();
         if !self.fields.find_by(|(known, commuting)| known == collective && commuting == commutes) {
-            self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?));
+            self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?, &self.machine));
         }
         let scheduled = scheduled || internal;
         let terms = self.terms(block_bytes).over_native(self.context.native && !scheduled);

@@ -33,6 +33,9 @@ pub struct Figures {
     /// channel, so that it passes the ports at its two ends one after the other. Among transfers
     /// with equal products, the largest such count applies.
     pub end_transmission: Volume,
+    /// Sum over rounds of the largest volume that leaves or enters one host; 0 unless the problem
+    /// knows its hosts.
+    pub host_transmission: Volume,
     /// Sum over rounds of the longest route, in channels.
     pub hops: u64,
     /// Channels on the longest chain of messages in which each is sent after its predecessor has
@@ -143,11 +146,15 @@ impl fmt::Display for Figures {
         }
         writeln!(f)?;
         let Self { port_transmission, channel_transmission, forwarded_transmission, .. } = self;
-        writeln!(
+        write!(
             f,
             "transmission {} blocks, by port {port_transmission}, by channel {channel_transmission}, forwarded {forwarded_transmission}",
             self.transmission
         )?;
+        if self.host_transmission > Volume::ZERO {
+            write!(f, ", by host {}", self.host_transmission)?;
+        }
+        writeln!(f)?;
         writeln!(f, "busiest channel {} blocks, all channels {}", self.busiest_channel_total, self.link_blocks)?;
         let Self { messages, volume, max_sends, max_receives, .. } = self;
         let ports = self.ports();

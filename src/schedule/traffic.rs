@@ -8,7 +8,7 @@ use super::{Figures, Location, ViolationKind, Violations};
 use crate::block::{Block, Volume};
 use crate::hash::Map;
 use crate::ids::{Channel, Node, Rank};
-use crate::vocabulary::{Combine, Outline, Ports, Round, Route, Transfer};
+use crate::vocabulary::{Combine, HostLoads, Outline, Ports, Round, Route, Transfer};
 
 /// The longest default route that is examined, in channels.
 const MAX_HOPS: usize = 1 << 20;
@@ -29,6 +29,7 @@ pub(super) struct Traffic {
     ranks: Map<RankUse>,
     sends: Vec<Send>,
     chains: Chains,
+    hosts: Option<HostLoads>,
 }
 
 #[derive(Default)]
@@ -90,6 +91,7 @@ impl Traffic {
             ranks: Map::default(),
             sends: Vec::new(),
             chains: Chains::default(),
+            hosts: outline.problem.hosts().map(HostLoads::new),
         }
     }
 
@@ -114,6 +116,9 @@ impl Traffic {
             let size = Volume::of(&transfer.blocks);
             largest = largest.max(size);
             self.ends(place, transfer, size, &mut port, violations);
+            if let Some(hosts) = &mut self.hosts {
+                hosts.add(transfer.source, transfer.destination, size);
+            }
             let route = self.route(place, transfer, violations).unwrap_or_default();
             let hops = route.len().saturating_sub(1) as u64;
             farthest = farthest.max(hops);
@@ -133,6 +138,7 @@ impl Traffic {
         self.figures.forwarded_transmission += forwarded.0;
         self.figures.end_transmission += forwarded.1;
         self.figures.hops += farthest;
+        self.figures.host_transmission += self.hosts.as_mut().map(HostLoads::end_of_round).unwrap_or_default();
         self.figures.handled += port.sends + port.receives;
     }
 

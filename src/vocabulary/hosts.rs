@@ -5,6 +5,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use super::BuildError;
+use crate::block::Volume;
 use crate::ids::Rank;
 
 /// The partition of ranks by the host that they run on. Hosts are numbered from 0, by their first
@@ -104,6 +105,35 @@ impl std::fmt::Debug for Hosts {
     }
 }
 
+/// The volume that leaves and enters each host in a round.
+pub(crate) struct HostLoads {
+    hosts: Hosts,
+    loads: Vec<[Volume; 2]>,
+}
+
+impl HostLoads {
+    pub(crate) fn new(hosts: &Hosts) -> Self {
+        Self { hosts: hosts.clone(), loads: vec![[Volume::ZERO; 2]; hosts.count()] }
+    }
+
+    /// Adds a message. It counts if its ends are on different hosts.
+    pub(crate) fn add(&mut self, from: Rank, to: Rank, volume: Volume) {
+        if let (Some(from), Some(to)) = (self.hosts.host(from), self.hosts.host(to))
+            && from != to
+        {
+            self.loads[from][0] += volume;
+            self.loads[to][1] += volume;
+        }
+    }
+
+    /// Ends the round. Returns the largest volume that has left or entered a host.
+    pub(crate) fn end_of_round(&mut self) -> Volume {
+        let busiest = self.loads.iter().flatten().copied().max().unwrap_or_default();
+        self.loads.fill([Volume::ZERO; 2]);
+        busiest
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +173,15 @@ mod tests {
         assert_eq!(part(&[2, 3]), "[0, 0]");
         assert_eq!(part(&[1, 8, 9]), "[0, 1, 2]");
         assert_eq!(part(&[]), "[]");
+    }
+
+    #[test]
+    fn busiest_host_is_that_of_most_volume_in_one_direction() {
+        let mut loads = HostLoads::new(&Hosts::of_names([0, 0, 1, 2]));
+        for (from, to, volume) in [(0, 1, 50), (0, 2, 3), (1, 3, 4), (2, 0, 5), (3, 9, 50)] {
+            loads.add(Rank::new(from), Rank::new(to), Volume::from(volume));
+        }
+        assert_eq!([loads.end_of_round(), loads.end_of_round()], [Volume::from(7), Volume::ZERO]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod shares;
 
 pub use claims::Claims;
 pub use error::BuildError;
+pub(crate) use hosts::HostLoads;
 pub use hosts::Hosts;
 pub use outline::{Outline, Schedule};
 pub use placement::Placement;

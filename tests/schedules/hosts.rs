@@ -7,8 +7,11 @@ use crate::plans::check;
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, find, registry};
 use necklace::collective::Collective;
+use necklace::cost::Demand;
 use necklace::error::BuildError;
+use necklace::machine::Machine;
 use necklace::schedule::{Hosts, Problem, from_json, to_json, verify, verify_shares};
+use necklace::select::{Terms, select};
 use necklace::topology::{Complete, parse};
 
 /// The hosts of each rank: equal, unequal, interleaved, with a host of one rank.
@@ -165,6 +168,51 @@ fn two_level_works_for_a_thousand_ranks() {
             assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{collective} on {network}");
         }
     }
+}
+
+#[test]
+fn claimed_demand_at_hosts_equals_the_count() {
+    for (partition, network) in PARTITIONS.iter().flat_map(|one| networks(one.len()).into_iter().map(move |n| (one, n)))
+    {
+        let hosts = Hosts::of_names(*partition);
+        for algorithm in registry() {
+            let free = problem(&network, algorithm.about().collective, partition.len() / 2, &hosts);
+            let Ok(shares) = algorithm.shares(&free) else { continue };
+            let counted = Demand::counted(&verify_shares(shares).unwrap(), &free);
+            let claimed = Demand::claimed(algorithm.as_ref(), &free).unwrap();
+            assert_eq!(claimed.host, counted.host, "{} for {} on {network}", algorithm.name(), free.collective());
+            let machine = Machine::FREE.with_host(3);
+            let expected = if free.collective().name() == "barrier" { 0 } else { 3 * counted.host.bytes(100) };
+            assert_eq!(claimed.price(&machine, 100).total, expected, "{}", algorithm.name());
+            assert_eq!(claimed.uncertain(&machine), [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn auto_is_two_level_where_bytes_between_hosts_are_dear() {
+    // Scattered: where hosts are ranges of ranks, or residues, some trees of ranks cross as seldom.
+    let scattered = Hosts::of_names((0..32).map(|rank| rank * 7 % 32 / 8));
+    let chosen = |problem: &Problem, machine: &Machine, bytes| {
+        select(problem, "auto", &Terms::new(bytes, machine)).unwrap().algorithm.name()
+    };
+    let dear = Machine::TCP.with_host(3_000);
+    for collective in ["broadcast", "allreduce", "allgather"] {
+        let known = problem("complete:32", collective, 5, &scattered);
+        assert_eq!(chosen(&known, &dear, 1 << 10), "two-level", "{collective}");
+        // Nothing is charged unless the price is set and hosts are known.
+        let unknown = Problem::new(Arc::clone(known.topology()), known.collective().clone()).unwrap();
+        assert_ne!(chosen(&known, &Machine::TCP, 1 << 10), "two-level", "{collective}");
+        assert_eq!(chosen(&unknown, &dear, 1 << 10), chosen(&unknown, &Machine::TCP, 1 << 10), "{collective}");
+    }
+}
+
+#[test]
+fn bytes_between_hosts_of_many_ranks_are_a_lower_bound() {
+    let problem = problem("complete:129", "broadcast", 0, &Hosts::of_consecutive(129, 8));
+    let demand = Demand::claimed(&*find(problem.collective(), "binomial").unwrap(), &problem).unwrap();
+    assert_eq!(demand.uncertain(&Machine::TCP.with_host(1)), ["transmission by host"]);
+    assert_eq!(demand.uncertain(&Machine::TCP), [""; 0]);
 }
 
 #[test]
