@@ -244,13 +244,14 @@ impl Group {
         }
     }
 
-    /// Returns round k of a gather to the leader. The closure returns the blocks of a member, by its
-    /// index.
+    /// Returns round k of a gather to the leader. The closure returns the blocks of a member, by
+    /// its index.
     pub(super) fn gather(&self, k: u32, blocks: impl Fn(usize) -> Vec<Block>) -> RankRound {
         self.along_edge(k, self.below(k, blocks), true)
     }
 
-    /// Returns round k of a scatter by the leader, as the reverse of that of a [gather](Self::gather).
+    /// Returns round k of a scatter by the leader, as the reverse of that of a
+    /// [gather](Self::gather).
     fn scatter(&self, k: u32, blocks: impl Fn(usize) -> Vec<Block>) -> RankRound {
         self.along_edge(k, self.below(k, blocks), false)
     }

@@ -63,8 +63,8 @@ pub(super) struct Merge {
 }
 
 impl Ranges {
-    /// Returns the message by which the range of 2^(k+1) ranks that a rank is in comes about. `None`
-    /// if it has no second half.
+    /// Returns the message by which the range of 2^(k+1) ranks that a rank is in comes about.
+    /// `None` if it has no second half.
     pub(super) fn merge(self, rank: usize, k: u32) -> Option<Merge> {
         let (low, high) = self.merged(rank, k)?;
         // The representative of both ranges stays, and the other sends.

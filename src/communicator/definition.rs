@@ -195,8 +195,8 @@ impl Communicator {
         })
     }
 
-    /// Compares network, placement and hosts among the ranks, and takes the machine of rank 0, so that
-    /// `auto` decides alike everywhere: call 0 of the context.
+    /// Compares network, placement and hosts among the ranks, and takes the machine of rank 0, so
+    /// that `auto` decides alike everywhere: call 0 of the context.
     ///
     /// Every rank needs something of every other for the result, so none continues before all have
     /// compared.
@@ -458,8 +458,8 @@ fn nameless(topology: &dyn Topology) -> Option<u64> {
     (!is_defined).then(|| fingerprint(&links()))
 }
 
-/// Describes which ranks share a host: by the host of each rank if there are few ranks, otherwise by
-/// a hash of that.
+/// Describes which ranks share a host: by the host of each rank if there are few ranks, otherwise
+/// by a hash of that.
 fn on_hosts(hosts: &Hosts) -> String {
     const MOST_LISTED: usize = 16;
     match hosts.count() {

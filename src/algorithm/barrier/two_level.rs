@@ -1,8 +1,9 @@
 //! Barrier on two levels: within each host, among the hosts, and within each host again.
 //!
-//! Source: T. Kielmann et al., *MagPIe: MPI's collective communication operations for clustered wide
-//! area systems*, PPoPP 1999, whose clusters are hosts here and whose coordinators are leaders.
-//! Needs: ranks on two hosts or more that are known, and a host with two ranks. Model: one-port.
+//! Source: T. Kielmann et al., *MagPIe: MPI's collective communication operations for clustered
+//! wide area systems*, PPoPP 1999, whose clusters are hosts here and whose coordinators are
+//! leaders. Needs: ranks on two hosts or more that are known, and a host with two ranks. Model:
+//! one-port.
 //!
 //! Let H be the number of hosts, and M the ranks of the largest one:
 //!
@@ -10,13 +11,13 @@
 //! |---|---|
 //! | startups | 2 ceil(log M) + ceil(log H) |
 //!
-//! A rank takes time and memory in proportion to N times its rounds. Its blocks are listed for verification.
-//! Without contention on complete networks.
+//! A rank takes time and memory in proportion to N times its rounds. Its blocks are listed for
+//! verification. Without contention on complete networks.
 //!
 //! # Idea
 //!
-//! The ranks of a host tell its first rank, the leader, along a binomial tree. The leaders tell each
-//! other by dissemination, and then their hosts. As an allgather of empty blocks it is the
+//! The ranks of a host tell its first rank, the leader, along a binomial tree. The leaders tell
+//! each other by dissemination, and then their hosts. As an allgather of empty blocks it is the
 //! [allgather on two levels](crate::algorithm::allgather::TwoLevel).
 
 use crate::algorithm::levels::{Levels, NEEDS, lacks};

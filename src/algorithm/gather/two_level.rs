@@ -1,8 +1,9 @@
 //! Gather on two levels: within each host, then among the hosts.
 //!
-//! Source: T. Kielmann et al., *MagPIe: MPI's collective communication operations for clustered wide
-//! area systems*, PPoPP 1999, whose clusters are hosts here and whose coordinators are leaders.
-//! Needs: ranks on two hosts or more that are known, and a host with two ranks. Model: one-port.
+//! Source: T. Kielmann et al., *MagPIe: MPI's collective communication operations for clustered
+//! wide area systems*, PPoPP 1999, whose clusters are hosts here and whose coordinators are
+//! leaders. Needs: ranks on two hosts or more that are known, and a host with two ranks. Model:
+//! one-port.
 //!
 //! Let H be the number of hosts, and M the ranks of the largest one:
 //!
@@ -17,8 +18,8 @@
 //! # Idea
 //!
 //! The ranks of a host send their blocks up a binomial tree to its leader: the root on the root's
-//! host, the first rank elsewhere. Then the blocks of whole hosts go up a tree of the leaders. So few
-//! messages cross between hosts: one from each host but the root's.
+//! host, the first rank elsewhere. Then the blocks of whole hosts go up a tree of the leaders. So
+//! few messages cross between hosts: one from each host but the root's.
 
 use crate::algorithm::levels::{Levels, NEEDS, lacks, with_counted};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};

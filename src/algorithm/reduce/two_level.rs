@@ -1,9 +1,9 @@
 //! Reduce on two levels: within each host, then among the hosts.
 //!
-//! Source: T. Kielmann et al., *MagPIe: MPI's collective communication operations for clustered wide
-//! area systems*, PPoPP 1999, whose clusters are hosts here and whose coordinators are leaders.
-//! Needs: ranks on two hosts or more that are known, and a host with two ranks; hosts of consecutive
-//! ranks, or an operation that commutes. Model: one-port.
+//! Source: T. Kielmann et al., *MagPIe: MPI's collective communication operations for clustered
+//! wide area systems*, PPoPP 1999, whose clusters are hosts here and whose coordinators are
+//! leaders. Needs: ranks on two hosts or more that are known, and a host with two ranks; hosts of
+//! consecutive ranks, or an operation that commutes. Model: one-port.
 //!
 //! Let H be the number of hosts, and M the ranks of the largest one:
 //!

@@ -1,8 +1,9 @@
 //! Scatter on two levels: among the hosts, then within each host. The reverse of a gather.
 //!
-//! Source: T. Kielmann et al., *MagPIe: MPI's collective communication operations for clustered wide
-//! area systems*, PPoPP 1999, whose clusters are hosts here and whose coordinators are leaders.
-//! Needs: ranks on two hosts or more that are known, and a host with two ranks. Model: one-port.
+//! Source: T. Kielmann et al., *MagPIe: MPI's collective communication operations for clustered
+//! wide area systems*, PPoPP 1999, whose clusters are hosts here and whose coordinators are
+//! leaders. Needs: ranks on two hosts or more that are known, and a host with two ranks. Model:
+//! one-port.
 //!
 //! Let H be the number of hosts, and M the ranks of the largest one:
 //!
@@ -17,8 +18,8 @@
 //! # Idea
 //!
 //! The root is the leader of its host, and the first rank of each other host that of its own. The
-//! blocks of whole hosts go down a binomial tree of the leaders, and then those of single ranks down
-//! one within each host. So few messages cross between hosts: one to each host but the root's.
+//! blocks of whole hosts go down a binomial tree of the leaders, and then those of single ranks
+//! down one within each host. So few messages cross between hosts: one to each host but the root's.
 
 use crate::algorithm::levels::{Levels, NEEDS, lacks, scatter_sends, with_counted};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};

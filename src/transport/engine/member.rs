@@ -24,8 +24,8 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts process `rank` of a job of `size` processes on these hosts, over a wire. With `spins`, waiting ranks
-    /// may poll without taking another rank's core.
+    /// Starts process `rank` of a job of `size` processes on these hosts, over a wire. With
+    /// `spins`, waiting ranks may poll without taking another rank's core.
     ///
     /// # Errors
     ///

@@ -36,8 +36,8 @@ unsafe impl Send for DuplicatedComm {}
 
 impl DuplicatedComm {
     /// Duplicates a communicator. Collective among its ranks, and waits at most `patience` for
-    /// them. Each rank tells the others whether it lends memory to MPI, and which host it counts as,
-    /// if the user has named one.
+    /// them. Each rank tells the others whether it lends memory to MPI, and which host it counts
+    /// as, if the user has named one.
     ///
     /// # Safety
     ///
