@@ -256,7 +256,8 @@ fn disagreeing_counts_are_detected_before_a_native_call() {
 
 #[test]
 fn counts_that_differ_from_the_roots_are_detected_before_a_call() {
-    let calls: [(&str, fn(&mut Communicator, usize) -> Result<(), Error>); 2] = [
+    type Call = fn(&mut Communicator, usize) -> Result<(), Error>;
+    let calls: [(&str, Call); 2] = [
         ("gatherv", |comm, own| {
             let (me, mut all) = (comm.rank(), [POISON; 6]);
             let counts: &[usize] = if me == 1 { &[2; 3] } else { &[] };
