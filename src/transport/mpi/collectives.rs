@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use mpi::ffi;
 
+use super::blocks::{BlockArguments, BlockLayouts, scatter_pieces, span, uncountable};
 use super::comm::Comm;
 use super::datatype::Datatype;
 use super::error::MpiError;
@@ -18,9 +19,9 @@ use super::operation::{Operation, Payload};
 use super::predefined;
 use crate::collective::Collective;
 use crate::ids::Rank;
-use crate::plan::{self, Reduction};
+use crate::plan::Reduction;
 use crate::transport::engine::call_tracker::CallTracker;
-use crate::transport::native::{Blocks, NativeCall, NativeIo, Predefined, Regular, Varying, piece};
+use crate::transport::native::{NativeCall, NativeIo, Predefined, Regular, Varying};
 use crate::transport::{ContextId, Failure};
 
 /// The collectives of one context.
@@ -54,40 +55,6 @@ pub(super) struct ReductionPanic {
 
 // SAFETY: MPI is initialized with `MPI_THREAD_MULTIPLE`, so any thread may use a handle.
 unsafe impl Send for Collectives {}
-
-/// The arguments of a call with blocks of different lengths for MPI.
-#[derive(Debug)]
-struct BlockArguments {
-    /// The call for which they were made.
-    of: Varying,
-    layout: BlockLayouts,
-}
-
-#[derive(Debug)]
-enum BlockLayouts {
-    /// Blocks with a datatype each.
-    Typed { send: TypedBlocks, receive: TypedBlocks },
-    /// Blocks of elements of one datatype.
-    Counted { element: Datatype, send: CountedBlocks, receive: CountedBlocks },
-}
-
-/// Counts, offsets in bytes and datatypes of the blocks to or from each rank.
-#[derive(Debug)]
-struct TypedBlocks {
-    counts: Vec<c_int>,
-    offsets: Vec<c_int>,
-    types: Vec<ffi::MPI_Datatype>,
-    /// Owns the datatypes.
-    _owned: Vec<Datatype>,
-}
-
-/// Counts and offsets, in elements, of the blocks in a buffer.
-#[derive(Debug)]
-struct CountedBlocks {
-    counts: Vec<c_int>,
-    /// `None` if an offset has more than 31 bits.
-    offsets: Option<Vec<c_int>>,
-}
 
 /// One of MPI's reductions, with a count of elements and a root.
 type ReductionCall =
@@ -454,81 +421,6 @@ impl Collectives {
     }
 }
 
-impl BlockLayouts {
-    fn new(of: &Varying, ranks: usize) -> Result<Self, MpiError> {
-        if of.collective == Collective::Alltoall || of.long {
-            let ranks = || (0..ranks).map(Rank::new);
-            return Ok(Self::Typed {
-                send: TypedBlocks::new(ranks().map(|rank| of.to(rank)))?,
-                receive: TypedBlocks::new(ranks().map(|rank| of.from(rank)))?,
-            });
-        }
-        // The same on all ranks: libraries choose algorithms by the size of this datatype.
-        let element = match of.element {
-            0 | 1 => Datatype::byte(),
-            bytes => Datatype::byte().repeated(bytes, 1)?.committed()?,
-        };
-        let counted = |blocks| CountedBlocks::new(blocks, of.element.max(1));
-        Ok(Self::Counted { element, send: counted(&of.send)?, receive: counted(&of.receive)? })
-    }
-}
-
-impl CountedBlocks {
-    fn new(blocks: &Blocks, element: u64) -> Result<Self, MpiError> {
-        let pieces = || (0..blocks.ranks()).map(|rank| blocks.piece(Rank::new(rank)).unwrap_or_default());
-        let elements = |bytes: u64| c_int::try_from(bytes / element);
-        let counts = pieces().map(|(_, length)| elements(length)).collect::<Result<_, _>>();
-        let offsets = pieces().map(|(offset, _)| elements(offset)).collect::<Result<_, _>>().ok();
-        Ok(Self { counts: counts.map_err(|_| uncountable())?, offsets })
-    }
-
-    fn offsets(&self) -> Result<&[c_int], MpiError> {
-        self.offsets.as_deref().ok_or_else(uncountable)
-    }
-
-    /// Returns the address and the length of the only block in a buffer, or of none.
-    fn only(&self, buffer: *const c_void, blocks: &Blocks) -> (*const c_void, c_int) {
-        let (offset, _) = blocks.piece(Rank::default()).unwrap_or_default();
-        (buffer.wrapping_byte_add(offset as usize), self.counts.first().copied().unwrap_or(0))
-    }
-
-    /// Returns the offsets of the blocks if they lie one after the other, and their end. All lengths
-    /// together are not [`long`](Varying::long).
-    fn consecutive(&self) -> (Vec<c_int>, usize) {
-        let mut end = 0;
-        let place = |count: &c_int| {
-            let at = end;
-            end += count;
-            at
-        };
-        (self.counts.iter().map(place).collect(), end as usize)
-    }
-}
-
-/// Makes the error for lengths that MPI cannot count, which callers exclude.
-fn uncountable() -> MpiError {
-    MpiError::Refused { call: "MPI", description: "a length exceeds 31 bits".to_owned() }
-}
-
-/// Returns the part of a buffer from its first to its last block.
-fn span(blocks: &Blocks) -> std::ops::Range<usize> {
-    let all = (0..blocks.ranks()).flat_map(|rank| blocks.of(Rank::new(rank)));
-    all.map(|run| run.offset as usize).min().unwrap_or(0)..blocks.end() as usize
-}
-
-/// Copies consecutive blocks to their places.
-fn scatter_pieces(mut all: &[u8], blocks: &Blocks, output: &mut [u8]) {
-    for (offset, length) in (0..blocks.ranks()).filter_map(|rank| blocks.piece(Rank::new(rank))) {
-        let (offset, length) = (offset as usize, length as usize);
-        if let (Some(place), Some((block, rest))) =
-            (output.get_mut(offset..offset + length), all.split_at_checked(length))
-        {
-            place.copy_from_slice(block);
-            all = rest;
-        }
-    }
-}
-
 /// Returns the address of a buffer for MPI. The address of an empty buffer is replaced, since it
 /// could equal `MPI_IN_PLACE`: in Open MPI that is 1, as is the address of an empty slice of bytes.
 fn address(of: &[u8]) -> *const c_void {
@@ -540,22 +432,4 @@ fn address(of: &[u8]) -> *const c_void {
 /// As [`address`], of a buffer into which MPI writes.
 fn address_mut(of: &mut [u8]) -> *mut c_void {
     if of.is_empty() { address(of).cast_mut() } else { of.as_mut_ptr().cast() }
-}
-
-impl TypedBlocks {
-    fn new<'a>(blocks: impl Iterator<Item = &'a [plan::Run]>) -> Result<Self, MpiError> {
-        let mut layout = Self { counts: Vec::new(), offsets: Vec::new(), types: Vec::new(), _owned: Vec::new() };
-        for runs in blocks {
-            let plain = piece(runs).map(|(offset, length)| (c_int::try_from(offset), c_int::try_from(length)));
-            let (offset, count, of) = match plain {
-                Some((Ok(offset), Ok(length))) => (offset, length, Datatype::byte()),
-                _ => (0, 1, Datatype::runs(runs)?),
-            };
-            layout.offsets.push(offset);
-            layout.counts.push(count);
-            layout.types.push(of.handle);
-            layout._owned.push(of);
-        }
-        Ok(layout)
-    }
 }

@@ -64,6 +64,7 @@
 //!   communicator that is dropped.
 #![allow(unsafe_code)]
 
+mod blocks;
 mod collectives;
 mod comm;
 mod datatype;

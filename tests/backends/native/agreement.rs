@@ -255,6 +255,35 @@ fn disagreeing_counts_are_detected_before_a_native_call() {
 }
 
 #[test]
+fn counts_that_differ_from_the_roots_are_detected_before_a_call() {
+    type Call = fn(&mut Communicator, usize) -> Result<(), Error>;
+    let calls: [(&str, Call); 2] = [
+        ("gatherv", |comm, own| {
+            let (me, mut all) = (comm.rank(), [POISON; 6]);
+            let counts: &[usize] = if me == 1 { &[2; 3] } else { &[] };
+            comm.gatherv(&vec![1_u64; own], (me == 1).then_some(&mut all[..]), counts, 1)
+        }),
+        ("scatterv", |comm, own| {
+            let me = comm.rank();
+            let counts: &[usize] = if me == 1 { &[2; 3] } else { &[] };
+            comm.scatterv((me == 1).then_some(&[1_u64; 6][..]), counts, &mut vec![POISON; own], 1)
+        }),
+    ];
+    for (name, call) in calls {
+        watched(name, move || {
+            let (job, calls) = noted(3);
+            let outcomes = run(job.choose(name, "native"), |mut comm| {
+                let own = if comm.rank() == 2 { 3 } else { 2 };
+                call(&mut comm, own).and_then(|()| comm.barrier())
+            });
+            let failure = one_failure(&outcomes);
+            assert!(matches!(failure.cause, Cause::Length { .. }), "{failure}");
+            assert_eq!(numbers(&calls), [0; 0]);
+        });
+    }
+}
+
+#[test]
 fn start_and_split_use_messages_whatever_is_chosen() {
     watched("split", || {
         let (job, calls) = noted(4);
