@@ -9,7 +9,8 @@
 //! that reads it last, so in a round no byte is received into memory that is sent. [`Program::new`]
 //! checks that.
 
-use super::execute::{Local, Step};
+use super::execute::Step;
+use super::local_work::Local;
 use super::overlap;
 use super::runs::{Access, Place, joined, side_by_side};
 use super::scratch::Scratch;

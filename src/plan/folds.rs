@@ -4,7 +4,7 @@
 //! Otherwise the message goes to scratch, and the execution combines it after the round. Both have
 //! the same result, since combinations are done in the same order.
 
-use super::execute::Local;
+use super::local_work::Local;
 use super::program::Piece;
 use super::{Buffer, Program, Run};
 

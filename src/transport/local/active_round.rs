@@ -10,7 +10,7 @@ use super::outbox::Outbox;
 use super::peer_messages::{PeerCounts, PeerMessages, Protocol};
 use super::wait_for::ChainState;
 use crate::ids::Rank;
-use crate::plan::{Message, Pieces};
+use crate::plan::{Fold, Message, Pieces};
 use crate::transport::{Cause, Deadline, Failure, Timeouts};
 
 /// This rank as a member of a context: the job, the group, and its rank in the group.
@@ -106,6 +106,28 @@ impl Membership {
         let after = pending.partition_point(|part| (part.first as usize) < after);
         pending.rotate_left(after);
     }
+
+    /// Moves the messages to combine to the front of those to take, in their order. Returns false
+    /// if one of them does not come straight from the sender's memory, so that none is combined.
+    #[inline]
+    pub(super) fn fold_first(&self, pending: &mut [PeerMessages], folds: &[Fold], receives: &[Message]) -> bool {
+        let messages = || folds.iter().filter_map(Fold::message);
+        let is_rendezvous = |message: u32| {
+            let message = message as usize;
+            receives.get(message..message + 1).is_some_and(|message| !self.group.is_eager(message))
+        };
+        if folds.is_empty() || !messages().all(is_rendezvous) {
+            return false;
+        }
+        for (at, message) in messages().enumerate() {
+            let is = |part: &PeerMessages| part.first == message && part.protocol == Protocol::Rendezvous;
+            match pending[at..].iter().position(is) {
+                Some(found) => pending.swap(at, at + found),
+                None => return false,
+            }
+        }
+        true
+    }
 }
 
 /// State of a wait within a round.
@@ -191,4 +213,12 @@ pub(super) struct ActiveRound<'a> {
     pub(super) wake_senders: bool,
     pub(super) wait: Wait,
     pub(super) parks: &'a mut u64,
+}
+
+impl ActiveRound<'_> {
+    /// Whether a message may be taken now, or has to wait for others to be combined.
+    #[inline]
+    pub(super) fn is_due(&self, part: PeerMessages) -> bool {
+        self.folds.as_ref().is_none_or(|folds| folds.is_due(part.first))
+    }
 }

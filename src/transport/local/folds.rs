@@ -6,9 +6,7 @@
 
 use std::fmt;
 
-use super::active_round::{ActiveRound, Membership};
-use super::peer_messages::{PeerMessages, Protocol};
-use crate::plan::{Fold, Message, Piece, Reduction, Run};
+use crate::plan::{Fold, Piece, Reduction, Run};
 use crate::transport::bases::Bases;
 
 /// The combinations of a round.
@@ -27,7 +25,7 @@ impl<'a> Folds<'a> {
     /// Whether the message of this index may be taken now: it is the next one, or none of those
     /// whose order matters.
     #[inline]
-    fn is_due(&self, message: u32) -> bool {
+    pub(super) fn is_due(&self, message: u32) -> bool {
         let mut left = self.folds[self.done..].iter().filter_map(Fold::message);
         left.next().is_none_or(|next| next == message || left.all(|later| later != message))
     }
@@ -88,40 +86,8 @@ impl<'a> Folds<'a> {
     }
 }
 
-impl ActiveRound<'_> {
-    /// Whether a message may be taken now, or has to wait for others to be combined.
-    #[inline]
-    pub(super) fn is_due(&self, part: PeerMessages) -> bool {
-        self.folds.as_ref().is_none_or(|folds| folds.is_due(part.first))
-    }
-}
-
 impl fmt::Debug for Folds<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Folds").field("folds", &self.folds).field("done", &self.done).finish_non_exhaustive()
-    }
-}
-
-impl Membership {
-    /// Moves the messages to combine to the front of those to take, in their order. Returns false
-    /// if one of them does not come straight from the sender's memory, so that none is combined.
-    #[inline]
-    pub(super) fn fold_first(&self, pending: &mut [PeerMessages], folds: &[Fold], receives: &[Message]) -> bool {
-        let messages = || folds.iter().filter_map(Fold::message);
-        let is_rendezvous = |message: u32| {
-            let message = message as usize;
-            receives.get(message..message + 1).is_some_and(|message| !self.group.is_eager(message))
-        };
-        if folds.is_empty() || !messages().all(is_rendezvous) {
-            return false;
-        }
-        for (at, message) in messages().enumerate() {
-            let is = |part: &PeerMessages| part.first == message && part.protocol == Protocol::Rendezvous;
-            match pending[at..].iter().position(is) {
-                Some(found) => pending.swap(at, at + found),
-                None => return false,
-            }
-        }
-        true
     }
 }
