@@ -33,47 +33,51 @@ pub(super) fn claims(problem: &Problem, rounds: u64, parts: u64) -> Claims {
     }
 }
 
-/// Returns the ranks that a rank sends to. It begins with the next one, which spreads the
-/// destinations if sends are executed one after the other.
-pub(super) fn peers(problem: &Problem, rank: Rank) -> impl Iterator<Item = Rank> + use<> {
-    let size = problem.ranks();
-    (1..size).map(move |i| Rank::new((rank.index() + i) % size))
+/// Returns the ranks that a rank sends to, of this many. It begins with the next one, which spreads
+/// the destinations if sends are executed one after the other.
+pub(super) fn peers(ranks: usize, rank: Rank) -> impl Iterator<Item = Rank> + use<> {
+    (1..ranks).map(move |i| Rank::new((rank.index() + i) % ranks))
 }
 
 /// Returns the round in which a rank sends to each other rank the block that `sent` returns for it,
-/// and receives `received` from each. Without other ranks there is none.
+/// and receives `received` from each. Without other ranks there is none. The round is made when it
+/// is asked for, since it is long.
 pub(super) fn round(
-    problem: &Problem,
+    ranks: usize,
     rank: Rank,
     sent: impl Fn(Rank) -> Block,
     received: impl Fn(Rank) -> Block,
-) -> Option<RankRound> {
-    let sends = peers(problem, rank).map(|peer| End::new(peer, vec![sent(peer)])).collect();
-    let receives = peers(problem, rank).map(|peer| End::new(peer, vec![received(peer)])).collect();
-    (problem.ranks() > 1).then(|| RankRound::new(sends, receives))
+) -> impl Iterator<Item = RankRound> {
+    let rounds = ranks.min(2) - 1;
+    (0..rounds).map(move |_| {
+        let sends = peers(ranks, rank).map(|peer| End::new(peer, vec![sent(peer)])).collect();
+        RankRound::new(sends, peers(ranks, rank).map(|peer| End::new(peer, vec![received(peer)])).collect())
+    })
 }
 
 /// Returns the round in which a rank sends to each other rank its contribution to the block that
-/// `of` returns for that rank, and combines those that it gets with its own: in rank order, from
-/// its own outwards. Without other ranks there is none.
-pub(super) fn combining_round(problem: &Problem, rank: Rank, of: impl Fn(Rank) -> Block) -> Option<RankRound> {
-    let end = |peer, sender: Rank, receiver: Rank| {
-        let combine = if sender < receiver { Combine::Left } else { Combine::Right };
-        End::new(peer, vec![of(receiver)]).combined(combine)
-    };
-    let sends = peers(problem, rank).map(|peer| end(peer, rank, peer)).collect();
-    let receives = outwards(problem, rank).map(|peer| end(peer, peer, rank)).collect();
-    (problem.ranks() > 1).then(|| RankRound::new(sends, receives))
+/// `of` returns for that rank, and combines those that it gets with its own: in rank order, from its
+/// own outwards. Without other ranks there is none.
+pub(super) fn combining_round(ranks: usize, rank: Rank, of: impl Fn(Rank) -> Block) -> impl Iterator<Item = RankRound> {
+    let rounds = ranks.min(2) - 1;
+    (0..rounds).map(move |_| {
+        let end = |peer, sender: Rank, receiver: Rank| {
+            let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+            End::new(peer, vec![of(receiver)]).combined(combine)
+        };
+        let sends = peers(ranks, rank).map(|peer| end(peer, rank, peer)).collect();
+        RankRound::new(sends, outwards(ranks, rank).map(|peer| end(peer, peer, rank)).collect())
+    })
 }
 
 /// Returns the other ranks from this one outwards: those below from the nearest down, then those
 /// above.
-pub(super) fn outwards(problem: &Problem, rank: Rank) -> impl Iterator<Item = Rank> + use<> {
-    (0..rank.index()).rev().chain(rank.index() + 1..problem.ranks()).map(Rank::new)
+pub(super) fn outwards(ranks: usize, rank: Rank) -> impl Iterator<Item = Rank> + use<> {
+    (0..rank.index()).rev().chain(rank.index() + 1..ranks).map(Rank::new)
 }
 
 /// Returns the function from a rank to its part of a block, which is cut into a part for each rank.
-pub(super) fn part(problem: &Problem, block: Block) -> impl Fn(Rank) -> Block + use<> {
-    let ranks = problem.ranks() as u32;
-    move |rank| block.chunks(rank.index() as u32, ranks, 1).unwrap_or(block)
+pub(super) fn part(ranks: usize, block: Block) -> impl Fn(Rank) -> Block + Copy + use<> {
+    let parts = ranks as u32;
+    move |rank| block.chunks(rank.index() as u32, parts, 1).unwrap_or(block)
 }

@@ -28,6 +28,6 @@ impl Row for Allgather {
     }
 
     fn in_libraries(&self) -> &'static [&'static str] {
-        &["ring", "recursive-doubling", "bruck", "neighbour-exchange"]
+        &["direct", "ring", "recursive-doubling", "bruck", "neighbour-exchange"]
     }
 }

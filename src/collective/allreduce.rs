@@ -31,7 +31,7 @@ impl Row for Allreduce {
     }
 
     fn in_libraries(&self) -> &'static [&'static str] {
-        &["recursive-doubling", "rabenseifner", "ring"]
+        &["direct", "recursive-doubling", "rabenseifner", "ring"]
     }
 
     fn combines(&self) -> bool {

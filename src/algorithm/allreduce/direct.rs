@@ -49,14 +49,17 @@ impl Algorithm for Direct {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let name = RankRound::default().with_local(vec![LocalStep::new(Block::RESULT, of(rank), Combine::Replace)]);
+        let ranks = problem.ranks();
         let combine = |from: Rank| {
             let combine = if from.index() == 0 { Combine::Replace } else { Combine::Right };
             LocalStep::new(of(from), Block::RESULT, combine)
         };
-        let round = pairs::round(problem, rank, |_| of(rank), of);
-        let round = round.map(|round| [name, round.with_local(problem.all().map(combine).collect())]);
-        Box::new(round.into_iter().flatten())
+        let round = pairs::round(ranks, rank, move |_| of(rank), of).flat_map(move |round| {
+            let name = LocalStep::new(Block::RESULT, of(rank), Combine::Replace);
+            let combined = round.with_local((0..ranks).map(Rank::new).map(combine).collect());
+            [RankRound::default().with_local(vec![name]), combined]
+        });
+        Box::new(round)
     }
 }
 

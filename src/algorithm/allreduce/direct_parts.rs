@@ -45,9 +45,9 @@ impl Algorithm for DirectParts {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let part = pairs::part(problem, Block::RESULT);
-        let combining = pairs::combining_round(problem, rank, &part);
-        let passing = pairs::round(problem, rank, |_| part(rank), &part);
-        Box::new(combining.into_iter().chain(passing))
+        let ranks = problem.ranks();
+        let part = pairs::part(ranks, Block::RESULT);
+        let combining = pairs::combining_round(ranks, rank, part);
+        Box::new(combining.chain(pairs::round(ranks, rank, move |_| part(rank), part)))
     }
 }

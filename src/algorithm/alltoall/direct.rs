@@ -50,6 +50,11 @@ impl Algorithm for Direct {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        Box::new(pairs::round(problem, rank, |to| Block::new(rank, to), |from| Block::new(from, rank)).into_iter())
+        Box::new(pairs::round(
+            problem.ranks(),
+            rank,
+            move |to| Block::new(rank, to),
+            move |from| Block::new(from, rank),
+        ))
     }
 }

@@ -38,6 +38,6 @@ impl Algorithm for Direct {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        Box::new(pairs::round(problem, rank, |_| Block::from(rank), Block::from).into_iter())
+        Box::new(pairs::round(problem.ranks(), rank, move |_| Block::from(rank), Block::from))
     }
 }

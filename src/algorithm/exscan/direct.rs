@@ -58,7 +58,8 @@ impl Algorithm for Direct {
             let first = peer.index().abs_diff(rank.index()) == 1;
             End::new(peer, vec![SENT]).combined(if first { Combine::Replace } else { Combine::Left })
         };
-        let (below, above): (Vec<Rank>, Vec<Rank>) = pairs::outwards(problem, rank).partition(|&peer| peer < rank);
+        let (below, above): (Vec<Rank>, Vec<Rank>) =
+            pairs::outwards(problem.ranks(), rank).partition(|&peer| peer < rank);
         let round = RankRound::new(above.into_iter().map(end).collect(), below.into_iter().map(end).collect());
         let local = vec![LocalStep::new(SENT, own, Combine::Replace)];
         let round = if rank.index() > 0 { round.with_local(local) } else { round };

@@ -60,14 +60,16 @@ impl Algorithm for DirectParts {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let root = problem.collective().root().unwrap_or_default();
-        let part = pairs::part(problem, Block::result(root));
-        let combining = pairs::combining_round(problem, rank, &part);
-        let end = |peer, of| End::new(peer, vec![part(of)]);
-        let gathering = match rank == root {
-            true => RankRound::new(vec![], pairs::peers(problem, root).map(|other| end(other, other)).collect()),
-            false => RankRound::new(vec![end(root, rank)], vec![]),
+        let (ranks, root) = (problem.ranks(), problem.collective().root().unwrap_or_default());
+        let part = pairs::part(ranks, Block::result(root));
+        let gathering = move |combining| {
+            let end = |peer, of| End::new(peer, vec![part(of)]);
+            let gathering = match rank == root {
+                true => RankRound::new(vec![], pairs::peers(ranks, root).map(|other| end(other, other)).collect()),
+                false => RankRound::new(vec![end(root, rank)], vec![]),
+            };
+            [combining, gathering]
         };
-        Box::new(combining.into_iter().flat_map(move |round| [round, gathering.clone()]))
+        Box::new(pairs::combining_round(ranks, rank, part).flat_map(gathering))
     }
 }

@@ -42,6 +42,6 @@ impl Algorithm for Direct {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        Box::new(pairs::combining_round(problem, rank, Block::result).into_iter())
+        Box::new(pairs::combining_round(problem.ranks(), rank, Block::result))
     }
 }

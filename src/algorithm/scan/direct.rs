@@ -54,7 +54,8 @@ impl Algorithm for Direct {
         let own = Block::result(rank);
         let name = RankRound::default().with_local(vec![LocalStep::new(own, SENT, Combine::Replace)]);
         let end = |peer: Rank| End::new(peer, vec![SENT]).combined(Combine::Left);
-        let (below, above): (Vec<Rank>, Vec<Rank>) = pairs::outwards(problem, rank).partition(|&peer| peer < rank);
+        let (below, above): (Vec<Rank>, Vec<Rank>) =
+            pairs::outwards(problem.ranks(), rank).partition(|&peer| peer < rank);
         let round = RankRound::new(above.into_iter().map(end).collect(), below.into_iter().map(end).collect());
         let local = vec![LocalStep::new(SENT, own, Combine::Replace)];
         let round = round.with_local(local);
