@@ -28,7 +28,7 @@ impl Row for Barrier {
     }
 
     fn in_libraries(&self) -> &'static [&'static str] {
-        &["dissemination"]
+        &["direct", "dissemination"]
     }
 
     fn has_bytes(&self) -> bool {

@@ -28,6 +28,6 @@ impl Row for Broadcast {
     }
 
     fn in_libraries(&self) -> &'static [&'static str] {
-        &["binomial", "chain", "binary-tree", "scatter-allgather"]
+        &["direct", "binomial", "chain", "binary-tree", "scatter-allgather"]
     }
 }

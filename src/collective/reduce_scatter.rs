@@ -31,7 +31,7 @@ impl Row for ReduceScatter {
     }
 
     fn in_libraries(&self) -> &'static [&'static str] {
-        &["pairwise", "recursive-halving"]
+        &["direct", "pairwise", "recursive-halving"]
     }
 
     fn combines(&self) -> bool {

@@ -40,7 +40,7 @@ impl Row for Scan {
     }
 
     fn in_libraries(&self) -> &'static [&'static str] {
-        &["recursive-doubling"]
+        &["direct", "recursive-doubling"]
     }
 
     fn combines(&self) -> bool {

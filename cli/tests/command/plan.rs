@@ -79,7 +79,7 @@ fn reductions_in_rank_order_pass_the_checker() {
             let json = document(&format!("ring:{ranks}"), collective, "auto");
             let document: Value = serde_json::from_str(&json).unwrap();
             assert_eq!(document["commutative"], false, "{collective} of {ranks}");
-            checked(&json, &["--ports", "one"]);
+            checked(&json, &[]);
         }
     }
 }
