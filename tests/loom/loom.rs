@@ -301,10 +301,13 @@ struct Pair {
     parked: ParkedCount,
 }
 
+/// The room of a mailbox, the least.
+const ROOM: u64 = 2;
+
 impl Pair {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            mailboxes: [Mailbox::new(1), Mailbox::new(1)],
+            mailboxes: [Mailbox::new(1, ROOM), Mailbox::new(1, ROOM)],
             states: [SyncState::new(1), SyncState::new(1)],
             parked: ParkedCount::new(),
         })
@@ -327,7 +330,7 @@ impl Pair {
 
     /// Waits until there is room for a message.
     fn await_room(&self, me: usize, number: u64) {
-        let room = || number - self.states[1 - me].taken(0) < mailbox::CELLS;
+        let room = || number - self.states[1 - me].taken(0) < ROOM;
         while !room() {
             self.states[me].awaits_room.store(true, Ordering::Relaxed);
             self.states[me].parker.park(&self.parked, None, room);
@@ -378,7 +381,7 @@ fn acknowledgements_in_an_exchange_prove_room() {
         let rank = |me: usize, pair: Arc<Pair>| {
             let mut acknowledged = 0;
             for number in 0..3 {
-                assert!(number - acknowledged < mailbox::CELLS);
+                assert!(number - acknowledged < ROOM);
                 pair.write(me, number, number, number);
                 let (value, taken) = pair.take(me, number);
                 assert_eq!(value, number);

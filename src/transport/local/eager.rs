@@ -26,9 +26,9 @@ impl EagerIo<'_> {
     #[inline(always)]
     fn write(&self, counts: &mut [PeerCounts], to: usize, bytes: u32, fill: impl FnOnce(*mut u8)) -> bool {
         let (Some(mailbox), Some(counts)) = (self.group.mailbox_to(to), counts.get_mut(to)) else { return false };
-        if counts.is_full() {
+        if counts.is_full(self.group.room) {
             counts.acknowledged = self.group.member(to).sync.taken(self.me);
-            if counts.is_full() {
+            if counts.is_full(self.group.room) {
                 return false;
             }
         }
@@ -211,7 +211,9 @@ impl<'a> ActiveRound<'a> {
     /// Whether there is room for an eager message by now.
     pub(super) fn has_room(&self, to: usize) -> bool {
         let acknowledged = self.membership.group.member(to).sync.taken(self.membership.me);
-        self.counts.get(to).is_some_and(|counts| !PeerCounts { acknowledged, ..*counts }.is_full())
+        self.counts
+            .get(to)
+            .is_some_and(|counts| !PeerCounts { acknowledged, ..*counts }.is_full(self.membership.group.room))
     }
 
     /// Fails because of an eager message that is not the awaited one: its id or its length differ,

@@ -146,6 +146,8 @@ pub(super) struct Group {
     slots: Box<[PublicationSlot<PublishedDescriptor>]>,
     /// By receiver, each made when first written to. Empty if there are too many members.
     mailboxes: Box<[OnceLock<Mailbox<EagerMessage>>]>,
+    /// How many eager messages of one sender a mailbox has room for.
+    pub(super) room: u64,
     pub(super) parked: ParkedCount,
     failure: OnceLock<Failure>,
     /// How many members have left.
@@ -157,6 +159,17 @@ pub(super) struct Group {
 /// Largest number of members that have mailboxes. With this many, the mailboxes take 9 MB once each
 /// has been written to. In larger groups all messages are rendezvous messages.
 const MAX_MAILBOX_MEMBERS: usize = 128;
+/// Least room of a mailbox for messages of one sender, and the most, which smaller groups have
+/// without taking more memory.
+const ROOM: (usize, usize) = (2, 16);
+
+/// Returns the room of the mailboxes of a group.
+fn room(members: usize) -> u64 {
+    let (least, most) = ROOM;
+    let fit = least * MAX_MAILBOX_MEMBERS.pow(2) / members.pow(2).max(1);
+    // A power of two.
+    1 << fit.clamp(least, most).ilog2()
+}
 
 /// What all members may read of one member.
 #[derive(Debug)]
@@ -212,6 +225,7 @@ impl Group {
             members: (0..size).map(|_| Member::new(size)).collect(),
             slots: (0..size).map(|me| PublicationSlot::new(me, size)).collect(),
             mailboxes: (0..mailboxes).map(|_| OnceLock::new()).collect(),
+            room: room(size),
             parked: ParkedCount::new(),
             failure: OnceLock::new(),
             departures: AtomicU32::new(0),
@@ -256,7 +270,7 @@ impl Group {
     /// Returns a member's mailbox for writing, if the group has mailboxes.
     #[inline]
     pub(super) fn mailbox_to(&self, of: usize) -> Option<&Mailbox<EagerMessage>> {
-        Some(self.mailboxes.get(of)?.get_or_init(|| Mailbox::new(self.members.len())))
+        Some(self.mailboxes.get(of)?.get_or_init(|| Mailbox::new(self.members.len(), self.room)))
     }
 
     /// Whether the messages of one peer go as one eager message. Both ends get the same answer.

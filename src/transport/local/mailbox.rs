@@ -2,18 +2,19 @@
 //!
 //! ```text
 //!   sender                              receiver
-//!   write message n into cell n % 2     see number n there
+//!   write message n into cell n % r     see number n there
 //!   number := n, acknowledge  ------->  copy it out
 //!                                       taken := n + 1
-//!   message n + 2 may be written <----  (in its sync state, or acknowledged in a message back)
+//!   message n + r may be written <----  (in its sync state, or acknowledged in a message back)
 //! ```
 //!
 //! For a small message, two copies cost less than a wait: its sender continues as soon as it has
-//! written the message. There are two cells for each sender, so two ranks that exchange message for
-//! message always find a free one. Both know that from the messages themselves: each carries an
-//! acknowledgement, the number of messages of the other that its writer has taken. Only a rank that
-//! sends without receiving reads the receiver's [state](super::slot::SyncState), whose cache lines
-//! the receiver otherwise has to itself.
+//! written the message. There are r cells for each sender, two or more, so two ranks that exchange
+//! message for message always find a free one. Both know that from the messages themselves: each
+//! carries an acknowledgement, the number of messages of the other that its writer has taken. Only a
+//! rank that sends without receiving reads the receiver's [state](super::slot::SyncState), whose
+//! cache lines the receiver otherwise has to itself. The more cells there are, the further such a
+//! rank gets ahead: if ranks share cores, the root of a broadcast then yields less often.
 //!
 //! Eager messages are numbered together with the other messages of their pair
 //! ([`slot`](super::slot)), so that none is taken for another. The cells of a receiver are adjacent
@@ -26,14 +27,13 @@ use std::mem::MaybeUninit;
 
 use super::sync::{AtomicU64, Ordering, UnsafeCell};
 
-/// How many eager messages of one sender a mailbox has room for.
-pub(super) const CELLS: u64 = 2;
-
 /// One receiver's mailbox. See the [module](self).
 #[derive(Debug)]
 pub(super) struct Mailbox<T> {
-    /// By sender, then by the parity of the message number.
+    /// By sender, then by the low bits of the message number.
     cells: Box<[Cell<T>]>,
+    /// How many eager messages of one sender there is room for, a power of two.
+    room: u64,
 }
 
 /// Room for one message. In this order of fields, the number and the beginning of the message share
@@ -63,16 +63,17 @@ fn sequence_word(number: u64) -> u64 {
 unsafe impl<T: Send> Sync for Mailbox<T> {}
 
 impl<T> Mailbox<T> {
-    /// Creates a mailbox for this number of senders.
-    pub(super) fn new(senders: usize) -> Self {
+    /// Creates a mailbox for this number of senders, with room for that many messages of each, a
+    /// power of two of at least 2.
+    pub(super) fn new(senders: usize, room: u64) -> Self {
         let cell = |_| Cell { word: AtomicU64::new(0), message: UnsafeCell::new(MaybeUninit::uninit()) };
-        Self { cells: (0..CELLS as usize * senders).map(cell).collect() }
+        Self { cells: (0..room as usize * senders).map(cell).collect(), room }
     }
 
     /// Returns the cell of a message.
     #[inline]
     fn cell(&self, from: usize, number: u64) -> &Cell<T> {
-        &self.cells[from * CELLS as usize + (number % CELLS) as usize]
+        &self.cells[from * self.room as usize + (number & (self.room - 1)) as usize]
     }
 
     /// Writes a message, which `write` initialises, and acknowledges that `ack` messages of the
@@ -81,8 +82,8 @@ impl<T> Mailbox<T> {
     /// # Safety
     ///
     /// The caller is the only one that writes as `from`, and `number` is how many messages it has
-    /// sent the receiver. It knows that there is room, which means that the receiver has taken all
-    /// of them but at most one. It knows that from the receiver's state or acknowledgements.
+    /// sent the receiver. It knows that there is room: the receiver has taken all of them but fewer
+    /// than there are cells. It knows that from the receiver's state or acknowledgements.
     #[inline(always)]
     pub(super) unsafe fn write(&self, from: usize, number: u64, ack: u64, write: impl FnOnce(*mut T)) {
         let cell = self.cell(from, number);

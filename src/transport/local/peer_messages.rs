@@ -1,7 +1,6 @@
 //! What a round exchanges with each peer.
 
 use super::group::Group;
-use super::mailbox::CELLS;
 use crate::ids::Rank;
 use crate::plan::Message;
 
@@ -20,10 +19,10 @@ pub(super) struct PeerCounts {
 }
 
 impl PeerCounts {
-    /// Whether there may be no room for another eager message.
+    /// Whether there may be no room for another eager message, in a mailbox with room for that many.
     #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.sent - self.acknowledged >= CELLS
+    pub(super) fn is_full(&self, room: u64) -> bool {
+        self.sent - self.acknowledged >= room
     }
 }
 
