@@ -332,7 +332,7 @@ fn known_lengths_are_native_where_equal_ones_are() {
         assert_eq!(calls.agreed(), [1, 3, 5, 9]);
     });
     watched("prices", || {
-        let job = WithLibrary.job(topology("torus:4x4")).options(Options::default().machine(Machine::PARAGON));
+        let job = WithLibrary.job(topology("mesh:4x4")).options(Options::default().machine(Machine::PARAGON));
         let natives = job.run(|mut comm| {
             let kinds = [Collective::Allgather, Collective::ReduceScatter];
             let cases = kinds.iter().flat_map(|kind| [1, 64, 1024, 65536].map(|bytes| (kind, bytes)));
