@@ -1,5 +1,7 @@
 //! Folding: pairs of neighbouring ranks become one, so that a power of two is left.
 
+use std::ops::Range;
+
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, RankRound};
@@ -8,7 +10,7 @@ use crate::vocabulary::{Combine, End, RankRound};
 #[derive(Clone, Copy)]
 pub(super) struct Fold {
     /// The number of ranks that send their contribution to the next rank.
-    pairs: usize,
+    pub(super) pairs: usize,
     pub(super) doublings: u32,
 }
 
@@ -31,9 +33,25 @@ impl Fold {
         Rank::new(if folded_rank < self.pairs { 2 * folded_rank + 1 } else { folded_rank + self.pairs })
     }
 
+    /// Returns the ranks for which the representatives with these indices stand.
+    pub(super) fn represented(self, folded_ranks: Range<usize>) -> Range<usize> {
+        let first = |folded_rank: usize| folded_rank + folded_rank.min(self.pairs);
+        first(folded_ranks.start)..first(folded_ranks.end)
+    }
+
     /// Returns the round in which the representatives get the contributions of the others.
     pub(super) fn giving(self, rank: Rank, block: Block) -> Option<RankRound> {
-        self.pair_round((rank, 0), (block, Combine::Left))
+        self.giving_blocks(rank, Combine::Left, |_| vec![block])
+    }
+
+    /// Returns the round in which the others send blocks to their representatives.
+    pub(super) fn giving_blocks(
+        self,
+        rank: Rank,
+        combine: Combine,
+        blocks_of: impl FnOnce(Rank) -> Vec<Block>,
+    ) -> Option<RankRound> {
+        self.pair_round((rank, 0), combine, blocks_of)
     }
 
     /// Returns round k of the exchanges by recursive doubling. The two sides represent neighbouring
@@ -50,7 +68,16 @@ impl Fold {
 
     /// Returns the round in which the representatives send the result back.
     pub(super) fn handing_back(self, rank: Rank, block: Block) -> Option<RankRound> {
-        self.pair_round((rank, 1), (block, Combine::Replace))
+        self.handing_back_blocks(rank, |_| vec![block])
+    }
+
+    /// Returns the round in which the representatives send the others blocks that replace theirs.
+    pub(super) fn handing_back_blocks(
+        self,
+        rank: Rank,
+        blocks_of: impl FnOnce(Rank) -> Vec<Block>,
+    ) -> Option<RankRound> {
+        self.pair_round((rank, 1), Combine::Replace, blocks_of)
     }
 
     /// Returns all rounds of an allreduce by recursive doubling: for each, a function of the rank.
@@ -75,12 +102,18 @@ impl Fold {
         }
     }
 
-    /// Returns the round in which the even (0) or odd (1) rank of each pair sends to the other;
-    /// `None` without pairs.
-    fn pair_round(self, (rank, sender): (Rank, usize), (block, combine): (Block, Combine)) -> Option<RankRound> {
+    /// Returns the round in which the even (0) or odd (1) rank of each pair sends to the other the
+    /// blocks that a function of the even rank gives; `None` without pairs.
+    fn pair_round(
+        self,
+        (rank, sender): (Rank, usize),
+        combine: Combine,
+        blocks_of: impl FnOnce(Rank) -> Vec<Block>,
+    ) -> Option<RankRound> {
         let mut round = RankRound::default();
         if rank.index() < 2 * self.pairs {
-            let end = End::new(Rank::new(rank.index() ^ 1), vec![block]).combined(combine);
+            let blocks = blocks_of(Rank::new(rank.index() & !1));
+            let end = End::new(Rank::new(rank.index() ^ 1), blocks).combined(combine);
             if rank.index() % 2 == sender { round.sends.push(end) } else { round.receives.push(end) }
         }
         (self.pairs > 0).then_some(round)

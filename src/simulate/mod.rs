@@ -214,8 +214,9 @@ fn shares_of(schedule: &Schedule) -> Vec<Vec<RankRound>> {
 /// It follows from the problem's [bounds](crate::bounds). Ranks overlap their work, so the longest
 /// term counts and not the sum, as in the [price](crate::cost) of the bounds. To the start-up,
 /// send, hop and receive of one message it adds the longest of these: the time of the busiest port,
-/// of the busiest channel, of the further start-ups and messages that must follow each other, and
-/// of the further channels to the farthest rank.
+/// of the busiest channel, of the further start-ups and messages that must follow each other, of
+/// the further channels to the farthest rank, and of the combinations by the rank that combines the
+/// most. A rank combines only after it has received a message.
 #[must_use]
 pub fn least(search: &Search, ports: Ports, machine: &Machine, block_bytes: u64) -> u128 {
     let (problem, bounds) = (search.problem(), search.bounds());
@@ -233,6 +234,7 @@ pub fn least(search: &Search, ports: Ports, machine: &Machine, block_bytes: u64)
         times(startups - 1, machine.startup),
         times(messages.saturating_sub(1), machine.message),
         times(bounds.distance.saturating_sub(1), machine.hop),
+        bounds.combined.bytes(block_bytes).saturating_mul(machine.combination.into()),
     ];
     let ends = times(1, machine.startup) + times(2, machine.message) + times(1, machine.hop);
     between.into_iter().fold(0, u128::max).saturating_add(ends)

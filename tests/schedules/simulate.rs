@@ -359,16 +359,24 @@ fn nothing_is_faster_than_its_ports_and_channels_allow() {
 #[test]
 fn bound_is_reached_with_a_single_price() {
     let cases = [
-        ("complete:8", "cube-xor", Ports::One, Machine::FREE.with_byte(3), 7 * 100 * 3),
-        ("torus:8x8", "direct", Ports::Unlimited, Machine::FREE.with_startup(7), 7),
-        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_startup(7), 4 * 7),
-        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_hop(7), 4 * 7),
+        ("alltoall", "complete:8", "cube-xor", Ports::One, Machine::FREE.with_byte(3), 7 * 100 * 3),
+        ("alltoall", "torus:8x8", "direct", Ports::Unlimited, Machine::FREE.with_startup(7), 7),
+        ("alltoall", "hypercube:4", "cube-log", Ports::One, Machine::FREE.with_startup(7), 4 * 7),
+        ("alltoall", "hypercube:4", "cube-log", Ports::One, Machine::FREE.with_hop(7), 4 * 7),
         // N/2 blocks over each channel; four messages in a row and one end more.
-        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_channel(3), 4 * 8 * 100 * 3),
-        ("hypercube:4", "cube-log", Ports::One, Machine::FREE.with_message(5), 4 * 2 * 5),
+        ("alltoall", "hypercube:4", "cube-log", Ports::One, Machine::FREE.with_channel(3), 4 * 8 * 100 * 3),
+        ("alltoall", "hypercube:4", "cube-log", Ports::One, Machine::FREE.with_message(5), 4 * 2 * 5),
+        (
+            "reduce_scatter",
+            "hypercube:4",
+            "recursive-halving",
+            Ports::One,
+            Machine::FREE.with_combination(3),
+            15 * 100 * 3,
+        ),
     ];
-    for (topology, name, ports, machine, time) in cases {
-        let problem = problem(topology, "alltoall");
+    for (collective, topology, name, ports, machine, time) in cases {
+        let problem = problem(topology, collective);
         let algorithm = find(problem.collective(), name).unwrap();
         let found = Simulation::new(&machine, 100).play(&*algorithm, &problem).unwrap();
         assert_eq!(found.time, time, "{name} on {topology}, {machine}");

@@ -22,9 +22,10 @@
 //! parts. Unlike [`Rabenseifner`](super::Rabenseifner), it sends the least for any number of ranks,
 //! and unlike [`ReduceScatterAllgather`](super::ReduceScatterAllgather) on any network.
 //!
-//! There is no parameter for more chunks. In every round every rank sends, receives and combines,
-//! so no port waits for a message that shorter chunks would bring earlier: they would only add
-//! rounds.
+//! There is no parameter for more chunks. Every rank sends and receives in every round, so no port
+//! waits for a message that shorter chunks would bring earlier. Chunks would let a rank combine one
+//! while the next one moves, but the backends here combine after each round or, among threads,
+//! while they read: nothing would overlap.
 
 use crate::algorithm::alltoall::claims_around_a_ring;
 use crate::algorithm::loads::Circle;
