@@ -121,7 +121,7 @@ fn combining_on_arrival_gives_the_same_bits() {
                 }
                 if algorithm.fits(&problem(true)).is_ok() {
                     let pair = |rank: usize, i: usize| [(3 + 2 * rank + i) as u32, (rank * 1009 + i * 17) as u32];
-                    let found = |folding| results(ranks, case, folding, pair, &affine);
+                    let found = |folding| results(ranks, case, folding, pair, affine);
                     assert_eq!(found(true), found(false), "{} for {collective} among {ranks}", about.name);
                     cases += 1;
                 }
