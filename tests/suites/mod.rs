@@ -224,11 +224,13 @@ macro_rules! suites {
             strided {
                 strided_blocks_go_to_strided_places
                 strided_blocks_go_through_relays
+                strided_blocks_are_exchanged_in_place
                 matrix_is_transposed_by_an_exchange
                 sent_blocks_may_overlap
             }
             varying {
                 blocks_of_any_length_are_delivered
+                blocks_of_any_length_are_exchanged_in_place
                 relays_learn_the_lengths_during_the_call
                 random_lengths_and_displacements_work
                 empty_exchange_works
