@@ -113,6 +113,40 @@ impl Cartesian {
         (moved(by.checked_neg()), moved(Some(by)))
     }
 
+    /// Makes a communicator of the same members with the same process grid, as
+    /// [`Communicator::dup`].
+    ///
+    /// ```
+    /// use necklace::topology::Grid;
+    /// let extents = necklace::local::run(6, |mut comm| {
+    ///     let mut grid = comm.on_grid(Grid::balanced(6, 2).unwrap())?;
+    ///     let twin = grid.dup()?;
+    ///     Ok::<_, necklace::Error>(twin.grid().extents().to_vec())
+    /// })?;
+    /// assert_eq!(extents[0].as_ref().unwrap(), &[3, 2]);
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`Communicator`].
+    #[track_caller]
+    pub fn dup(&mut self) -> Result<Self, Error> {
+        self.comm.dup().map(|comm| Self { comm, grid: self.grid.clone() })
+    }
+
+    /// Makes a communicator with the same process grid for each of `threads` threads of this
+    /// process, as [`Communicator::for_threads`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Communicator`].
+    #[track_caller]
+    pub fn for_threads(&mut self, threads: usize) -> Result<Vec<Self>, Error> {
+        let comms = self.comm.for_threads(threads)?;
+        Ok(comms.into_iter().map(|comm| Self { comm, grid: self.grid.clone() }).collect())
+    }
+
     /// Returns the communicator of the ranks that differ from this one only along an axis, in the
     /// order of that axis.
     ///

@@ -131,3 +131,25 @@ pub(super) fn threads_have_communicators_of_their_own() {
         .unwrap();
     });
 }
+
+pub(super) fn duplicates_keep_the_grid() {
+    watched("duplicates", || {
+        jobs::run(6, |mut comm| {
+            let mut grid = comm.on_grid(Grid::mesh(&[2, 3]).unwrap()).unwrap();
+            let row = grid.rank() / 3;
+            let mut twins = grid.for_threads(2).unwrap();
+            twins.push(grid.dup().unwrap());
+            twins.push(twins[0].dup().unwrap());
+            twins.push(grid.axis(1).unwrap().dup().unwrap());
+            for (number, twin) in twins.iter_mut().enumerate() {
+                let extents = if number < 4 { &[2, 3][..] } else { &[3] };
+                assert_eq!((twin.grid().extents(), twin.grid().wraps()), (extents, false));
+                let last = extents.len() - 1;
+                let mut line = twin.axis(last).unwrap();
+                let wanted: Vec<usize> = (0..3).map(|column| 10 * number + 3 * row + column).collect();
+                assert_eq!(line.allgather_one(10 * number + grid.rank()).unwrap(), wanted);
+            }
+        })
+        .unwrap();
+    });
+}

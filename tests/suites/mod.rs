@@ -152,6 +152,7 @@ macro_rules! suites {
                 meshes_end_at_their_borders
                 wrong_grids_and_axes_are_refused
                 threads_have_communicators_of_their_own
+                duplicates_keep_the_grid
             }
             hosts {
                 two_level_algorithms_have_the_defined_results
