@@ -53,7 +53,7 @@ impl Communicator {
         if ranks != nodes {
             return Err(BuildError::Ranks { ranks, topology: grid.text(), nodes }.into());
         }
-        self.barrier_for(format!("on_grid of {}", grid.text()).into())?;
+        self.barrier_for(self.local_parts.said_in(format!("on_grid of {}", grid.text()).into()))?;
         Ok(Cartesian { comm: self.duplicate_agreed()?, grid })
     }
 }
@@ -151,7 +151,9 @@ impl Cartesian {
     /// order of that axis.
     ///
     /// Every member calls it, in the same order among calls that make communicators. No message is
-    /// sent. Its algorithms use the part of the network that these ranks are on: the row of a torus
+    /// sent. The next [`dup`](Self::dup), [`for_threads`](Self::for_threads),
+    /// [`split`](Communicator::split) or [`on_grid`](Communicator::on_grid) fails if the members have
+    /// made parts along different axes. The algorithms of the part use the part of the network that these ranks are on: the row of a torus
     /// is a ring.
     ///
     /// # Errors
@@ -194,6 +196,7 @@ impl Cartesian {
         let order = axes.iter().fold(1_u64, |order, &axis| order.wrapping_mul(31).wrapping_add(axis as u64 + 1));
         let lowest = ranks.iter().min().copied().unwrap_or(0) as u64;
         let context = self.comm.next_context(order << 32 | lowest);
+        self.comm.local_parts.add(axes);
         Ok(Self { comm: self.comm.part_with(context, &ranks)?, grid })
     }
 }

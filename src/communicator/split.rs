@@ -1,5 +1,6 @@
 //! Communicators made from communicators.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Communicator;
@@ -134,14 +135,14 @@ impl Communicator {
     /// See [`Communicator`].
     #[track_caller]
     pub fn for_threads(&mut self, threads: usize) -> Result<Vec<Self>, Error> {
-        let first = self.barrier_for(format!("for_threads({threads})").into());
+        let first = self.barrier_for(self.local_parts.said_in(format!("for_threads({threads})").into()));
         first
             .and_then(|()| (0..threads).map(|_| self.duplicate_agreed()).collect())
             .map_err(self.context.error_of("for_threads"))
     }
 
     fn duplicate(&mut self) -> Result<Self, CallError> {
-        self.barrier_for("dup".into())?;
+        self.barrier_for(self.local_parts.said_in("dup".into()))?;
         self.duplicate_agreed()
     }
 
@@ -176,7 +177,7 @@ impl Communicator {
     fn part_of(&mut self, colour: Option<u32>, key: i64, call: &'static str) -> Result<Option<Self>, CallError> {
         let mine = [i64::from(colour.is_some()), i64::from(colour.unwrap_or(0)), key];
         let mut all = vec![0; 3 * self.size()];
-        self.allgather_for(&mine, &mut all, call.into())?;
+        self.allgather_for(&mine, &mut all, self.local_parts.said_in(call.into()))?;
         let context = self.next_context(colour.unwrap_or(0).into());
         let Some(colour) = colour else { return Ok(None) };
         let with_keys = all.chunks_exact(3).enumerate();
@@ -205,5 +206,34 @@ impl Communicator {
         let members = ranks.iter().map(|&rank| self.context.members[rank]).collect();
         let hosts = self.hosts.as_ref().map(|hosts| hosts.part(ranks.iter().copied().map(Rank::new)));
         self.derived(context, members, (topology, placement, hosts))
+    }
+}
+
+/// The communicators that were made from this one without a message. Members compare them in the
+/// next call that makes one with messages: if they differ, so do the contexts of all that follow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LocalParts {
+    count: u64,
+    /// Of the axes of all of them.
+    digest: u64,
+}
+
+impl LocalParts {
+    /// Adds the parts along these axes.
+    pub(super) fn add(&mut self, axes: &[usize]) {
+        let step = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+        let axes = axes.iter().map(|&axis| axis as u64 + 1);
+        self.count += 1;
+        // 0 separates the calls.
+        self.digest = axes.chain([0]).fold(self.digest, step);
+    }
+
+    /// Returns the purpose of a call with messages, with what the members compare in it. Its plan
+    /// stays cached until there are more parts.
+    pub(super) fn said_in(self, call: Cow<'static, str>) -> Cow<'static, str> {
+        match self {
+            Self { count: 0, .. } => call,
+            Self { count, digest } => format!("{call}, after {count} parts along axes [{digest:016x}]").into(),
+        }
     }
 }

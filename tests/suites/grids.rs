@@ -1,6 +1,9 @@
 //! Process grids, and communicators along their axes.
 
+use necklace::communicator::Cartesian;
 use necklace::topology::{Grid, Topology};
+use necklace::transport::Cause;
+use necklace::{Communicator, Error};
 
 use super::failures::{one_failure, run};
 use crate::jobs::{self, on, watched};
@@ -152,4 +155,40 @@ pub(super) fn duplicates_keep_the_grid() {
         })
         .unwrap();
     });
+}
+
+pub(super) fn different_parts_of_a_grid_are_found_in_the_next() {
+    type Parts = fn(&mut Cartesian, bool) -> Result<(), Error>;
+    type Next = fn(&mut Communicator) -> Result<(), Error>;
+    let parts: [(&str, Parts); 3] = [
+        ("axes", |grid, odd| grid.axis(usize::from(odd)).map(drop)),
+        ("numbers", |grid, odd| (0..1 + usize::from(odd)).try_for_each(|_| grid.axis(0).map(drop))),
+        ("orders", |grid, odd| grid.plane(if odd { &[0, 1] } else { &[1, 0] }).map(drop)),
+    ];
+    let next: [(&str, Next); 4] = [
+        ("dup", |comm| comm.dup().map(drop)),
+        ("for_threads", |comm| comm.for_threads(2).map(drop)),
+        ("split", |comm| comm.split(0, 0).map(drop)),
+        ("on_grid", |comm| comm.on_grid(Grid::torus(&[6]).unwrap()).map(drop)),
+    ];
+    for (difference, parts) in parts {
+        for (call, next) in next {
+            watched(&format!("{difference}, {call}"), move || {
+                let outcomes = run(on("complete:6"), |mut comm| {
+                    let mut grid = comm.on_grid(Grid::torus(&[2, 3]).unwrap())?;
+                    // The same ones first.
+                    parts(&mut grid, false)?;
+                    next(&mut grid)?;
+                    let odd = grid.rank() == 4;
+                    parts(&mut grid, odd)?;
+                    next(&mut grid).and_then(|()| grid.barrier())
+                });
+                let failure = one_failure(&outcomes);
+                let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+                for words in [call_a, call_b] {
+                    assert!(words.contains(call) && words.contains("along axes"), "{failure}");
+                }
+            });
+        }
+    }
 }

@@ -153,6 +153,7 @@ macro_rules! suites {
                 wrong_grids_and_axes_are_refused
                 threads_have_communicators_of_their_own
                 duplicates_keep_the_grid
+                different_parts_of_a_grid_are_found_in_the_next
             }
             hosts {
                 two_level_algorithms_have_the_defined_results
