@@ -135,6 +135,7 @@ macro_rules! suites {
             disagreement {
                 any_two_different_calls_disagree_on_two_ranks
                 different_calls_disagree_on_five_ranks
+                different_roots_and_reductions_disagree
                 disagreeing_rank_exchanges_no_data
                 planned_call_disagrees_with_another_call
                 reductions_of_different_element_types_disagree
