@@ -143,18 +143,20 @@ impl Cartesian {
     /// See [`Communicator`].
     #[track_caller]
     pub fn for_threads(&mut self, threads: usize) -> Result<Vec<Self>, Error> {
-        let comms = self.comm.for_threads(threads)?;
-        Ok(comms.into_iter().map(|comm| Self { comm, grid: self.grid.clone() }).collect())
+        let comms = self.comm.for_threads(threads)?.into_iter();
+        Ok(comms.map(|comm| Self { comm, grid: self.grid.clone() }).collect())
     }
 
     /// Returns the communicator of the ranks that differ from this one only along an axis, in the
     /// order of that axis.
     ///
     /// Every member calls it, in the same order among calls that make communicators. No message is
-    /// sent. The next [`dup`](Self::dup), [`for_threads`](Self::for_threads),
-    /// [`split`](Communicator::split) or [`on_grid`](Communicator::on_grid) fails if the members have
-    /// made parts along different axes. The algorithms of the part use the part of the network that these ranks are on: the row of a torus
-    /// is a ring.
+    /// sent: if the members make parts along different axes, the next [`dup`](Self::dup),
+    /// [`for_threads`](Self::for_threads), [`split`](Communicator::split) or
+    /// [`on_grid`](Communicator::on_grid) fails.
+    ///
+    /// Its algorithms use the part of the network that these ranks are on: the row of a torus is a
+    /// ring.
     ///
     /// # Errors
     ///
