@@ -142,7 +142,8 @@ pub(super) fn duplicates_keep_the_grid() {
             let row = grid.rank() / 3;
             let mut twins = grid.for_threads(2).unwrap();
             twins.push(grid.dup().unwrap());
-            twins.push(twins[0].dup().unwrap());
+            let twin = twins[0].dup().unwrap();
+            twins.push(twin);
             twins.push(grid.axis(1).unwrap().dup().unwrap());
             for (number, twin) in twins.iter_mut().enumerate() {
                 let extents = if number < 4 { &[2, 3][..] } else { &[3] };

@@ -106,7 +106,7 @@ impl RandomExchange for Swapped {
         let counts: Vec<usize> = (0..size).map(|peer| count(seed, me.min(peer), me.max(peer))).collect();
         let side = side(&counts, &mut dice);
         for turn in 0..2 {
-            let (mut buffer, mut wanted) = (vec![poison(); side.length], vec![poison(); side.length]);
+            let (mut buffer, mut wanted) = (vec![poison::<T>(); side.length], vec![poison(); side.length]);
             for peer in 0..size {
                 for (i, &at) in side.indices[peer].iter().enumerate() {
                     buffer[at] = element(me, peer + 100 * turn, i);

@@ -77,7 +77,7 @@ impl RandomExchange for Swapped {
         let mut dice = Dice(seed.wrapping_mul(37).wrapping_add(me as u64));
         let blocks = side((0..size).map(|peer| count(seed, me.min(peer), me.max(peer))).collect(), &mut dice);
         for turn in 0..2 {
-            let (mut buffer, mut wanted) = (vec![poison(); blocks.length], vec![poison(); blocks.length]);
+            let (mut buffer, mut wanted) = (vec![poison::<T>(); blocks.length], vec![poison(); blocks.length]);
             for peer in 0..size {
                 let (at, count) = (blocks.displacements[peer], blocks.counts[peer]);
                 buffer[at..at + count].copy_from_slice(&block(me, peer + 100 * turn, count));
