@@ -139,10 +139,8 @@ fn pairs(events: &[TraceEvent], call: &str, direction: Direction) -> Vec<(usize,
     let mut pairs: Vec<(usize, usize)> = events
         .iter()
         .filter(of_call)
-        .map(|event| match direction {
-            Direction::Out => (event.rank.index(), event.peer.index()),
-            Direction::In => (event.peer.index(), event.rank.index()),
-        })
+        .map(|event| (event.rank.index(), event.peer.index()))
+        .map(|(rank, peer)| if direction == Direction::Out { (rank, peer) } else { (peer, rank) })
         .collect();
     pairs.sort_unstable();
     pairs
