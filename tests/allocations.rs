@@ -80,9 +80,24 @@ fn repeated_calls_allocate_nothing() {
             settles(&mut comm, "allgather", |comm| comm.allgather(&send[..3], &mut receive).unwrap());
             settles(&mut comm, "allreduce", |comm| comm.allreduce(&send, &mut receive, Sum).unwrap());
             settles(&mut comm, "scan", |comm| comm.scan(&send, &mut receive, by("least", f64::min)).unwrap());
+            settles(&mut comm, "exscan", |comm| comm.exscan(&send, &mut receive, Max).unwrap());
+            settles(&mut comm, "reduce_scatter", |comm| comm.reduce_scatter(&send, &mut receive[..3], Sum).unwrap());
+            settles(&mut comm, "shift", |comm| comm.shift(&send, &mut receive, 5).unwrap());
+            let mut plan = comm.allreduce_init::<f64>(48, Sum).unwrap();
+            settles(&mut comm, "planned allreduce", |comm| plan.execute(comm, &send, &mut receive).unwrap());
             settles(&mut comm, "barrier", |comm| comm.barrier().unwrap());
             for root in [0, 7] {
                 settles(&mut comm, "broadcast", |comm| comm.broadcast(&mut receive, root).unwrap());
+                let is_root = comm.rank() == root;
+                settles(&mut comm, "reduce", |comm| {
+                    comm.reduce(&send, is_root.then_some(&mut receive[..]), root, Sum).unwrap();
+                });
+                settles(&mut comm, "gather", |comm| {
+                    comm.gather(&send[..3], is_root.then_some(&mut receive[..]), root).unwrap();
+                });
+                settles(&mut comm, "scatter", |comm| {
+                    comm.scatter(is_root.then_some(&send[..]), &mut receive[..3], root).unwrap();
+                });
             }
             let (mixed, reversed) = (BitMap::shuffle(6).unwrap(), BitMap::bit_reversal(6).unwrap());
             settles(&mut comm, "permute", |comm| assert!(comm.permute(&mixed, &send[..4], &mut receive[..4]).is_ok()));

@@ -53,7 +53,7 @@ impl Communicator {
         if ranks != nodes {
             return Err(BuildError::Ranks { ranks, topology: grid.text(), nodes }.into());
         }
-        self.barrier_for(format!("on_grid of {}", grid.text()).into())?;
+        self.barrier_for(self.local_parts.said_in(format!("on_grid of {}", grid.text()).into()))?;
         Ok(Cartesian { comm: self.duplicate_agreed()?, grid })
     }
 }
@@ -113,12 +113,50 @@ impl Cartesian {
         (moved(by.checked_neg()), moved(Some(by)))
     }
 
+    /// Makes a communicator of the same members with the same process grid, as
+    /// [`Communicator::dup`].
+    ///
+    /// ```
+    /// use necklace::topology::Grid;
+    /// let extents = necklace::local::run(6, |mut comm| {
+    ///     let mut grid = comm.on_grid(Grid::balanced(6, 2).unwrap())?;
+    ///     let twin = grid.dup()?;
+    ///     Ok::<_, necklace::Error>(twin.grid().extents().to_vec())
+    /// })?;
+    /// assert_eq!(extents[0].as_ref().unwrap(), &[3, 2]);
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`Communicator`].
+    #[track_caller]
+    pub fn dup(&mut self) -> Result<Self, Error> {
+        self.comm.dup().map(|comm| Self { comm, grid: self.grid.clone() })
+    }
+
+    /// Makes a communicator with the same process grid for each of `threads` threads of this
+    /// process, as [`Communicator::for_threads`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Communicator`].
+    #[track_caller]
+    pub fn for_threads(&mut self, threads: usize) -> Result<Vec<Self>, Error> {
+        let comms = self.comm.for_threads(threads)?.into_iter();
+        Ok(comms.map(|comm| Self { comm, grid: self.grid.clone() }).collect())
+    }
+
     /// Returns the communicator of the ranks that differ from this one only along an axis, in the
     /// order of that axis.
     ///
     /// Every member calls it, in the same order among calls that make communicators. No message is
-    /// sent. Its algorithms use the part of the network that these ranks are on: the row of a torus
-    /// is a ring.
+    /// sent: if the members make parts along different axes, the next [`dup`](Self::dup),
+    /// [`for_threads`](Self::for_threads), [`split`](Communicator::split) or
+    /// [`on_grid`](Communicator::on_grid) fails.
+    ///
+    /// Its algorithms use the part of the network that these ranks are on: the row of a torus is a
+    /// ring.
     ///
     /// # Errors
     ///
@@ -160,6 +198,7 @@ impl Cartesian {
         let order = axes.iter().fold(1_u64, |order, &axis| order.wrapping_mul(31).wrapping_add(axis as u64 + 1));
         let lowest = ranks.iter().min().copied().unwrap_or(0) as u64;
         let context = self.comm.next_context(order << 32 | lowest);
+        self.comm.local_parts.add(axes);
         Ok(Self { comm: self.comm.part_with(context, &ranks)?, grid })
     }
 }

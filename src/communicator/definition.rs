@@ -11,6 +11,7 @@ use super::cache::{Cache, Footprint};
 use super::call_context::CallContext;
 use super::element::Element;
 use super::how::How;
+use super::local_parts::LocalParts;
 use super::permute_report::PlannedPermutation;
 use super::planned_call::{CombinedResult, PlanKey, PlannedCall, native_qualifier};
 use super::varying_key::VaryingKey;
@@ -86,7 +87,9 @@ pub struct Communicator {
     /// The candidates, by collective and whether its operation commutes.
     pub(super) fields: Cache<(Collective, bool), Field>,
     pub(super) permutations: Cache<(BitMap, Element, usize, Option<How>), PlannedPermutation>,
+    /// The calls so far that made communicators from this one.
     pub(super) splits: u64,
+    pub(super) local_parts: LocalParts,
     /// The barrier in which members agree on native calls, once it is planned.
     pub(super) barrier: Option<Arc<Plan>>,
     /// The prices by which `auto` chooses, the same on every member.
@@ -189,6 +192,7 @@ impl Communicator {
             fields: Cache::new(FIELDS, usize::MAX),
             permutations: Cache::new(options.plans, options.plan_bytes),
             splits: 0,
+            local_parts: LocalParts::default(),
             barrier: None,
             machine,
             options,

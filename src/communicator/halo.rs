@@ -29,7 +29,8 @@ impl Cartesian {
             })
             .unzip();
         let name = format!("the grid {}", self.grid().text());
-        Neighbourhood { destinations, sources, name, owner: self.context.communicator() }
+        let owner = self.context.communicator();
+        Neighbourhood { destinations, sources, name, owner, is_for_one_call: false }
     }
 
     /// Exchanges the halo of an array with the neighbours in the process grid, in place.

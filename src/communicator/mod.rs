@@ -55,6 +55,7 @@ mod halo;
 mod how;
 mod in_place;
 mod lengths;
+mod local_parts;
 mod native;
 mod neighbours;
 mod options;

@@ -13,13 +13,13 @@ use super::collectives::key;
 use super::element::Element;
 use super::lengths::BufferLength;
 use super::planned_call::PlannedCall;
-use super::varying_plan::BlockList;
+use super::varying_plan::{BlockList, busy_ranks};
 use super::{Communicator, Counts, Persistent};
 use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
-use crate::plan::{Buffer, Layout, Strided, compile};
+use crate::plan::{Buffer, Layout, Message, Strided, compile_sending};
 use crate::topology::Topology;
 use crate::transport::Cause;
 use crate::vocabulary::{End, RankRound};
@@ -39,6 +39,9 @@ pub struct Neighbourhood {
     /// Describes the graph. Ranks compare it in every call.
     pub(super) name: String,
     pub(super) owner: CommunicatorId,
+    /// Whether these are the partners of one call. Nothing has told them of each other, so they
+    /// exchange also messages without bytes.
+    pub(super) is_for_one_call: bool,
 }
 
 /// A rank, and the number of a direction. Blocks for one rank are ordered by it.
@@ -85,6 +88,7 @@ impl Communicator {
             sources: near,
             name: format!("the links of {}", self.topology.text()),
             owner: self.context.communicator(),
+            is_for_one_call: false,
         }
     }
 
@@ -140,6 +144,7 @@ impl Communicator {
             sources: Neighbourhood::in_order(sources),
             name,
             owner: self.context.communicator(),
+            is_for_one_call: false,
         })
     }
 
@@ -147,7 +152,9 @@ impl Communicator {
     ///
     /// Block i of `send` goes to the i-th [destination](Neighbourhood::destinations); block i of
     /// `receive` comes from the i-th [source](Neighbourhood::sources). Blocks have equal lengths,
-    /// on all ranks. Where there is no rank, the block is not sent, or does not change.
+    /// on all ranks. Where there is no rank, the block is not sent, or does not change. Two ranks
+    /// that have no elements for each other exchange no message, as in
+    /// [`alltoallv`](Self::alltoallv).
     ///
     /// ```
     /// let sums = necklace::local::run_on("ring:4", |mut comm| {
@@ -502,7 +509,8 @@ impl Communicator {
             rank.map_or(Ok(None), |rank| self.peer(rank).map(|rank| Some(Direction { rank, number: 0 })))
         };
         let (destinations, sources) = (vec![one(to)?], vec![one(from)?]);
-        Ok(Neighbourhood { destinations, sources, name: name.to_owned(), owner: self.context.communicator() })
+        let (name, owner) = (name.to_owned(), self.context.communicator());
+        Ok(Neighbourhood { destinations, sources, name, owner, is_for_one_call: true })
     }
 
     /// Checks the number of another rank.
@@ -614,7 +622,10 @@ impl Communicator {
             near.name,
             self.topology.text()
         );
-        let planned = PlannedCall::new(compile([round], &layout)?, self.signature(description))?;
+        let rounds = [round];
+        let busy = busy_ranks(&rounds, &layout);
+        let is_sent = |message: &Message| near.is_for_one_call || busy.contains(&message.peer);
+        let planned = PlannedCall::new(compile_sending(rounds, &layout, &is_sent)?, self.signature(description))?;
         Ok((planned, sent, received))
     }
 }

@@ -134,14 +134,14 @@ impl Communicator {
     /// See [`Communicator`].
     #[track_caller]
     pub fn for_threads(&mut self, threads: usize) -> Result<Vec<Self>, Error> {
-        let first = self.barrier_for(format!("for_threads({threads})").into());
+        let first = self.barrier_for(self.local_parts.said_in(format!("for_threads({threads})").into()));
         first
             .and_then(|()| (0..threads).map(|_| self.duplicate_agreed()).collect())
             .map_err(self.context.error_of("for_threads"))
     }
 
     fn duplicate(&mut self) -> Result<Self, CallError> {
-        self.barrier_for("dup".into())?;
+        self.barrier_for(self.local_parts.said_in("dup".into()))?;
         self.duplicate_agreed()
     }
 
@@ -176,7 +176,7 @@ impl Communicator {
     fn part_of(&mut self, colour: Option<u32>, key: i64, call: &'static str) -> Result<Option<Self>, CallError> {
         let mine = [i64::from(colour.is_some()), i64::from(colour.unwrap_or(0)), key];
         let mut all = vec![0; 3 * self.size()];
-        self.allgather_for(&mine, &mut all, call.into())?;
+        self.allgather_for(&mine, &mut all, self.local_parts.said_in(call.into()))?;
         let context = self.next_context(colour.unwrap_or(0).into());
         let Some(colour) = colour else { return Ok(None) };
         let with_keys = all.chunks_exact(3).enumerate();

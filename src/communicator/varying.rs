@@ -181,12 +181,46 @@ impl Communicator {
         counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
         let counts = counts.into();
-        self.exchange_in_place(buffer, &counts).map_err(self.context.error_of("alltoallv_in_place"))
+        self.exchange_in_place(ALLTOALLV, buffer, Side::Counted(&counts))
+            .map_err(self.context.error_of("alltoallv_in_place"))
     }
 
-    fn exchange_in_place<T: Pod>(&mut self, buffer: &mut [T], counts: &Counts<'_>) -> Result<(), CallError> {
-        let (blocks, length) = (Side::Counted(counts), Some(buffer.len()));
-        let form = exchange::<T>(ALLTOALLV, blocks, blocks, (length, length));
+    /// Exchanges strided blocks as [`alltoallw`](Self::alltoallw), in one buffer. Block j goes to
+    /// rank j, and the block from rank j, which has as many elements, takes its place.
+    ///
+    /// ```
+    /// // A matrix of 2 rows and 4 columns on each of two ranks, which swap halves of the columns.
+    /// use necklace::Strided;
+    /// let halves = necklace::local::run(2, |mut comm| {
+    ///     let mut rows: Vec<usize> = (0..8).map(|i| 10 * comm.rank() + i).collect();
+    ///     let columns = [0, 1].map(|half| Strided::matrix(2 * half, 2, 2, 4));
+    ///     comm.alltoallw_in_place(&mut rows, &columns).unwrap();
+    ///     rows
+    /// });
+    /// assert_eq!(halves.unwrap()[0], [0, 1, 10, 11, 4, 5, 14, 15]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`alltoallw`](Self::alltoallw).
+    #[track_caller]
+    pub fn alltoallw_in_place<T: Pod>(
+        &mut self,
+        buffer: &mut [T],
+        blocks: &[impl AsRef<[Strided]>],
+    ) -> Result<(), Error> {
+        self.exchange_in_place(ALLTOALLW, buffer, Side::Listed(&Listed(blocks)))
+            .map_err(self.context.error_of("alltoallw_in_place"))
+    }
+
+    fn exchange_in_place<T: Pod>(
+        &mut self,
+        name: &'static str,
+        buffer: &mut [T],
+        blocks: Side<'_>,
+    ) -> Result<(), CallError> {
+        let length = Some(buffer.len());
+        let form = exchange::<T>(name, blocks, blocks, (length, length));
         self.call_varying(VaryingForm { in_place: true, ..form }, &[], buffer, None)
     }
 
@@ -206,6 +240,9 @@ impl Communicator {
     /// });
     /// assert_eq!(all.unwrap(), [[9; 6], [0, 1, 1, 2, 2, 2], [9; 6]]);
     /// ```
+    ///
+    /// A rank without elements exchanges no message with the root. If only one of the two has a
+    /// count of 0, the other one's call fails once that rank calls something else or leaves.
     ///
     /// Uses `direct` unless another algorithm is [chosen](Self::choose) for `gatherv`. Other
     /// algorithms, also `native`, exchange the counts in each call;
@@ -264,7 +301,7 @@ impl Communicator {
     ///
     /// Rank i receives block i of the root's `send`. [`Counts`] give the lengths and positions of
     /// the root's blocks. Other ranks may pass `None` and empty counts; theirs are ignored. For the
-    /// algorithm, see [`gatherv`](Self::gatherv).
+    /// algorithm and for counts of 0, see [`gatherv`](Self::gatherv).
     ///
     /// ```
     /// let parts = necklace::local::run(3, |mut comm| {

@@ -127,8 +127,7 @@ impl Communicator {
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
         if user.is_none() && algorithm.name() == "direct" && known.is_none() {
             let busy = busy_ranks(&rounds, &layout);
-            let is_sent = |message: &Message| *collective != Collective::Alltoall || busy.contains(&message.peer);
-            let plan = compile_sending(rounds, &layout, &is_sent)?;
+            let plan = compile_sending(rounds, &layout, &|message: &Message| busy.contains(&message.peer))?;
             return Ok((PlannedCall::new(plan, self.signature(description))?, true));
         }
         if let Some(known) = known {
@@ -410,7 +409,7 @@ fn average(counts: &[usize], element: usize) -> u64 {
 
 /// Returns the ranks that this one has a block for, or expects one from. It exchanges no message
 /// with the others: if they agree, they know that too.
-fn busy_ranks(rounds: &[RankRound], layout: &Layout) -> HashSet<Rank> {
+pub(super) fn busy_ranks(rounds: &[RankRound], layout: &Layout) -> HashSet<Rank> {
     let has_bytes = |end: &&End| end.blocks.iter().any(|&block| layout.lengths.of(block) > 0);
     let ends = rounds.iter().flat_map(|round| round.sends.iter().chain(&round.receives));
     ends.filter(has_bytes).map(|end| end.peer).collect()

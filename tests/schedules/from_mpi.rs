@@ -33,7 +33,7 @@ const OTHERS: &str = "MAX MIN SUM PROD LAND BAND LOR BOR LXOR BXOR MINLOC MAXLOC
     Op_create Op_free Op_commutative Reduce_local \
     Comm_rank Comm_size Comm_compare Comm_dup Comm_dup_with_info Comm_idup Comm_idup_with_info Comm_create \
     Comm_create_group Comm_create_from_group Comm_split Comm_split_type Comm_free Comm_disconnect Comm_group \
-    Comm_spawn Intercomm_create Intercomm_merge \
+    Comm_spawn Comm_spawn_multiple Intercomm_create Intercomm_create_from_groups Intercomm_merge \
     Dims_create Cart_create Cart_get Cartdim_get Cart_rank Cart_coords Cart_shift Cart_sub Cart_map \
     Graph_create Graphdims_get Graph_get Graph_neighbors_count Graph_neighbors Graph_map Topo_test \
     Dist_graph_create Dist_graph_create_adjacent Dist_graph_neighbors_count Dist_graph_neighbors \

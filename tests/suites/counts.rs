@@ -163,3 +163,42 @@ pub(super) fn unexpected_block_is_found_when_its_receiver_leaves() {
         assert!(matches!(failure.cause, Cause::Gone { rank, .. } if rank.index() == 1), "{failure}");
     });
 }
+
+/// A gather or scatter in which one rank of three says 0, and the other end 3.
+fn one_sided(comm: &mut Communicator, scatter: bool, at_root: usize, at_rank: usize) -> Result<(), Error> {
+    let (me, counts) = (comm.rank(), [1, 1, at_root]);
+    let own = if me == 2 { at_rank } else { 1 };
+    let (mut part, mut all) = (vec![1_u64; own], vec![1_u64; counts.iter().sum()]);
+    comm.choose("gatherv", "direct")?;
+    comm.choose("scatterv", "direct")?;
+    if scatter {
+        comm.scatterv((me == 0).then_some(&all[..]), &counts, &mut part, 0)
+    } else {
+        comm.gatherv(&part, (me == 0).then_some(&mut all[..]), &counts, 0)
+    }
+}
+
+pub(super) fn count_of_zero_at_one_end_is_found() {
+    for (scatter, at_root, at_rank) in [(false, 0, 3), (false, 3, 0), (true, 0, 3), (true, 3, 0)] {
+        let case = format!("{at_root} at the root, {at_rank} at rank 2, scatter: {scatter}");
+        watched(&case, move || {
+            let outcomes = run(on("complete:3"), |mut comm| {
+                one_sided(&mut comm, scatter, at_root, at_rank)?;
+                comm.barrier()
+            });
+            let failure = one_failure(&outcomes);
+            let Cause::Disagree { rank_a, rank_b, .. } = &failure.cause else { panic!("{failure}") };
+            let mut ranks = [rank_a.index(), rank_b.index()];
+            ranks.sort_unstable();
+            assert!(ranks[0] != ranks[1] && (ranks[0] == 0 || ranks[1] == 2), "{failure}");
+            assert!(failure.to_string().contains(if scatter { "scatterv" } else { "gatherv" }), "{failure}");
+        });
+        watched(&format!("{case}, and leave"), move || {
+            let outcomes = run(on("complete:3"), |mut comm| one_sided(&mut comm, scatter, at_root, at_rank));
+            // The end that waits for the other.
+            let waits = if at_root == 0 { 2 } else { 0 };
+            let failure = failure(&outcomes[waits]);
+            assert!(matches!(failure.cause, Cause::Gone { rank, .. } if rank.index() == 2 - waits), "{failure}");
+        });
+    }
+}

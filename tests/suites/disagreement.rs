@@ -92,6 +92,64 @@ const CALLS: [Call; 25] = [
     ("split", |comm| comm.split(0, 0).map(|_| ())),
 ];
 
+/// The same, of collectives with a root and of reductions.
+const ROOTED_AND_REDUCED: [Call; 20] = [
+    ("reduce from root 0 (sum) of blocks of 1", |comm| reduced(comm, 1, 0)),
+    ("reduce from root 1 (sum) of blocks of 1", |comm| reduced(comm, 1, 1)),
+    ("reduce from root 0 (sum) of blocks of 2", |comm| reduced(comm, 2, 0)),
+    ("reduce from root 0 (max)", |comm| {
+        let mut most = [POISON];
+        let at_root = (comm.rank() == 0).then_some(&mut most[..]);
+        comm.reduce(&[1], at_root, 0, Max)
+    }),
+    ("gather from root 0 of blocks of 1", |comm| gathered(comm, 1, 0)),
+    ("gather from root 1 of blocks of 1", |comm| gathered(comm, 1, 1)),
+    ("gather from root 0 of blocks of 2", |comm| gathered(comm, 2, 0)),
+    ("gatherv with root 0", |comm| gathered_varying(comm, 0)),
+    ("gatherv with root 1", |comm| gathered_varying(comm, 1)),
+    ("scatter from root 0 of blocks of 1", |comm| scattered(comm, 1, 0)),
+    ("scatter from root 1 of blocks of 1", |comm| scattered(comm, 1, 1)),
+    ("scatter from root 0 of blocks of 2", |comm| scattered(comm, 2, 0)),
+    ("scatterv with root 0", |comm| scattered_varying(comm, 0)),
+    ("scatterv with root 1", |comm| scattered_varying(comm, 1)),
+    ("reduce_scatter (sum) of blocks of 1", |comm| comm.reduce_scatter(&vec![1_u64; comm.size()], &mut [0], Sum)),
+    ("reduce_scatter (max)", |comm| comm.reduce_scatter(&vec![1_u64; comm.size()], &mut [0], Max)),
+    ("reduce_scatter (sum) of blocks of 2", |comm| {
+        comm.reduce_scatter(&vec![1_u64; 2 * comm.size()], &mut [0; 2], Sum)
+    }),
+    ("exscan (sum) of blocks of 1", |comm| comm.exscan(&[1_u64], &mut [0], Sum)),
+    ("exscan (max)", |comm| comm.exscan(&[1_u64], &mut [0], Max)),
+    ("exscan (sum) of blocks of 2", |comm| comm.exscan(&[1_u64; 2], &mut [0; 2], Sum)),
+];
+
+fn reduced(comm: &mut Communicator, elements: usize, root: usize) -> Result<(), Error> {
+    let mut sum = vec![0; elements];
+    let at_root = (comm.rank() == root).then_some(&mut sum[..]);
+    comm.reduce(&vec![1_u64; elements], at_root, root, Sum)
+}
+
+fn gathered(comm: &mut Communicator, elements: usize, root: usize) -> Result<(), Error> {
+    let mut all = vec![0; elements * comm.size()];
+    let at_root = (comm.rank() == root).then_some(&mut all[..]);
+    comm.gather(&vec![1_u64; elements], at_root, root)
+}
+
+fn gathered_varying(comm: &mut Communicator, root: usize) -> Result<(), Error> {
+    let (mut all, counts) = (vec![0; comm.size()], vec![1; comm.size()]);
+    let at_root = (comm.rank() == root).then_some(&mut all[..]);
+    comm.gatherv(&[1_u64], at_root, &counts, root)
+}
+
+fn scattered(comm: &mut Communicator, elements: usize, root: usize) -> Result<(), Error> {
+    let all = vec![1_u64; elements * comm.size()];
+    comm.scatter((comm.rank() == root).then_some(&all[..]), &mut vec![0; elements], root)
+}
+
+fn scattered_varying(comm: &mut Communicator, root: usize) -> Result<(), Error> {
+    let (all, counts) = (vec![1_u64; comm.size()], vec![1; comm.size()]);
+    comm.scatterv((comm.rank() == root).then_some(&all[..]), &counts, &mut [0], root)
+}
+
 fn exchange(comm: &mut Communicator, elements: usize) -> Result<(), Error> {
     let send = vec![1_u64; elements * comm.size()];
     let mut receive = vec![POISON; send.len()];
@@ -108,21 +166,28 @@ fn varying(comm: &mut Communicator, algorithm: &str) -> Result<(), Error> {
 }
 
 pub(super) fn any_two_different_calls_disagree_on_two_ranks() {
-    any_two_different_calls_disagree(2, |_, _| true, |i, j| (i + j) % 2);
+    any_two_different_calls_disagree(&CALLS, 2, |_, _| true, |i, j| (i + j) % 2);
 }
 
 pub(super) fn different_calls_disagree_on_five_ranks() {
     // A third of the pairs, so that each call is the odd one and the others' one several times.
-    any_two_different_calls_disagree(5, |i, j| (i + j).is_multiple_of(3), |i, j| (i + 2 * j) % 5);
+    any_two_different_calls_disagree(&CALLS, 5, |i, j| (i + j).is_multiple_of(3), |i, j| (i + 2 * j) % 5);
+}
+
+pub(super) fn different_roots_and_reductions_disagree() {
+    let calls = &ROOTED_AND_REDUCED;
+    any_two_different_calls_disagree(calls, 2, |i, j| i.abs_diff(j) <= 3, |i, j| (i + j) % 2);
+    any_two_different_calls_disagree(calls, 5, |i, j| (i + j).is_multiple_of(3), |i, j| (i + 2 * j) % 5);
 }
 
 fn any_two_different_calls_disagree(
+    calls: &[Call],
     ranks: usize,
     is_tried: fn(usize, usize) -> bool,
     dissenter: fn(usize, usize) -> usize,
 ) {
-    for (i, most) in CALLS.into_iter().enumerate() {
-        for (j, odd) in CALLS.into_iter().enumerate().filter(|(j, _)| *j != i && is_tried(i, *j)) {
+    for (i, most) in calls.iter().copied().enumerate() {
+        for (j, odd) in calls.iter().copied().enumerate().filter(|(j, _)| *j != i && is_tried(i, *j)) {
             let dissenter = dissenter(i, j);
             let case = format!("rank {dissenter} of {ranks} calls {} ({j}), the others {} ({i})", odd.0, most.0);
             watched(&case, move || different(ranks, dissenter, most, odd));

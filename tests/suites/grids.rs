@@ -1,6 +1,9 @@
 //! Process grids, and communicators along their axes.
 
+use necklace::communicator::Cartesian;
 use necklace::topology::{Grid, Topology};
+use necklace::transport::Cause;
+use necklace::{Communicator, Error};
 
 use super::failures::{one_failure, run};
 use crate::jobs::{self, on, watched};
@@ -130,4 +133,63 @@ pub(super) fn threads_have_communicators_of_their_own() {
         })
         .unwrap();
     });
+}
+
+pub(super) fn duplicates_keep_the_grid() {
+    watched("duplicates", || {
+        jobs::run(6, |mut comm| {
+            let mut grid = comm.on_grid(Grid::mesh(&[2, 3]).unwrap()).unwrap();
+            let row = grid.rank() / 3;
+            let mut twins = grid.for_threads(2).unwrap();
+            twins.push(grid.dup().unwrap());
+            let twin = twins[0].dup().unwrap();
+            twins.push(twin);
+            twins.push(grid.axis(1).unwrap().dup().unwrap());
+            for (number, twin) in twins.iter_mut().enumerate() {
+                let extents = if number < 4 { &[2, 3][..] } else { &[3] };
+                assert_eq!((twin.grid().extents(), twin.grid().wraps()), (extents, false));
+                let last = extents.len() - 1;
+                let mut line = twin.axis(last).unwrap();
+                let wanted: Vec<usize> = (0..3).map(|column| 10 * number + 3 * row + column).collect();
+                assert_eq!(line.allgather_one(10 * number + grid.rank()).unwrap(), wanted);
+            }
+        })
+        .unwrap();
+    });
+}
+
+pub(super) fn different_parts_of_a_grid_are_found_in_the_next() {
+    type Parts = fn(&mut Cartesian, bool) -> Result<(), Error>;
+    type Next = fn(&mut Communicator) -> Result<(), Error>;
+    let parts: [(&str, Parts); 3] = [
+        ("axes", |grid, odd| grid.axis(usize::from(odd)).map(drop)),
+        ("numbers", |grid, odd| (0..1 + usize::from(odd)).try_for_each(|_| grid.axis(0).map(drop))),
+        ("orders", |grid, odd| grid.plane(if odd { &[0, 1] } else { &[1, 0] }).map(drop)),
+    ];
+    let next: [(&str, Next); 4] = [
+        ("dup", |comm| comm.dup().map(drop)),
+        ("for_threads", |comm| comm.for_threads(2).map(drop)),
+        ("split", |comm| comm.split(0, 0).map(drop)),
+        ("on_grid", |comm| comm.on_grid(Grid::torus(&[6]).unwrap()).map(drop)),
+    ];
+    for (difference, parts) in parts {
+        for (call, next) in next {
+            watched(&format!("{difference}, {call}"), move || {
+                let outcomes = run(on("complete:6"), |mut comm| {
+                    let mut grid = comm.on_grid(Grid::torus(&[2, 3]).unwrap())?;
+                    // The same ones first.
+                    parts(&mut grid, false)?;
+                    next(&mut grid)?;
+                    let odd = grid.rank() == 4;
+                    parts(&mut grid, odd)?;
+                    next(&mut grid).and_then(|()| grid.barrier())
+                });
+                let failure = one_failure(&outcomes);
+                let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+                for words in [call_a, call_b] {
+                    assert!(words.contains(call) && words.contains("along axes"), "{failure}");
+                }
+            });
+        }
+    }
 }

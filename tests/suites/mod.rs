@@ -112,6 +112,7 @@ macro_rules! suites {
                 lengths_that_overflow_in_relays_are_refused
                 unexpected_block_is_found_in_the_next_call
                 unexpected_block_is_found_when_its_receiver_leaves
+                count_of_zero_at_one_end_is_found
             }
             cubes {
                 cubes_exchange_by_necklaces
@@ -134,6 +135,7 @@ macro_rules! suites {
             disagreement {
                 any_two_different_calls_disagree_on_two_ranks
                 different_calls_disagree_on_five_ranks
+                different_roots_and_reductions_disagree
                 disagreeing_rank_exchanges_no_data
                 planned_call_disagrees_with_another_call
                 reductions_of_different_element_types_disagree
@@ -151,6 +153,8 @@ macro_rules! suites {
                 meshes_end_at_their_borders
                 wrong_grids_and_axes_are_refused
                 threads_have_communicators_of_their_own
+                duplicates_keep_the_grid
+                different_parts_of_a_grid_are_found_in_the_next
             }
             hosts {
                 two_level_algorithms_have_the_defined_results
@@ -223,11 +227,13 @@ macro_rules! suites {
             strided {
                 strided_blocks_go_to_strided_places
                 strided_blocks_go_through_relays
+                strided_blocks_are_exchanged_in_place
                 matrix_is_transposed_by_an_exchange
                 sent_blocks_may_overlap
             }
             varying {
                 blocks_of_any_length_are_delivered
+                blocks_of_any_length_are_exchanged_in_place
                 relays_learn_the_lengths_during_the_call
                 random_lengths_and_displacements_work
                 empty_exchange_works

@@ -278,6 +278,16 @@ pub(super) fn disagreeing_neighbours_are_told() {
         assert_eq!(failure.culprit, Some(Rank::new(1)));
         assert!(failure.to_string().contains("rank 0 sends it 1 blocks; it expects 0"), "{failure}");
     });
+    watched("nothing", || {
+        let outcomes = run(on("ring:4"), |mut comm| {
+            let near = comm.neighbourhood();
+            let elements = if comm.rank() == 2 { 0 } else { 2 };
+            comm.neighbour_alltoall(&near, &vec![1_u64; elements], &mut vec![0; elements]).and_then(|()| comm.barrier())
+        });
+        let failure = one_failure(&outcomes);
+        assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
+        assert!(failure.to_string().contains("neighbour_alltoall"), "{failure}");
+    });
     watched("lengths", || {
         let outcomes = run(on("ring:4"), |mut comm| {
             let near = comm.neighbourhood();

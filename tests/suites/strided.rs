@@ -95,6 +95,42 @@ impl RandomExchange for Scattered {
     }
 }
 
+/// A random exchange in one buffer. What two ranks have for each other has one length, but other
+/// strides.
+struct Swapped;
+
+impl RandomExchange for Swapped {
+    fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
+        let (me, size) = (comm.rank(), comm.size());
+        let mut dice = Dice(seed.wrapping_mul(37).wrapping_add(me as u64));
+        let counts: Vec<usize> = (0..size).map(|peer| count(seed, me.min(peer), me.max(peer))).collect();
+        let side = side(&counts, &mut dice);
+        for turn in 0..2 {
+            let (mut buffer, mut wanted) = (vec![poison::<T>(); side.length], vec![poison(); side.length]);
+            for peer in 0..size {
+                for (i, &at) in side.indices[peer].iter().enumerate() {
+                    buffer[at] = element(me, peer + 100 * turn, i);
+                    wanted[at] = element(peer, me + 100 * turn, i);
+                }
+            }
+            comm.alltoallw_in_place(&mut buffer, &side.blocks).unwrap();
+            same(comm, &format!("alltoallw in place, turn {turn}"), &buffer, &wanted);
+        }
+    }
+}
+
+pub(super) fn strided_blocks_are_exchanged_in_place() {
+    for topology in ["complete:1", "complete:2", "ring:3", "complete:8", "torus:4x4"] {
+        random_exchanges::<Swapped>(topology, "direct", 0..4);
+        if jobs::is_native() {
+            random_exchanges::<Swapped>(topology, "native", 4..8);
+        }
+    }
+    random_exchanges::<Swapped>("mesh:3x5", "ring", 8..10);
+    random_exchanges::<Swapped>("torus:4x4", "torus-exchange", 10..12);
+    random_exchanges::<Swapped>("complete:8", "direct-xor", 12..14);
+}
+
 pub(super) fn strided_blocks_go_to_strided_places() {
     for topology in ["complete:1", "complete:2", "ring:3", "complete:8", "torus:4x4"] {
         random_exchanges::<Scattered>(topology, "direct", 0..4);

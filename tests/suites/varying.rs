@@ -68,6 +68,39 @@ impl RandomExchange for Displaced {
     }
 }
 
+/// A random exchange in one buffer. What two ranks have for each other has one length.
+struct Swapped;
+
+impl RandomExchange for Swapped {
+    fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
+        let (me, size) = (comm.rank(), comm.size());
+        let mut dice = Dice(seed.wrapping_mul(37).wrapping_add(me as u64));
+        let blocks = side((0..size).map(|peer| count(seed, me.min(peer), me.max(peer))).collect(), &mut dice);
+        for turn in 0..2 {
+            let (mut buffer, mut wanted) = (vec![poison::<T>(); blocks.length], vec![poison(); blocks.length]);
+            for peer in 0..size {
+                let (at, count) = (blocks.displacements[peer], blocks.counts[peer]);
+                buffer[at..at + count].copy_from_slice(&block(me, peer + 100 * turn, count));
+                wanted[at..at + count].copy_from_slice(&block(peer, me + 100 * turn, count));
+            }
+            comm.alltoallv_in_place(&mut buffer, (&blocks.counts, &blocks.displacements)).unwrap();
+            same(comm, &format!("alltoallv in place, turn {turn}"), &buffer, &wanted);
+        }
+    }
+}
+
+pub(super) fn blocks_of_any_length_are_exchanged_in_place() {
+    for topology in ["complete:1", "complete:2", "ring:3", "complete:8", "torus:4x4"] {
+        random_exchanges::<Swapped>(topology, "direct", 0..4);
+        if jobs::is_native() {
+            random_exchanges::<Swapped>(topology, "native", 4..8);
+        }
+    }
+    random_exchanges::<Swapped>("mesh:3x5", "ring", 8..10);
+    random_exchanges::<Swapped>("torus:4x4", "torus-exchange", 10..12);
+    random_exchanges::<Swapped>("complete:8", "direct-xor", 12..14);
+}
+
 pub(super) fn blocks_of_any_length_are_delivered() {
     for topology in ["complete:1", "complete:2", "ring:3", "ring:5", "complete:8", "line:13", "torus:4x4"] {
         random_exchanges::<Displaced>(topology, "auto", 0..4);
