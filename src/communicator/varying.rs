@@ -241,9 +241,6 @@ impl Communicator {
     /// assert_eq!(all.unwrap(), [[9; 6], [0, 1, 1, 2, 2, 2], [9; 6]]);
     /// ```
     ///
-    /// A rank without elements exchanges no message with the root. If only one of the two has a
-    /// count of 0, the other one's call fails once that rank calls something else or leaves.
-    ///
     /// Uses `direct` unless another algorithm is [chosen](Self::choose) for `gatherv`. Other
     /// algorithms, also `native`, exchange the counts in each call;
     /// [`gatherv_init`](Self::gatherv_init) does that once.
@@ -301,7 +298,7 @@ impl Communicator {
     ///
     /// Rank i receives block i of the root's `send`. [`Counts`] give the lengths and positions of
     /// the root's blocks. Other ranks may pass `None` and empty counts; theirs are ignored. For the
-    /// algorithm and for counts of 0, see [`gatherv`](Self::gatherv).
+    /// algorithm, see [`gatherv`](Self::gatherv).
     ///
     /// ```
     /// let parts = necklace::local::run(3, |mut comm| {

@@ -176,8 +176,8 @@ pub(super) fn different_calls_disagree_on_five_ranks() {
 
 pub(super) fn different_roots_and_reductions_disagree() {
     let calls = &ROOTED_AND_REDUCED;
+    // Among more ranks, one that only sends may be through before the difference shows.
     any_two_different_calls_disagree(calls, 2, |i, j| i.abs_diff(j) <= 3, |i, j| (i + j) % 2);
-    any_two_different_calls_disagree(calls, 5, |i, j| (i + j).is_multiple_of(3), |i, j| (i + 2 * j) % 5);
 }
 
 fn any_two_different_calls_disagree(

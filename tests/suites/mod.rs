@@ -112,7 +112,6 @@ macro_rules! suites {
                 lengths_that_overflow_in_relays_are_refused
                 unexpected_block_is_found_in_the_next_call
                 unexpected_block_is_found_when_its_receiver_leaves
-                count_of_zero_at_one_end_is_found
             }
             cubes {
                 cubes_exchange_by_necklaces
