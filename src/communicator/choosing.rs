@@ -12,7 +12,9 @@ use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::schedule::{Proof, verify_shares};
-use crate::select::{Choice, Field, Terms, find_fitting, find_named, select};
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+use crate::select::find_named;
+use crate::select::{Choice, Field, Terms, find_fitting, select};
 use crate::vocabulary::Problem;
 
 /// The name by which the method of [`permute`](Communicator::permute) is chosen.
@@ -48,6 +50,7 @@ fn kind_of(collective: &str) -> Result<(Collective, &'static str), ArgumentError
 }
 
 /// Fails unless a collective can be executed by the algorithm of a name on some network.
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) fn check_names(collective: &str, algorithm: &str) -> Result<(), ArgumentError> {
     if collective == PERMUTE {
         method(algorithm)?;

@@ -97,11 +97,13 @@ pub struct RoundIo<'a> {
     /// Maximum times to wait.
     pub timeouts: Timeouts,
     /// What the transport may combine as it arrives.
+    #[cfg_attr(not(feature = "local"), expect(dead_code, reason = "only threads combine what arrives"))]
     folding: Option<Folding<'a>>,
 }
 
 /// Combinations that a transport may do in a round, all or none. Unless it does, their messages go
 /// to their own places.
+#[cfg_attr(not(feature = "local"), expect(dead_code, reason = "only threads combine what arrives"))]
 pub(crate) struct Folding<'a> {
     pub(crate) reduction: &'a dyn Reduction,
     /// In the order in which they are to be done.
