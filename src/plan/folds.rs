@@ -8,7 +8,7 @@ use super::local_work::Local;
 use super::program::Piece;
 use super::{Buffer, Program, Run};
 
-/// A step of these. Steps are done in order.
+/// A step of such combinations. A transport takes the steps in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fold {
     /// The message of this index goes to its own place, before the next step combines another with
@@ -23,7 +23,7 @@ pub(crate) enum Fold {
         /// Whether the message is the left operand.
         is_left: bool,
     },
-    /// What this rank has is combined, between two messages.
+    /// Combines two values that this rank holds, between two messages.
     Merge { into: Run, left: Run, right: Run },
 }
 
@@ -52,10 +52,10 @@ pub(super) fn find(program: &Program, round: usize, locals: &[Local], last_reads
         return Box::default();
     }
     let Some(pieces) = program.in_pieces(&program.rounds()[round]) else { return Box::default() };
+    let mut taken = vec![false; pieces.receives.len()];
     for (local, &[left_last, right_last]) in locals.iter().zip(last_reads) {
         let Local::Merge { into, left, right } = *local else { break };
-        let is_taken = |at: usize| folds.iter().any(|fold| fold.message() == Some(at as u32));
-        let awaited: Vec<usize> = (0..pieces.receives.len()).filter(|&at| !is_taken(at)).collect();
+        let awaited: Vec<usize> = (0..taken.len()).filter(|&at| !taken[at]).collect();
         let message = |run: &Run| awaited.iter().copied().find(|&at| is(&pieces.receives[at], run));
         let (combined, held, is_left) = match (message(&left), message(&right)) {
             (_, Some(arrived)) if right_last => (Some(arrived), left, false),
@@ -71,6 +71,7 @@ pub(super) fn find(program: &Program, round: usize, locals: &[Local], last_reads
         if is_sent || waits(&into) || waits(&held) || combined.is_none() && waits(&right) {
             break;
         }
+        stored.into_iter().chain(combined).for_each(|at| taken[at] = true);
         folds.extend(stored.map(|at| Fold::Store { message: at as u32 }));
         folds.push(match combined {
             Some(at) => Fold::Combine { message: at as u32, into, held, is_left },
