@@ -13,6 +13,7 @@ use super::comm::Comm;
 use super::error::MpiError;
 use super::finalization::{self, FinalizeBlocker};
 use super::library::{call, rest};
+use super::shared_memory;
 use crate::ids::MAX_NODES;
 use crate::vocabulary::Hosts;
 
@@ -69,33 +70,33 @@ impl DuplicatedComm {
         };
         let comm = another(parent)?;
         call!(MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN))?;
-        let gather = |own: ProcessInfo| {
-            let infos = (own, vec![[0_u64; INFO]; size]);
-            let infos = complete((begin, patience), size, infos, |(own, all), request| {
-                let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
-                // SAFETY: reads a constant of the library.
-                let word = unsafe { ffi::RSMPI_UINT64_T };
-                call!(MPI_Iallgather(from, INFO as c_int, word, to, INFO as c_int, word, comm, request))
-            });
-            infos.map(|(_, all)| all)
-        };
-        let own = process_info(lends);
-        let infos = gather(own)?;
-        let all_lend = infos.iter().all(|info| info[3] == 1);
+        let until = (begin, patience);
+        let in_world = shared_memory::ranks_in_world(comm, size)?;
+        let known = in_world.as_deref().and_then(shared_memory::recall);
+        let own = ProcessInfo::own(lends, named, known.is_some());
+        let infos = gather(until, comm, size, own.0)?.into_iter().map(ProcessInfo).collect::<Vec<_>>();
+        let all_lend = infos.iter().all(ProcessInfo::lends);
         let collective = if all_lend { Some(Comm::new(another(comm)?)?) } else { None };
-        // Every rank has come, so that this call, which has no deadline, waits for none to come.
-        let first = first_with_memory(comm, rank)?;
-        let places = gather(host_info(named, first))?;
-        let hosts = Hosts::of_names(places);
+        let groups = match known {
+            Some(known) if infos.iter().all(ProcessInfo::knows_groups) => known,
+            // Every rank has come, so that this call, which has no deadline, waits for none to come.
+            _ => {
+                let own = shared_memory::split(comm, rank)?;
+                let groups = gather(until, comm, size, [own])?.concat();
+                in_world.iter().for_each(|ranks| shared_memory::keep(ranks, &groups));
+                groups
+            }
+        };
+        let hosts = Hosts::of_names(infos.iter().zip(groups).map(|(info, group)| info.host_name().ok_or(group)));
         Ok(Self { comm, rank, size, has_cores: has_cores(&own, &infos), hosts, collective })
     }
 }
 
-/// Where a process runs: hashes of its host and of the set of its cores, the number of these cores,
-/// and whether it lends memory.
-type ProcessInfo = [u64; INFO];
-
-const INFO: usize = 4;
+/// What a process tells the others at the start: hashes of its host and of the set of its cores, the
+/// number of these cores, whether it lends memory, whether it knows which processes share memory,
+/// and a hash of the name that the user has given to its host, after whether there is one.
+#[derive(Clone, Copy, Debug)]
+struct ProcessInfo([u64; 7]);
 
 fn hash(what: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -103,49 +104,57 @@ fn hash(what: &[u8]) -> u64 {
     hasher.finish()
 }
 
-fn process_info(lends: bool) -> ProcessInfo {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let cores = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
-    let count = thread::available_parallelism().map_or(1, usize::from);
-    [hash(&host()), hash(cores.as_bytes()), count as u64, u64::from(lends)]
-}
+impl ProcessInfo {
+    fn own(lends: bool, named: Option<&str>, knows_groups: bool) -> Self {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let cores = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
+        let count = thread::available_parallelism().map_or(1, usize::from);
+        let name = named.map(|name| hash(name.as_bytes()));
+        Self([
+            hash(&host()),
+            hash(cores.as_bytes()),
+            count as u64,
+            u64::from(lends),
+            u64::from(knows_groups),
+            u64::from(name.is_some()),
+            name.unwrap_or(0),
+        ])
+    }
 
-/// Returns what ranks that share a host have in common: the name of the host, if the user has named
-/// it, otherwise the first rank that shares memory with them.
-fn host_info(named: Option<&str>, first: u64) -> ProcessInfo {
-    match named {
-        Some(name) => [1, hash(name.as_bytes()), name.len() as u64, 0],
-        None => [0, first, 0, 0],
+    fn lends(&self) -> bool {
+        self.0[3] == 1
+    }
+
+    fn knows_groups(&self) -> bool {
+        self.0[4] == 1
+    }
+
+    /// Returns a hash of the name that the user has given to the host.
+    fn host_name(&self) -> Option<u64> {
+        (self.0[5] == 1).then_some(self.0[6])
     }
 }
 
-/// Returns the lowest rank that can share memory with this one. Collective.
-fn first_with_memory(comm: ffi::MPI_Comm, rank: usize) -> Result<u64, MpiError> {
-    // SAFETY: reads constants of the library.
-    let (shared, info) = unsafe { (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL) };
-    // SAFETY: reads a constant of the library.
-    let mut near = unsafe { ffi::RSMPI_COMM_NULL };
-    call!(MPI_Comm_split_type(comm, shared, rank as c_int, info, &mut near))?;
-    // Frees it, whatever follows.
-    let near = Comm::new(near)?;
-    let group = |of: ffi::MPI_Comm| {
+/// Tells all ranks something, and returns what each has told.
+fn gather<const N: usize>(
+    until: (Instant, Duration),
+    comm: ffi::MPI_Comm,
+    size: usize,
+    own: [u64; N],
+) -> Result<Vec<[u64; N]>, MpiError> {
+    let (_, all) = complete(until, size, (own, vec![[0_u64; N]; size]), |(own, all), request| {
+        let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
         // SAFETY: reads a constant of the library.
-        let mut group = unsafe { ffi::RSMPI_GROUP_NULL };
-        call!(MPI_Comm_group(of, &mut group)).map(|()| group)
-    };
-    let (mut all, mut some) = (group(comm)?, group(near.handle())?);
-    // The ranks there are in the order of those here.
-    let (first, mut found): (c_int, c_int) = (0, 0);
-    let translated = call!(MPI_Group_translate_ranks(some, 1, &first, all, &mut found));
-    call!(MPI_Group_free(&mut all))?;
-    call!(MPI_Group_free(&mut some))?;
-    translated.map(|()| found as u64)
+        let word = unsafe { ffi::RSMPI_UINT64_T };
+        call!(MPI_Iallgather(from, N as c_int, word, to, N as c_int, word, comm, request))
+    })?;
+    Ok(all)
 }
 
 /// Whether the ranks of a host have a core each. Ranks with different sets of cores are assumed to
 /// share no core.
 fn has_cores(own: &ProcessInfo, all: &[ProcessInfo]) -> bool {
-    let neighbours: Vec<&ProcessInfo> = all.iter().filter(|info| info[0] == own[0]).collect();
+    let neighbours: Vec<_> = all.iter().map(|info| info.0).filter(|info| info[0] == own.0[0]).collect();
     let core_sets: BTreeMap<u64, u64> = neighbours.iter().map(|info| (info[1], info[2])).collect();
     let cores = core_sets.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
     neighbours.len() as u64 <= cores
@@ -198,17 +207,19 @@ mod tests {
     #[test]
     fn ranks_have_cores_if_there_are_as_many() {
         let (here, there) = (1, 2);
-        let cases: [(&[ProcessInfo], bool); 6] = [
-            (&[[here, 10, 2, 1], [here, 10, 2, 1]], true),
-            (&[[here, 10, 2, 1], [here, 10, 2, 1], [here, 10, 2, 1]], false),
+        let cases: [(&[[u64; 3]], bool); 6] = [
+            (&[[here, 10, 2], [here, 10, 2]], true),
+            (&[[here, 10, 2], [here, 10, 2], [here, 10, 2]], false),
             // Each is bound to its own core.
-            (&[[here, 11, 1, 1], [here, 12, 1, 1], [here, 13, 1, 1]], true),
+            (&[[here, 11, 1], [here, 12, 1], [here, 13, 1]], true),
             // Two are bound to the same core.
-            (&[[here, 11, 1, 1], [here, 11, 1, 1]], false),
-            (&[[here, 10, 2, 1], [there, 10, 2, 1], [there, 10, 2, 1], [there, 10, 2, 1]], true),
-            (&[[here, 10, 1, 1]], true),
+            (&[[here, 11, 1], [here, 11, 1]], false),
+            (&[[here, 10, 2], [there, 10, 2], [there, 10, 2], [there, 10, 2]], true),
+            (&[[here, 10, 1]], true),
         ];
-        for (infos, enough) in cases {
+        for (places, enough) in cases {
+            let infos: Vec<_> =
+                places.iter().map(|&[host, set, cores]| ProcessInfo([host, set, cores, 1, 0, 0, 0])).collect();
             assert_eq!(has_cores(&infos[0], infos), enough, "{infos:?}");
         }
     }

@@ -78,6 +78,7 @@ mod operation;
 mod packets;
 mod predefined;
 mod rendezvous;
+mod shared_memory;
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
