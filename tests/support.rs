@@ -1,8 +1,10 @@
 //! Code that several tests share: cases with a time limit, so that one that hangs fails by its
-//! name; jobs of any backend, and the suites that run over each; the conformance of transports.
+//! name; jobs of any backend, and the suites that run over each; the conformance of transports; the
+//! independent checker.
 
 #![allow(clippy::unwrap_used)]
 
+pub mod checker;
 pub mod jobs;
 #[cfg(feature = "mpi")]
 pub mod mpirun;

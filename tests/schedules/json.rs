@@ -1,8 +1,6 @@
 //! Schedules survive the way through JSON, the independent checker agrees with the verifier, and
 //! bad text is an error.
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::fixtures::plain::Plain;
@@ -19,6 +17,7 @@ use necklace::schedule::{
     share_json, to_json, verify, write_json,
 };
 use necklace::topology::{Graph, Topology, parse};
+use necklace_tests::checker::check_schedule;
 use quickcheck::{Arbitrary, Gen};
 use serde_json::{Value, json};
 
@@ -69,35 +68,11 @@ fn content(schedule: &Schedule) -> String {
     format!("{network} {promise} {phases:?} {:?}", schedule.rounds)
 }
 
-fn checker() -> Option<PathBuf> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/checker/check_schedule.py");
-    let python = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
-    if python && file.is_file() {
-        return Some(file);
-    }
-    assert!(std::env::var_os("NECKLACE_REQUIRE_CHECKER").is_none(), "no python3, or no {}", file.display());
-    None
-}
-
-/// Returns the figures that the checker prints for a document that it accepts.
-fn check(checker: &Path, document: &str, ports: Ports, contention_free: bool) -> Result<Value, String> {
-    let mut command = Command::new("python3");
-    command.arg("-S").arg(checker).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    if ports != Ports::Unlimited {
-        command.args(["--ports", ports.name()]);
-    }
-    if contention_free {
-        command.arg("--contention-free");
-    }
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(document.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let lines: Vec<&str> = text.lines().collect();
-    match lines[..] {
-        [.., figures, "OK"] if output.status.success() => Ok(serde_json::from_str(figures).unwrap()),
-        _ => Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr))),
-    }
+/// Checks a document with the independent checker, if there is one.
+fn check(document: &str, ports: Ports, contention_free: bool) -> Option<Result<Value, String>> {
+    let ports = if ports == Ports::Unlimited { vec![] } else { vec!["--ports", ports.name()] };
+    let free = contention_free.then_some("--contention-free");
+    check_schedule(document, &ports.into_iter().chain(free).collect::<Vec<_>>())
 }
 
 #[test]
@@ -115,15 +90,12 @@ fn json_round_trip_keeps_schedules() {
 
 #[test]
 fn checker_accepts_every_export_with_equal_counts() {
-    let Some(checker) = checker() else {
-        eprintln!("skipped: no checker here");
-        return;
-    };
     for Fixture { name, schedule, .. } in documents() {
         let proof = verify(&schedule).unwrap();
         let (ports, free) = (proof.ports(), proof.contention_free);
         let text = to_json(&schedule);
-        let figures = check(&checker, &text, ports, free).unwrap_or_else(|said| panic!("{name}: {said}\n{text}"));
+        let Some(figures) = check(&text, ports, free) else { return };
+        let figures = figures.unwrap_or_else(|said| panic!("{name}: {said}\n{text}"));
         let number = |name: &str| figures[name].as_f64().unwrap();
         let close = |ours: f64, name: &str| assert!((ours - number(name)).abs() < 1e-5, "{name}: {ours}, {figures}");
         close(proof.rounds as f64, "rounds");
@@ -142,16 +114,13 @@ fn checker_accepts_every_export_with_equal_counts() {
 
 #[test]
 fn checker_and_verifier_refuse_the_same_documents() {
-    let Some(checker) = checker() else {
-        eprintln!("skipped: no checker here");
-        return;
-    };
     for Fixture { name, mut schedule, .. } in documents() {
         let Some(r) = schedule.rounds.iter().rposition(|round| !round.transfers.is_empty()) else { continue };
         schedule.rounds[r].transfers.pop();
         let (ports, free) = (schedule.outline.ports, schedule.outline.contention_free);
         assert!(verify(&schedule).is_err(), "{name}");
-        assert!(check(&checker, &to_json(&schedule), ports, free).is_err(), "{name}");
+        let Some(figures) = check(&to_json(&schedule), ports, free) else { return };
+        assert!(figures.is_err(), "{name}");
     }
 }
 

@@ -5,7 +5,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+
+use necklace_tests::checker::check_schedule;
 
 /// Runs the command with these arguments and `input` on standard input.
 pub(crate) fn necklace_with(arguments: &[&str], input: &str) -> Output {
@@ -43,21 +44,8 @@ pub(crate) fn stdout(output: &Output) -> String {
 /// Returns the figures that the independent checker prints for a document. Returns `None` if the
 /// checker is missing and the environment does not demand it.
 pub(crate) fn checked(document: &str, options: &[&str]) -> Option<serde_json::Value> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/checker/check_schedule.py");
-    static PYTHON: OnceLock<bool> = OnceLock::new();
-    let runs = || Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !*PYTHON.get_or_init(runs) || !script.is_file() {
-        let missing = format!("python3 or {} is missing", script.display());
-        assert!(std::env::var_os("NECKLACE_REQUIRE_CHECKER").is_none(), "{missing}");
-        eprintln!("not checked independently: {missing}");
-        return None;
-    }
-    let output = feed(Command::new("python3").arg("-S").arg(script).arg("-").args(options), document);
-    let (said, error) = (stdout(&output), stderr(&output));
-    assert!(output.status.success(), "{options:?}: {said}{error}");
-    let lines: Vec<&str> = said.lines().collect();
-    assert_eq!(lines.last(), Some(&"OK"), "{said}");
-    Some(serde_json::from_str(lines[lines.len() - 2]).unwrap())
+    let figures = check_schedule(document, options)?;
+    Some(figures.unwrap_or_else(|said| panic!("{options:?}: {said}")))
 }
 
 /// Creates an empty directory for a test.
