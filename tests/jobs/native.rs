@@ -2,6 +2,7 @@
 //! all members at their word, and that sees to it that they deserve it.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -314,26 +315,28 @@ fn program(me: usize, sends: &[Part], receives: &[Part], buffers: &Buffers<'_>) 
 
 /// Puts what a member has for itself where it wants it.
 fn copy(from: &[Run], into: &[Run], buffers: &mut Buffers<'_>) {
-    let places = |runs: &[Run]| {
-        let pieces = runs.iter().flat_map(|run| run.pieces().map(|(at, len)| (run.buffer, at..at + len)));
-        pieces.flat_map(|(buffer, bytes)| bytes.map(move |at| (buffer, at as usize))).collect::<Vec<_>>()
+    let places = |runs: &[Run]| -> Vec<(Buffer, Range<usize>)> {
+        let pieces = |run: &Run| run.pieces().map(|(at, len)| at as usize..(at + len) as usize).collect::<Vec<_>>();
+        runs.iter().flat_map(|run| pieces(run).into_iter().map(|bytes| (run.buffer, bytes))).collect()
     };
-    let bytes: Vec<u8> = places(from)
-        .into_iter()
-        .map(|(buffer, at)| match buffer {
-            Buffer::Input => buffers.input[at],
-            Buffer::Output => buffers.output[at],
-            Buffer::Scratch => buffers.scratch[at],
-        })
-        .collect();
-    let places = places(into);
-    assert_eq!(bytes.len(), places.len(), "what a rank has for itself is as long as what it awaits");
-    for (byte, (buffer, at)) in bytes.into_iter().zip(places) {
+    let mut bytes = Vec::new();
+    for (buffer, piece) in places(from) {
+        bytes.extend_from_slice(match buffer {
+            Buffer::Input => &buffers.input[piece],
+            Buffer::Output => &buffers.output[piece],
+            Buffer::Scratch => &buffers.scratch[piece],
+        });
+    }
+    let mut rest = &bytes[..];
+    for (buffer, piece) in places(into) {
+        let here;
+        (here, rest) = rest.split_at(piece.len());
         match buffer {
-            Buffer::Output => buffers.output[at] = byte,
-            _ => buffers.scratch[at] = byte,
+            Buffer::Output => buffers.output[piece].copy_from_slice(here),
+            _ => buffers.scratch[piece].copy_from_slice(here),
         }
     }
+    assert!(rest.is_empty(), "what a rank has for itself is as long as what it awaits");
 }
 
 /// A predefined operation, as a library has it: from its name alone.
