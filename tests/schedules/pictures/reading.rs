@@ -127,8 +127,8 @@ fn pieces(data: &str) -> Vec<Vec<Point>> {
     let mut pieces: Vec<Vec<Point>> = Vec::new();
     let mut rest = data;
     while let Some(command) = rest.chars().next() {
-        let end = rest[1..].find(|c: char| c.is_ascii_alphabetic()).map_or(rest.len(), |end| end + 1);
-        let numbers: Vec<&str> = rest[1..end].split_whitespace().collect();
+        let end = rest.bytes().skip(1).position(|byte| byte.is_ascii_alphabetic()).map_or(rest.len(), |end| end + 1);
+        let numbers: Vec<&str> = rest[1..end].split_ascii_whitespace().collect();
         let points: Vec<Point> = numbers.chunks(2).map(|xy| (number(xy[0]), number(xy[1]))).collect();
         match (command, points.len()) {
             ('M', 1) => pieces.push(points),
