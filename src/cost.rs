@@ -267,7 +267,7 @@ impl Demand {
             FORWARDED => self.bytes && machine.channel > 0 && forwards,
             ENDS => self.bytes && machine.byte > machine.channel && forwards,
             HOPS => machine.hop > 0,
-            COMBINED => self.bytes && machine.combination > 0,
+            COMBINED => self.bytes && machine.added_by_combination() > 0,
             HOST => self.bytes && machine.host > 0,
             _ => self.bytes && machine.rearrangement > 0,
         };
@@ -318,7 +318,7 @@ impl Demand {
             transmission: (under_way - propagation).saturating_add(moved(self.host, machine.host)),
             propagation,
             rearrangement: moved(self.rearranged, machine.rearrangement),
-            combination: moved(self.combined, machine.combination),
+            combination: moved(self.combined, machine.added_by_combination()),
             synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),
         };
         Price { total: price.charged().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }

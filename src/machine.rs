@@ -72,7 +72,8 @@ pub struct Machine {
     /// Time of each byte that is rearranged between phases (`rho`).
     pub rearrangement: u64,
     /// Time of each byte of a reduction that is combined with another (`t_add` for a word, Grama et
-    /// al., problem 4.8).
+    /// al., problem 4.8). On [one-sided](Self::one_sided) machines, a byte is combined as it is moved,
+    /// so that of this price and that of a byte, the higher one counts.
     pub combination: u64,
     /// Time of a barrier between two rounds (`t_b`), before [`doubling`](Self::doubling) is added;
     /// the sum is at least 0. The papers put a barrier between any two rounds. This crate executes
@@ -183,6 +184,11 @@ impl Machine {
     /// store-and-forward switching.
     pub(crate) fn charges_for_network(&self) -> bool {
         self.channel > 0 || self.hop > 0 || self.switching == Switching::StoreAndForward
+    }
+
+    /// Returns the time that its combination adds to a byte that is combined.
+    pub(crate) fn added_by_combination(&self) -> u64 {
+        self.combination.saturating_sub(if self.one_sided { self.byte } else { 0 })
     }
 
     /// Ranks that are threads of one process. A receiver copies from the sender's memory in any

@@ -168,7 +168,8 @@ impl<'m> Engine<'m> {
                 return;
             };
             member.rounds += 1;
-            member.combining = length(round.combined, self.block_bytes).saturating_mul(self.machine.combination);
+            member.combining =
+                length(round.combined, self.block_bytes).saturating_mul(self.machine.added_by_combination());
             if round.sends.is_empty() && round.receives == 0 {
                 if member.combining > 0 {
                     member.processor = member.processor.max(now).saturating_add(member.combining);

@@ -234,7 +234,7 @@ pub fn least(search: &Search, ports: Ports, machine: &Machine, block_bytes: u64)
         times(startups - 1, machine.startup),
         times(messages.saturating_sub(1), machine.message),
         times(bounds.distance.saturating_sub(1), machine.hop),
-        bounds.combined.bytes(block_bytes).saturating_mul(machine.combination.into()),
+        bounds.combined.bytes(block_bytes).saturating_mul(machine.added_by_combination().into()),
     ];
     let ends = times(1, machine.startup) + times(2, machine.message) + times(1, machine.hop);
     between.into_iter().fold(0, u128::max).saturating_add(ends)

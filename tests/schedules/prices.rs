@@ -452,6 +452,20 @@ fn auto_takes_the_lowest_price() {
     assert_eq!(chosen(1 << 16), "direct");
 }
 
+/// A byte that is combined as it is moved costs the higher of the two prices.
+#[test]
+fn one_sided_machines_combine_while_they_move() {
+    let problem = problem("complete:5", Collective::Reduce { root: Rank::new(2) });
+    let (byte, block) = (7, 100);
+    for (combination, one_sided, total) in
+        [(3, true, 4 * 7), (9, true, 4 * 9), (3, false, 4 * (7 + 3)), (9, false, 4 * (7 + 9))]
+    {
+        let machine = Machine::FREE.with_byte(byte).with_combination(combination).with_one_sided(one_sided);
+        let simulated = played(&problem, "direct", &machine, block);
+        assert_eq!((price(&problem, "direct", &machine, block), simulated), (total * 100, total * 100), "{machine}");
+    }
+}
+
 #[test]
 fn prices_of_the_largest_machines_are_not_truncated() {
     let problem = problem("torus:46340x46340", Collective::Alltoall);
