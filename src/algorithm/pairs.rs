@@ -40,8 +40,8 @@ pub(super) fn peers(ranks: usize, rank: Rank) -> impl Iterator<Item = Rank> + us
 }
 
 /// Returns the round in which a rank sends to each other rank the block that `sent` returns for it,
-/// and receives `received` from each. Without other ranks there is none. The round is made when it
-/// is asked for, since it is long.
+/// and receives `received` from each; no round if there are no other ranks. The round is long, so it
+/// is made only when it is needed.
 pub(super) fn round(
     ranks: usize,
     rank: Rank,
@@ -56,8 +56,8 @@ pub(super) fn round(
 }
 
 /// Returns the round in which a rank sends to each other rank its contribution to the block that
-/// `of` returns for that rank, and combines those that it gets with its own: in rank order, from its
-/// own outwards. Without other ranks there is none.
+/// `of` returns for that rank, and combines those that it receives with its own: in rank order, from its
+/// own outwards. No round if there are no other ranks.
 pub(super) fn combining_round(ranks: usize, rank: Rank, of: impl Fn(Rank) -> Block) -> impl Iterator<Item = RankRound> {
     let rounds = ranks.min(2) - 1;
     (0..rounds).map(move |_| {

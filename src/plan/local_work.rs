@@ -51,7 +51,7 @@ impl Local {
     }
 }
 
-/// Does one piece of local work. Returns `None` if it needs a reduction and there is none, or if a
+/// Does one piece of local work. Returns `None` if it needs a reduction and none is given, or if a
 /// run is out of bounds, which compiling excludes.
 pub(super) fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<()> {
     match local {

@@ -96,7 +96,7 @@ pub struct RoundIo<'a> {
     pub signature: &'a Signature,
     /// Maximum times to wait.
     pub timeouts: Timeouts,
-    /// What the transport may combine as it arrives.
+    /// The combinations that the transport may do as messages arrive.
     #[cfg_attr(not(feature = "local"), expect(dead_code, reason = "only threads combine what arrives"))]
     folding: Option<Folding<'a>>,
 }

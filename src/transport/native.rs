@@ -171,7 +171,7 @@ impl Varying {
     }
 
     /// Returns the runs where the block from a rank belongs, in a reduction those of the result.
-    /// Empty if there is none.
+    /// Empty if that rank sends nothing.
     #[must_use]
     pub fn from(&self, rank: Rank) -> &[Run] {
         match self.collective {

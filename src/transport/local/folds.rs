@@ -13,7 +13,7 @@ use crate::transport::bases::Bases;
 pub(super) struct Folds<'a> {
     reduction: &'a dyn Reduction,
     folds: &'a [Fold],
-    /// How many are done.
+    /// The number of combinations that are done.
     done: usize,
 }
 

@@ -146,7 +146,7 @@ pub(super) struct Group {
     slots: Box<[PublicationSlot<PublishedDescriptor>]>,
     /// By receiver, each made when first written to. Empty if there are too many members.
     mailboxes: Box<[OnceLock<Mailbox<EagerMessage>>]>,
-    /// How many eager messages of one sender a mailbox has room for.
+    /// The number of eager messages of one sender for which a mailbox has room.
     pub(super) room: u64,
     pub(super) parked: ParkedCount,
     failure: OnceLock<Failure>,

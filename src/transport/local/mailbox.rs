@@ -32,7 +32,7 @@ use super::sync::{AtomicU64, Ordering, UnsafeCell};
 pub(super) struct Mailbox<T> {
     /// By sender, then by the low bits of the message number.
     cells: Box<[Cell<T>]>,
-    /// How many eager messages of one sender there is room for, a power of two.
+    /// The number of eager messages of one sender for which there is room, a power of two.
     room: u64,
 }
 

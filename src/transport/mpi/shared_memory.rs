@@ -1,8 +1,8 @@
 //! Which processes can share memory.
 //!
-//! `MPI_Comm_split_type` tells, but it blocks and has no deadline, and while they wait the ranks of
-//! some libraries occupy their cores. What it has told of a set of processes is therefore kept, for
-//! every communicator of these processes or some of them.
+//! `MPI_Comm_split_type` finds that out, but it blocks without a deadline, and some libraries poll
+//! without a pause meanwhile. So each process remembers the result for a set of processes, and uses
+//! it for every communicator of these processes or some of them.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -49,7 +49,7 @@ impl Drop for Group {
 }
 
 /// Returns the ranks in `MPI_COMM_WORLD` of a communicator's processes; `None` if a process is not
-/// in it, as those that were spawned.
+/// in it, such as one that was spawned.
 pub(super) fn ranks_in_world(comm: ffi::MPI_Comm, size: usize) -> Result<Option<Vec<c_int>>, MpiError> {
     // SAFETY: reads a constant of the library.
     let world = Group::of(unsafe { ffi::RSMPI_COMM_WORLD })?;

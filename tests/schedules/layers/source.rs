@@ -477,7 +477,7 @@ impl Visit<'_> for Walk<'_> {
     /// `pub(in crate::room)` imports nothing.
     fn visit_visibility(&mut self, _: &Visibility) {}
 
-    /// The name of an attribute is none of ours, but its arguments may be expressions.
+    /// The name of an attribute imports nothing, but its arguments may be expressions.
     fn visit_attribute(&mut self, attribute: &syn::Attribute) {
         match &attribute.meta {
             syn::Meta::List(list) if !list.path.is_ident("cfg") => self.tokens(&list.tokens),
