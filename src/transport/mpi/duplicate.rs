@@ -220,7 +220,7 @@ mod tests {
         for (places, enough) in cases {
             let infos: Vec<_> =
                 places.iter().map(|&[host, set, cores]| ProcessInfo([host, set, cores, 1, 0, 0, 0])).collect();
-            assert_eq!(has_cores(&infos[0], infos), enough, "{infos:?}");
+            assert_eq!(has_cores(&infos[0], &infos), enough, "{infos:?}");
         }
     }
 }
