@@ -56,8 +56,8 @@ pub(super) fn round(
 }
 
 /// Returns the round in which a rank sends to each other rank its contribution to the block that
-/// `of` returns for that rank, and combines those that it receives with its own: in rank order, from its
-/// own outwards. No round if there are no other ranks.
+/// `of` returns for that rank, and combines those that it receives with its own: in rank order,
+/// from its own outwards. No round if there are no other ranks.
 pub(super) fn combining_round(ranks: usize, rank: Rank, of: impl Fn(Rank) -> Block) -> impl Iterator<Item = RankRound> {
     let rounds = ranks.min(2) - 1;
     (0..rounds).map(move |_| {

@@ -316,8 +316,11 @@ fn program(me: usize, sends: &[Part], receives: &[Part], buffers: &Buffers<'_>) 
 /// Puts what a member has for itself where it wants it.
 fn copy(from: &[Run], into: &[Run], buffers: &mut Buffers<'_>) {
     let places = |runs: &[Run]| -> Vec<(Buffer, Range<usize>)> {
-        let pieces = |run: &Run| run.pieces().map(|(at, len)| at as usize..(at + len) as usize).collect::<Vec<_>>();
-        runs.iter().flat_map(|run| pieces(run).into_iter().map(|bytes| (run.buffer, bytes))).collect()
+        let pieces = |run: &Run| {
+            let buffer = run.buffer;
+            run.pieces().map(move |(at, len)| (buffer, at as usize..(at + len) as usize))
+        };
+        runs.iter().flat_map(pieces).collect()
     };
     let mut bytes = Vec::new();
     for (buffer, piece) in places(from) {
@@ -327,8 +330,11 @@ fn copy(from: &[Run], into: &[Run], buffers: &mut Buffers<'_>) {
             Buffer::Scratch => &buffers.scratch[piece],
         });
     }
+    let into = places(into);
+    let room = into.iter().map(|(_, piece)| piece.len()).sum::<usize>();
+    assert_eq!(bytes.len(), room, "what a rank has for itself is as long as what it awaits");
     let mut rest = &bytes[..];
-    for (buffer, piece) in places(into) {
+    for (buffer, piece) in into {
         let here;
         (here, rest) = rest.split_at(piece.len());
         match buffer {
@@ -336,7 +342,6 @@ fn copy(from: &[Run], into: &[Run], buffers: &mut Buffers<'_>) {
             _ => buffers.scratch[piece].copy_from_slice(here),
         }
     }
-    assert!(rest.is_empty(), "what a rank has for itself is as long as what it awaits");
 }
 
 /// A predefined operation, as a library has it: from its name alone.

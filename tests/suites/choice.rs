@@ -67,9 +67,8 @@ fn call(comm: &mut Communicator, collective: &str, elements: usize) {
     let step = if comm.size() <= 16 { 1 } else { comm.size() / 2 - 1 };
     for root in (0..comm.size()).step_by(step) {
         let collective = Collective::named(collective, Rank::new(root)).unwrap();
-        // The other forms on few ranks, and of what has a content: on more, waiting takes most of the
-        // time where ranks share cores.
-        let perform = if comm.size() <= 9 && elements > 0 { performs_in_every_form } else { performs };
+        // On more ranks, waiting takes most of the time where ranks share cores.
+        let perform = if comm.size() <= 9 { performs_in_every_form } else { performs };
         perform(comm, &collective, elements);
         if collective.root().is_none() {
             break;

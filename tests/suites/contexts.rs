@@ -64,7 +64,7 @@ fn call(comm: &mut Communicator, dice: &mut Dice) {
 }
 
 pub(super) fn threads_make_thousands_of_calls_on_four_communicators() {
-    for seed in 0..2 {
+    for seed in 0..3 {
         watched(&format!("seed {seed}"), move || {
             jobs::run(4, |mut whole| {
                 let parts: Vec<Communicator> =
