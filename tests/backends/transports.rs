@@ -16,12 +16,15 @@ use necklace_tests::jobs::tcp::{Tcp, endpoints_at};
 use necklace_tests::jobs::threads::Threads;
 use necklace_tests::promises::{Boxed, check_conformance};
 
+/// Most checks wait.
+const AT_ONCE: usize = 4;
+
 fn check_threads(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
-    check_conformance(|size| Threads.endpoints(size), Duration::from_millis(300), wrap);
+    check_conformance(|size| Threads.endpoints(size), Duration::from_millis(300), AT_ONCE, wrap);
 }
 
 fn check_processes(wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync) {
-    check_conformance(|size| Tcp.endpoints(size), Duration::from_secs(1), wrap);
+    check_conformance(|size| Tcp.endpoints(size), Duration::from_secs(1), AT_ONCE, wrap);
 }
 
 #[test]
@@ -55,7 +58,7 @@ fn boxed_threads_pass_conformance() {
 fn traced_boxed_processes_over_ipv6_pass_conformance() {
     let tracing = Tracing::new();
     let start = |size| endpoints_at(size, Ipv6Addr::LOCALHOST.into());
-    check_conformance(start, Duration::from_secs(1), |endpoint| {
+    check_conformance(start, Duration::from_secs(1), AT_ONCE, |endpoint| {
         let boxed: Arc<dyn Endpoint> = Arc::new(Boxed::new(endpoint));
         let faulty: Arc<dyn Endpoint> = Arc::new(Faulty::new(boxed, &[]));
         Arc::new(tracing.wrap(faulty))

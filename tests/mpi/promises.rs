@@ -13,7 +13,7 @@ use crate::jobs::Processes;
 
 #[test]
 fn processes_pass_conformance() {
-    check_conformance(|size| Processes.endpoints(size), Processes.soon(), |endpoint| endpoint);
+    check_conformance(|size| Processes.endpoints(size), Processes.soon(), 1, |endpoint| endpoint);
 }
 
 #[test]
@@ -22,6 +22,7 @@ fn wrapped_and_boxed_processes_keep_every_promise() {
     check_conformance(
         |size| Processes.endpoints(size),
         Processes.soon(),
+        1,
         |endpoint| {
             let boxed: Arc<dyn Endpoint> = Arc::new(Boxed::new(endpoint));
             let faulty: Arc<dyn Endpoint> = Arc::new(Faulty::new(boxed, &[]));

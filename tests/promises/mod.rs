@@ -12,6 +12,7 @@ use necklace::transport::{ContextId, Endpoint, OpenError, Transport};
 struct Wrapped<S, W> {
     start: S,
     deadline: Duration,
+    at_once: usize,
     wrap: W,
 }
 
@@ -33,15 +34,21 @@ where
     fn short_timeout(&self) -> Duration {
         self.deadline
     }
+
+    fn jobs_at_once(&self) -> usize {
+        self.at_once
+    }
 }
 
-/// Runs the conformance suite of transports on jobs whose endpoints are wrapped.
+/// Runs the conformance suite of transports on jobs whose endpoints are wrapped, `at_once` of them
+/// at once.
 pub fn check_conformance(
     start: impl Fn(usize) -> Vec<Arc<dyn Endpoint>> + Send + Sync,
     deadline: Duration,
+    at_once: usize,
     wrap: impl Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync,
 ) {
-    conformance::run_all(&Wrapped { start, deadline, wrap }).unwrap_or_else(|broken| panic!("{broken}"));
+    conformance::run_all(&Wrapped { start, deadline, at_once, wrap }).unwrap_or_else(|broken| panic!("{broken}"));
 }
 
 /// An endpoint in boxes, whose transports are in boxes.

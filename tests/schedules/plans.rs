@@ -53,8 +53,10 @@ const SUM: OnPairs = OnPairs(|left, right| [left[0].wrapping_add(right[0]), left
 
 impl OnPairs {
     fn all(&self, contributions: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
-        let compose =
-            |a: Vec<u8>, b: Vec<u8>| a.chunks(ELEMENT).zip(b.chunks(ELEMENT)).flat_map(|(a, b)| self.0(a, b)).collect();
+        let compose = |mut left: Vec<u8>, right: Vec<u8>| {
+            self.append(&mut left, &right);
+            left
+        };
         contributions.reduce(compose).unwrap_or_default()
     }
 }
@@ -67,13 +69,15 @@ impl Reduction for OnPairs {
     }
 
     fn prepend(&self, into: &mut [u8], left: &[u8]) {
-        let right = into.to_vec();
-        self.merge(into, left, &right);
+        for (into, left) in into.chunks_mut(ELEMENT).zip(left.chunks(ELEMENT)) {
+            into.copy_from_slice(&self.0(left, into));
+        }
     }
 
     fn append(&self, into: &mut [u8], right: &[u8]) {
-        let left = into.to_vec();
-        self.merge(into, &left, right);
+        for (into, right) in into.chunks_mut(ELEMENT).zip(right.chunks(ELEMENT)) {
+            into.copy_from_slice(&self.0(into, right));
+        }
     }
 }
 

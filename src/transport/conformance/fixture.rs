@@ -31,6 +31,12 @@ pub trait Fixture: fmt::Debug + Send + Sync {
     fn short_timeout(&self) -> Duration {
         Duration::from_millis(300)
     }
+
+    /// Returns how many jobs of the backend [`run_all`](super::run_all) may run at once: 1 unless
+    /// overridden. Most checks wait for a timeout, so the suite takes a third of the time with 4.
+    fn jobs_at_once(&self) -> usize {
+        1
+    }
 }
 
 /// Promises that a backend may lack, if its documentation says so.

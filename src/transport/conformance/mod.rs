@@ -35,6 +35,11 @@ mod scenario;
 mod test_group;
 mod waiting;
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
 use self::contexts::{
     contexts_in_opposite_orders_by_one_thread_time_out, contexts_in_opposite_orders_by_two_threads_complete,
     failed_context_leaves_other_contexts_intact, idle_context_does_not_block_another,
@@ -110,13 +115,29 @@ impl FailedChecks {
     }
 }
 
-/// Runs all checks.
+/// Runs all checks, as many at once as the fixture [allows](Fixture::jobs_at_once).
 ///
 /// # Errors
 ///
-/// All checks that failed.
+/// All checks that failed, in the order of [`CHECKS`].
 pub fn run_all(fixture: &dyn Fixture) -> Result<(), FailedChecks> {
-    let failed: Vec<_> =
-        CHECKS.iter().filter_map(|(name, check)| check(fixture).err().map(|error| (*name, error))).collect();
+    let next = AtomicUsize::new(0);
+    let errors = Mutex::new(BTreeMap::new());
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some((name, check)) = CHECKS.get(number) else { break };
+            if let Err(error) = check(fixture) {
+                errors.lock().unwrap_or_else(PoisonError::into_inner).insert(number, (*name, error));
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..fixture.jobs_at_once() {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let failed: Vec<_> = errors.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect();
     if failed.is_empty() { Ok(()) } else { Err(FailedChecks { failed }) }
 }

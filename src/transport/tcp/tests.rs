@@ -40,6 +40,10 @@ impl Fixture for Pairs {
     fn short_timeout(&self) -> Duration {
         Duration::from_secs(1)
     }
+
+    fn jobs_at_once(&self) -> usize {
+        4
+    }
 }
 
 fn mesh(size: usize) -> std::io::Result<Vec<Arc<dyn Endpoint>>> {

@@ -46,8 +46,8 @@ pub(crate) fn execute(plans: &[Plan], memory: Vec<Memory>, reduction: Option<&dy
         for &rank in &busy {
             let program = plans[rank].program();
             for message in &program.rounds()[at[rank].unwrap()].sends {
-                let runs = program.runs(message);
-                let bytes = runs.iter().flat_map(|run| read(run, &memory[rank], &scratch[rank])).collect();
+                let mut bytes = Vec::new();
+                program.runs(message).iter().for_each(|run| read(run, &memory[rank], &scratch[rank], &mut bytes));
                 assert!(sent.insert((rank, message.peer.index(), message.index), bytes).is_none());
             }
         }
@@ -78,11 +78,13 @@ pub(crate) fn execute(plans: &[Plan], memory: Vec<Memory>, reduction: Option<&dy
     memory.into_iter().map(|memory| memory.output).collect()
 }
 
-fn read(run: &Run, memory: &Memory, scratch: &[u8]) -> Vec<u8> {
+fn read(run: &Run, memory: &Memory, scratch: &[u8], into: &mut Vec<u8>) {
     let source = match run.buffer {
         Buffer::Input => &memory.input[..],
         Buffer::Output => &memory.output,
         Buffer::Scratch => scratch,
     };
-    run.pieces().flat_map(|(offset, len)| source[offset as usize..(offset + len) as usize].to_vec()).collect()
+    for (offset, len) in run.pieces() {
+        into.extend_from_slice(&source[offset as usize..(offset + len) as usize]);
+    }
 }

@@ -42,6 +42,10 @@ impl Fixture for Narrow {
     fn short_timeout(&self) -> Duration {
         Duration::from_secs(1)
     }
+
+    fn jobs_at_once(&self) -> usize {
+        4
+    }
 }
 
 #[test]

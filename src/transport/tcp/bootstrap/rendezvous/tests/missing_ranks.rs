@@ -1,6 +1,7 @@
 //! Ranks that do not come, or do not stay, are named.
 
 use std::net::TcpListener;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::super::super::connections::ConnectionEvent;
@@ -100,20 +101,26 @@ fn unreachable_rank_is_named_on_every_rank() {
 fn rank_silent_after_it_arrived_is_the_only_late_one() {
     // As rank 1, to which all connect, as rank 3, which connects to all, and as rank 2 between
     // them.
-    for silent in 1..4 {
-        let port = Port::new();
-        let timeout = Duration::from_secs(1);
-        let others: Vec<_> = (0..4)
-            .filter(|rank| *rank != silent)
-            .map(|rank| start(Join { timeout: if rank == 0 { timeout } else { 60 * timeout }, ..port.join(rank, 4) }))
-            .collect();
-        // Like a stopped process: its kernel accepts connections, and it sends nothing.
-        let stopped = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (connections, _, _) = client_at(&port.join(silent, 4), stopped.local_addr().unwrap());
-        let expected = JoinError::Late { late: vec![silent], waited: timeout + grace(timeout) };
-        for other in others {
-            assert_eq!(error_of(other), expected, "{silent} is silent");
+    thread::scope(|scope| {
+        for silent in 1..4 {
+            scope.spawn(move || silent_after_it_arrived(silent));
         }
-        drop(connections);
+    });
+}
+
+fn silent_after_it_arrived(silent: usize) {
+    let port = Port::new();
+    let timeout = Duration::from_secs(1);
+    let others: Vec<_> = (0..4)
+        .filter(|rank| *rank != silent)
+        .map(|rank| start(Join { timeout: if rank == 0 { timeout } else { 60 * timeout }, ..port.join(rank, 4) }))
+        .collect();
+    // Like a stopped process: its kernel accepts connections, and it sends nothing.
+    let stopped = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (connections, _, _) = client_at(&port.join(silent, 4), stopped.local_addr().unwrap());
+    let expected = JoinError::Late { late: vec![silent], waited: timeout + grace(timeout) };
+    for other in others {
+        assert_eq!(error_of(other), expected, "{silent} is silent");
     }
+    drop(connections);
 }
