@@ -24,7 +24,7 @@
 
 use super::digits::Walk;
 use super::ring::round_the_ranks;
-use crate::algorithm::loads::{Pattern, with_loads};
+use crate::algorithm::loads::{Pattern, with_repeated};
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::Volume;
 use crate::ids::Rank;
@@ -54,16 +54,12 @@ impl Algorithm for RingBoth {
         let sent = Some(Volume::from(ranks * ranks / 4));
         let single = Claims::of_single_blocks(ranks - 1, is_complete(problem));
         let claims = Claims { transmission: sent, volume: sent, ..single };
-        // All rounds up take the same routes, and so do all rounds down.
+        // All rounds up take the same routes, and so do all rounds down. They send 1, 2, .. blocks.
         let [ahead, back] = [ranks / 2, (ranks - 1) / 2];
-        let rounds = |shift, rounds: u64| Some((Pattern::rotation(problem, shift)?, (1..=rounds).map(Volume::from)));
-        let all = rounds(1 % ranks, ahead).zip(rounds(ranks - 1, back));
-        with_loads(
-            claims,
-            all.map(|((there, sizes), (back, less))| {
-                sizes.map(move |size| (there, size)).chain(less.map(move |size| (back, size)))
-            }),
-        )
+        let average = |rounds| Volume::new(rounds + 1, 2);
+        let rounds = |shift, rounds| Some(((Pattern::rotation(problem, shift)?, average(rounds)), rounds));
+        let both = rounds(1 % ranks, ahead).zip(rounds(ranks - 1, back));
+        with_repeated(claims, both.map(<[_; 2]>::from))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -1,6 +1,7 @@
 //! Tests of ranks on several hosts, with a replacement for ssh.
 
 use std::fs;
+use std::thread;
 
 use rustix::process::Signal;
 
@@ -155,17 +156,23 @@ fn silent_host_fails_the_job_after_the_timeout() {
     let words = [b"\0necklace agent 1\0m", &(message.len() as u32).to_le_bytes()[..], message.as_bytes()].concat();
     fs::write(sandbox.directory.join("old-words"), words).unwrap();
     let silent = sandbox.script("silent.sh", "sleep 1000; :");
-    for (hosts, agent, error) in [
-        ("one,two", &silent, "one does not answer: "),
-        ("one,mute", &agent, "mute does not answer: "),
-        ("mute,one", &agent, "mute does not answer: "),
-        ("old-words,one", &agent, "old-words does not start its ranks: "),
-    ] {
+    let fails = |hosts: &str, agent: &str, error: &str| {
         let output = sandbox.run(&["-n", "2", "--timeout", "3", "--hosts", hosts, "--agent", agent, "--", ENDLESS]);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{hosts}: {said}");
         assert!(said.starts_with(&format!("error: {error}")) && said.ends_with(" for 3 s\n"), "{hosts}: {said}");
-    }
+    };
+    thread::scope(|scope| {
+        for (hosts, agent, error) in [
+            ("one,two", &silent, "one does not answer: "),
+            ("one,mute", &agent, "mute does not answer: "),
+            ("mute,one", &agent, "mute does not answer: "),
+            ("old-words,one", &agent, "old-words does not start its ranks: "),
+        ] {
+            let fails = &fails;
+            scope.spawn(move || fails(hosts, agent, error));
+        }
+    });
     // An agent that has started its ranks may be silent.
     let arguments = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--agent", &agent, "--", "sleep 1.5"];
     ended_well(&sandbox.run(&arguments));
