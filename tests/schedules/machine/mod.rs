@@ -1,6 +1,6 @@
 //! A whole machine inside a test: every rank's plan, and messages moved by hand.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use necklace::algorithm::Algorithm;
 use necklace::plan::{Buffer, Buffers, Execution, Layout, Message, Plan, Reduction, Run, compile};
@@ -42,7 +42,7 @@ pub(crate) fn execute(plans: &[Plan], memory: Vec<Memory>, reduction: Option<&dy
         let number = |rank: usize| at[rank].map(|i| plans[rank].program().rounds()[i].number);
         let Some(now) = (0..plans.len()).filter_map(number).min() else { break };
         let busy: Vec<usize> = (0..plans.len()).filter(|&rank| number(rank) == Some(now)).collect();
-        let mut sent: HashMap<(usize, usize, u32), Vec<u8>> = HashMap::new();
+        let mut sent: BTreeMap<(usize, usize, u32), Vec<u8>> = BTreeMap::new();
         for &rank in &busy {
             let program = plans[rank].program();
             for message in &program.rounds()[at[rank].unwrap()].sends {
