@@ -1,0 +1,351 @@
+//! Machines as text and as JSON.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Machine, Switching};
+use crate::quote::quoted;
+
+/// The reason why a text does not describe a machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// No machine has this name.
+    #[error("unknown machine {}; expected one of {names}", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
+    Unknown(String),
+    /// No price has this name.
+    #[error("unknown key {} of a machine; expected one of {keys}", quoted(key), keys = Machine::KEYS.join(", "))]
+    #[non_exhaustive]
+    Key {
+        /// What was found.
+        key: String,
+    },
+    /// A part between two commas is not a key with a price.
+    #[error("found {}, expected key=price", quoted(found))]
+    #[non_exhaustive]
+    Pair {
+        /// What was found.
+        found: String,
+    },
+    /// A key is given twice.
+    #[error("duplicate key {key}")]
+    #[non_exhaustive]
+    Twice {
+        /// The key.
+        key: String,
+    },
+    /// A value is not valid for its key.
+    #[error("{key}: found {found}, expected {expected}")]
+    #[non_exhaustive]
+    Value {
+        /// The key.
+        key: String,
+        /// What was found.
+        found: String,
+        /// The expected form.
+        expected: &'static str,
+    },
+    /// The text is not a JSON object.
+    #[error("line {line}, column {column}: {reason}")]
+    #[non_exhaustive]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl Switching {
+    /// Returns the name: `cut-through` or `store-and-forward`.
+    fn name(self) -> &'static str {
+        match self {
+            Self::CutThrough => "cut-through",
+            Self::StoreAndForward => "store-and-forward",
+        }
+    }
+}
+
+impl Machine {
+    /// Returns the names of the predefined machines.
+    fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.iter().map(|(name, _)| *name)
+    }
+
+    /// The keys of texts and files.
+    const KEYS: &[&str] = &[
+        "startup",
+        "message",
+        "byte",
+        "channel",
+        "hop",
+        "host",
+        "rearrangement",
+        "combination",
+        "synchronisation",
+        "doubling",
+        "switching",
+        "one-sided",
+    ];
+
+    /// Sets the price of a key.
+    fn set(&mut self, key: &str, text: &str) -> Result<(), MachineError> {
+        let price = || match duration(text) {
+            Ok(price) => u64::try_from(price).map_err(|_| "a price that is not negative, of at most 200 days"),
+            Err(expected) => Err(expected),
+        };
+        let signed = || i64::try_from(duration(text)?).map_err(|_| "a price of at most 100 days");
+        let done = match key {
+            "startup" => price().map(|price| self.startup = price),
+            "message" => price().map(|price| self.message = price),
+            "byte" => price().map(|price| self.byte = price),
+            "channel" => price().map(|price| self.channel = price),
+            "hop" => price().map(|price| self.hop = price),
+            "host" => price().map(|price| self.host = price),
+            "rearrangement" => price().map(|price| self.rearrangement = price),
+            "combination" => price().map(|price| self.combination = price),
+            "synchronisation" => signed().map(|price| self.synchronisation = price),
+            "doubling" => price().map(|price| self.doubling = price),
+            "switching" => {
+                let found = [Switching::CutThrough, Switching::StoreAndForward].into_iter().find(|s| s.name() == text);
+                found.map(|switching| self.switching = switching).ok_or("cut-through or store-and-forward")
+            }
+            "one-sided" => text.parse().map(|one_sided| self.one_sided = one_sided).map_err(|_| "true or false"),
+            _ => return Err(MachineError::Key { key: key.to_owned() }),
+        };
+        done.map_err(|expected| MachineError::Value { key: key.to_owned(), found: quoted(text).to_string(), expected })
+    }
+
+    /// Sets the prices of several keys, which must be different.
+    fn set_all<'a>(mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, MachineError> {
+        let mut seen = Vec::new();
+        for (key, text) in pairs {
+            self.set(key, text)?;
+            if seen.contains(&key) {
+                return Err(MachineError::Twice { key: key.to_owned() });
+            }
+            seen.push(key);
+        }
+        Ok(self)
+    }
+
+    /// Reads a machine from JSON, in the form [above](self#file). Needs the feature `json`.
+    ///
+    /// # Errors
+    ///
+    /// [`MachineError`] with the key and the value.
+    #[cfg(feature = "json")]
+    pub fn from_json(text: &str) -> Result<Self, MachineError> {
+        let Pairs(pairs) = serde_json::from_str(text).map_err(|error| {
+            let (line, column, reason) = crate::quote::fault_in_json(&error);
+            MachineError::Syntax { line, column, reason }
+        })?;
+        let texts = pairs.iter().map(|(key, value)| match value {
+            serde_json::Value::String(text) => Ok((key.as_str(), text.as_str())),
+            serde_json::Value::Number(number) if number.as_u64() == Some(0) => Ok((key.as_str(), "0")),
+            other => Err(MachineError::Value {
+                key: key.clone(),
+                found: crate::quote::shortened(&other.to_string()).into_owned(),
+                expected: PRICE,
+            }),
+        });
+        Self::FREE.set_all(texts.collect::<Result<Vec<_>, _>>()?)
+    }
+}
+
+/// The members of an object in their order, including repeated ones.
+#[cfg(feature = "json")]
+struct Pairs(Vec<(String, serde_json::Value)>);
+
+#[cfg(feature = "json")]
+impl<'de> serde::Deserialize<'de> for Pairs {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> serde::de::Visitor<'de> for Members {
+            type Value = Pairs;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of prices")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+impl FromStr for Machine {
+    type Err = MachineError;
+
+    fn from_str(text: &str) -> Result<Self, MachineError> {
+        let (name, prices) = text.split_once(':').unwrap_or((text, ""));
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        let &(_, machine) = found.ok_or_else(|| MachineError::Unknown(name.to_owned()))?;
+        let pairs = prices
+            .split(',')
+            .filter(|_| text.contains(':'))
+            .map(|pair| pair.split_once('=').ok_or_else(|| MachineError::Pair { found: pair.to_owned() }));
+        machine.set_all(pairs.collect::<Result<Vec<_>, _>>()?)
+    }
+}
+
+/// Writes a text that [parses](Machine::from_str) to an equal machine.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((name, _)) = Self::NAMES.iter().find(|(_, machine)| machine == self) {
+            return f.write_str(name);
+        }
+        let Self {
+            startup,
+            message,
+            byte,
+            channel,
+            hop,
+            host,
+            rearrangement,
+            combination,
+            synchronisation,
+            doubling,
+            switching,
+            one_sided,
+        } = *self;
+        let prices = [startup, message, byte, channel, hop, host, rearrangement, combination].map(i128::from);
+        let prices = prices.into_iter().chain([synchronisation.into(), doubling.into()]);
+        let mut separator = "free:";
+        for (key, price) in Self::KEYS.iter().zip(prices).filter(|(_, price)| *price != 0) {
+            write!(f, "{separator}{key}={}us", Microseconds(price))?;
+            separator = ",";
+        }
+        if switching != Switching::default() {
+            write!(f, "{separator}switching={}", switching.name())?;
+            separator = ",";
+        }
+        if one_sided {
+            write!(f, "{separator}one-sided=true")?;
+        }
+        Ok(())
+    }
+}
+
+/// Picoseconds, written exactly as microseconds.
+struct Microseconds(i128);
+
+impl fmt::Display for Microseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, price) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
+        write!(f, "{sign}{}", price / 1_000_000)?;
+        match price % 1_000_000 {
+            0 => Ok(()),
+            rest => write!(f, ".{}", format!("{rest:06}").trim_end_matches('0')),
+        }
+    }
+}
+
+const PRICE: &str = "a price such as \"75 us\", \"0.011us\" or 0: a decimal number and ps, ns, us, ms or s";
+
+/// Parses a number with a unit. Returns picoseconds, without rounding.
+fn duration(text: &str) -> Result<i128, &'static str> {
+    if text == "0" {
+        return Ok(0);
+    }
+    let (units, digits) = [("ps", 0), ("ns", 3), ("us", 6), ("ms", 9), ("s", 12)]
+        .into_iter()
+        .find_map(|(unit, digits)| Some((text.strip_suffix(unit)?.trim_end(), digits)))
+        .ok_or(PRICE)?;
+    let (sign, number) = units.strip_prefix('-').map_or((1, units), |rest| (-1, rest));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let all_digits = |part: &str| (1..=18).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !all_digits(whole) || !all_digits(fraction) {
+        return Err(PRICE);
+    }
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > digits {
+        return Err("a price in whole picoseconds");
+    }
+    let number = format!("{whole}{fraction}{}", "0".repeat(digits - fraction.len()));
+    number.parse::<i128>().map(|price| sign * price).map_err(|_| PRICE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_machine_parses_to_it() {
+        for &(name, machine) in Machine::NAMES {
+            assert_eq!((name.parse(), machine.to_string().as_str()), (Ok(machine), name));
+        }
+        let machine = Machine::FREE.with_startup(1).with_message(2_500_000).with_byte(u64::MAX).with_channel(7);
+        let machine = machine
+            .with_hop(1_000_000_000_000)
+            .with_host(5)
+            .with_rearrangement(9)
+            .with_combination(8)
+            .with_synchronisation(i64::MIN, u64::MAX);
+        let machine = machine.with_switching(Switching::StoreAndForward).with_one_sided(true);
+        assert_eq!(machine.to_string().parse(), Ok(machine));
+        assert_eq!(Machine::of_words(machine.words()), machine);
+        assert_eq!(
+            "free:startup=1.5 ms,message=0.25s,hop=3ns".parse::<Machine>().unwrap().to_string(),
+            "free:startup=1500us,message=250000us,hop=0.003us"
+        );
+    }
+
+    #[test]
+    fn invalid_text_is_refused_with_key_and_value() {
+        let cases = [
+            ("cray", "unknown machine \"cray\"; expected one of threads, tcp, mpi, paragon"),
+            ("", "unknown machine \"\""),
+            ("unit:", "found \"\", expected key=price"),
+            ("unit:hop=1us,", "found \"\", expected key=price"),
+            ("unit:startup", "found \"startup\", expected key=price"),
+            ("unit:start=1us", "unknown key \"start\" of a machine; expected one of startup, message"),
+            ("unit:hop=1us,hop=1us", "duplicate key hop"),
+            ("unit:hop=1", "hop: found \"1\", expected a price such as"),
+            ("unit:hop=us", "found \"us\""),
+            ("unit:hop=-1us", "not negative"),
+            ("unit:hop=1.5ps", "whole picoseconds"),
+            ("unit:hop=1e3ps", "a decimal number"),
+            ("unit:hop=99999999s", "at most 200 days"),
+            ("unit:synchronisation=-99999999s", "at most 100 days"),
+            ("unit:switching=packet", "cut-through or store-and-forward"),
+            ("unit:one-sided=1", "one-sided: found \"1\", expected true or false"),
+        ];
+        for (text, reason) in cases {
+            let message = text.parse::<Machine>().unwrap_err().to_string();
+            assert!(message.contains(reason), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "json")]
+    fn json_has_the_keys_of_texts() {
+        let text = r#"{"message": "37.5 us", "startup": 0, "byte": "0.011 us", "channel": "11ns", "hop": "20 ns",
+            "rearrangement": "0.014us", "synchronisation": "-113 us", "doubling": "63us", "switching": "cut-through"}"#;
+        assert_eq!(Machine::from_json(text), Ok(Machine::PARAGON));
+        assert_eq!(Machine::from_json("{}"), Ok(Machine::FREE));
+        let cases = [
+            ("", "line 1, column 1: EOF while parsing a value"),
+            ("[]", "line 1, column 1: invalid type: sequence, expected an object of prices"),
+            ("{\"hop\": \"1us\"", "line 1, column 13: EOF while parsing an object"),
+            ("{\n\"hop\" 1}", "line 2, column 7: expected `:`"),
+            ("{\"hop\": \"1us\", \"hop\": \"1us\"}", "duplicate key hop"),
+            ("{\"hop\": 5}", "hop: found 5, expected a price"),
+            ("{\"hops\": \"5us\"}", "unknown key \"hops\""),
+            ("{\"hop\": [1]}", "hop: found [1]"),
+        ];
+        for (text, reason) in cases {
+            let message = Machine::from_json(text).unwrap_err().to_string();
+            assert!(message.contains(reason), "{text}: {message}");
+            assert!(message.matches("column").count() < 2 && !message.contains("column 0"), "{text}: {message}");
+        }
+    }
+}
