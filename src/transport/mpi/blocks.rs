@@ -10,7 +10,8 @@ use super::error::MpiError;
 use crate::collective::Collective;
 use crate::ids::Rank;
 use crate::plan::Run;
-use crate::transport::native::{Blocks, Varying, piece};
+use crate::transport::native::blocks::piece;
+use crate::transport::native::{Blocks, Varying};
 
 /// The arguments of a call with blocks of different lengths for MPI.
 #[derive(Debug)]

@@ -21,20 +21,25 @@
 //! - **Results** follow the collective's definition. Contributions combine in rank order unless
 //!   the operation is predefined or commutes; the library chooses the grouping. For a
 //!   [`Predefined`] operation the library's own is allowed only if it gives the documented result.
-//! - **Panics.** A [`Reduction`] may panic. If the library cannot be unwound through, the backend
+//! - **Panics.** A [`Reduction`](crate::plan::Reduction) may panic. If the library cannot be unwound through, the backend
 //!   catches the panic, lets the library finish, and resumes it afterwards. If any member may have
 //!   a wrong result, the call fails on every member ([`Cause::Aborted`]).
 //! - **Lengths** have 64 bits. They may be 0, and so may the element size: all members still call.
 //! - **Allocation** is allowed in the backend. The layers above it allocate nothing.
 
-use std::fmt;
-use std::sync::Arc;
+pub(super) mod blocks;
+mod io;
 
-use super::{CallInfo, Cause, Failure, Signature, Timeouts};
+use std::fmt;
+
+pub use self::blocks::Blocks;
+pub(crate) use self::io::NativeData;
+pub use self::io::NativeIo;
+use super::Failure;
 use crate::collective::Collective;
 use crate::ids::Rank;
 pub use crate::op::{Operation, Predefined, Primitive};
-use crate::plan::{Place, Reduction, Run};
+use crate::plan::Run;
 
 /// The native collectives of one context. The [module](self) has the contract.
 pub trait NativeCollectives {
@@ -83,7 +88,7 @@ pub struct Regular {
     pub in_place: bool,
     /// The operation of a reduction, if libraries have it. Its numbers have the size of an element,
     /// and the buffers have their alignment. For any other operation, see [`NativeIo::reduction`]
-    /// and [whether it commutes](Reduction::is_commutative).
+    /// and [whether it commutes](crate::plan::Reduction::is_commutative).
     pub predefined: Option<Predefined>,
 }
 
@@ -194,7 +199,7 @@ impl Varying {
             && (*strided || send.are_contiguous() && receive.are_contiguous())
             && collective.root().is_none_or(|root| root.index() < ranks)
             && number.is_none_or(|size| size == *element);
-        let ends = if *in_place { (0, send.end.max(receive.end)) } else { (send.end, receive.end) };
+        let ends = if *in_place { (0, send.end().max(receive.end())) } else { (send.end(), receive.end()) };
         fits.then_some(ends)
     }
 }
@@ -218,76 +223,6 @@ fn by(f: &mut fmt::Formatter<'_>, collective: &Collective, predefined: Option<Pr
     }
 }
 
-/// Where one member's blocks lie in a buffer: those for all members, or from all members, its own
-/// block for itself included; or one block, as that of rank 0. A block is a list of runs, whose
-/// bytes follow each other.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Blocks {
-    places: Vec<Place>,
-    end: u64,
-}
-
-impl Blocks {
-    /// Creates blocks from their places, by rank.
-    ///
-    /// Returns `None` if a run has no bytes, its pieces overlap, or it ends beyond 2^63 - 1 bytes.
-    #[must_use]
-    pub fn new(places: Vec<Place>) -> Option<Self> {
-        let mut ends = places.iter().flatten().map(|run| run.end().filter(|end| i64::try_from(*end).is_ok()));
-        let end = ends.try_fold(0, |most, end| Some(end?.max(most)))?;
-        Some(Self { places, end })
-    }
-
-    /// Returns the number of ranks that have a block here.
-    #[must_use]
-    pub fn ranks(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Returns the runs of the block for or from a rank. An empty or missing block has none.
-    #[must_use]
-    pub fn of(&self, rank: Rank) -> &[Run] {
-        self.places.get(rank.index()).map_or(&[], |place| place)
-    }
-
-    /// Returns the offset and the length of the block for or from a rank, if it is contiguous. An
-    /// empty block has offset 0.
-    #[must_use]
-    pub fn piece(&self, rank: Rank) -> Option<(u64, u64)> {
-        piece(self.of(rank))
-    }
-
-    /// Returns the length that the buffer must have, in bytes.
-    #[must_use]
-    pub fn end(&self) -> u64 {
-        self.end
-    }
-
-    /// Returns the bytes of all blocks together.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.places.iter().flatten().map(Run::bytes).sum()
-    }
-
-    /// Returns the memory that the lists take, in bytes.
-    pub(crate) fn footprint(&self) -> usize {
-        self.places.iter().map(|place| size_of_val(place) + size_of_val(&place[..])).sum()
-    }
-
-    fn are_contiguous(&self) -> bool {
-        self.places.iter().all(|place| piece(place).is_some())
-    }
-}
-
-/// Returns the offset and the length of a block, if it is contiguous.
-pub(super) fn piece(runs: &[Run]) -> Option<(u64, u64)> {
-    match runs {
-        [] => Some((0, 0)),
-        [run] if run.count == 1 => Some((run.offset, run.len)),
-        _ => None,
-    }
-}
-
 impl NativeCall {
     /// Returns the lengths that a rank's input and output must have, among `ranks` ranks, or `None`
     /// if the call is invalid.
@@ -305,7 +240,7 @@ impl NativeCall {
         self.predefined().map_or(1, |of| of.number.layout().align())
     }
 
-    /// Whether the call combines contributions, and so needs a [`Reduction`].
+    /// Whether the call combines contributions, and so needs a [`Reduction`](crate::plan::Reduction).
     #[must_use]
     pub fn reduces(&self) -> bool {
         self.collective().is_reduction()
@@ -346,125 +281,13 @@ impl fmt::Display for NativeCall {
     }
 }
 
-/// The buffers of a rank in a native call, and how contributions are combined.
-pub(crate) struct NativeData<'a> {
-    pub(crate) input: &'a [u8],
-    pub(crate) output: &'a mut [u8],
-    pub(crate) reduction: Option<&'a dyn Reduction>,
-}
-
-/// One rank's part of a native call: what to do, on which buffers, and how long it may wait.
-pub struct NativeIo<'a> {
-    what: &'a NativeCall,
-    rank: Rank,
-    ranks: usize,
-    input: &'a [u8],
-    output: &'a mut [u8],
-    reduction: Option<&'a dyn Reduction>,
-    /// Number of the call within the context, from the same sequence as in
-    /// [`RoundIo`](super::RoundIo).
-    pub call: u64,
-    /// What all members must agree on.
-    pub signature: &'a Signature,
-    /// Maximum times to wait.
-    pub timeouts: Timeouts,
-}
-
-impl<'a> NativeIo<'a> {
-    /// Creates a rank's part of a call, from (rank, number of ranks).
-    ///
-    /// Returns `None` if the call is invalid among this number of ranks, if a buffer is too short
-    /// or not aligned, or if the call combines contributions and `reduction` is `None`.
-    #[must_use]
-    #[inline]
-    pub(crate) fn new(
-        what: &'a NativeCall,
-        (rank, ranks): (Rank, usize),
-        data: NativeData<'a>,
-        call: CallInfo<'a>,
-    ) -> Option<Self> {
-        let (call, signature, timeouts) = call.parts();
-        let NativeData { input, output, reduction } = data;
-        let (sent, received) = what.lengths(rank, ranks)?;
-        let fits = input.len() as u64 >= sent && output.len() as u64 >= received;
-        let fits = fits && reduction.is_some() >= what.reduces();
-        // Empty buffers need no alignment.
-        let align = if sent > 0 || received > 0 { what.alignment() } else { 1 };
-        let fits = fits && input.as_ptr().addr().is_multiple_of(align) && output.as_ptr().addr().is_multiple_of(align);
-        // Not `then_some`, which builds the value in another place first and then moves it.
-        if fits { Some(Self { what, rank, ranks, input, output, reduction, call, signature, timeouts }) } else { None }
-    }
-
-    /// Returns the call.
-    #[must_use]
-    pub fn what(&self) -> &'a NativeCall {
-        self.what
-    }
-
-    /// Returns the number of ranks.
-    #[must_use]
-    pub fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    /// Returns the input, which is empty for a call in place, and the output. They have at least
-    /// the length that the call needs, and the alignment of a predefined operation's numbers.
-    pub fn buffers(&mut self) -> (&'a [u8], &mut [u8]) {
-        (self.input, &mut *self.output)
-    }
-
-    /// Returns how contributions are combined, also by a [`Predefined`] operation. It is present
-    /// for every call that combines.
-    #[must_use]
-    pub fn reduction(&self) -> Option<&'a dyn Reduction> {
-        self.reduction
-    }
-
-    /// Returns the failure of a rank that gives up in this call.
-    pub(super) fn gave_up(&self, rank: Rank, reason: Arc<str>) -> Failure {
-        Failure {
-            call: self.call,
-            description: self.signature.description.clone(),
-            round: 0,
-            observer: rank,
-            culprit: Some(rank),
-            cause: Cause::Aborted { rank, reason },
-        }
-    }
-
-    /// Returns the number of bytes that this rank contributes to the call.
-    pub(super) fn given(&self) -> u64 {
-        match self.what {
-            NativeCall::Varying(varying) => varying.send.bytes(),
-            NativeCall::Regular(regular) => {
-                let (before, _) = regular.collective.buffers();
-                let blocks = before.at(regular.collective.role(self.ranks, self.rank)) as u64;
-                regular.block().unwrap_or(0).saturating_mul(blocks)
-            }
-        }
-    }
-}
-
-impl fmt::Debug for NativeIo<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, input, output, call, signature, timeouts, .. } = self;
-        f.debug_struct("NativeIo")
-            .field("what", what)
-            .field("input", &input.len())
-            .field("output", &output.len())
-            .field("call", call)
-            .field("signature", signature)
-            .field("timeouts", timeouts)
-            .finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::Buffer;
+    use crate::plan::{Buffer, Place, Reduction};
+    use crate::transport::{CallInfo, Signature};
 
     fn place(run: Run) -> Place {
         Place::from(run)
