@@ -34,9 +34,12 @@
 //! and receives one message in a round, and all messages of a round have the same size and
 //! distance. For other rounds, which the papers leave open, these rules apply:
 //!
+//! - If a rank has several messages in a round, the bytes of one move while its processor handles
 //!   the next one: only the longer of the two counts. The last message starts when the others have
 //!   left.
+//! - If messages wait for a channel, the last of them takes its own time after the others. A
 //!   message from farther away waits less: the longer of its way and the others' time counts.
+//! - If each rank keeps the same destination in all rounds, as on a ring, ranks do not wait for
 //!   the longest route of every round. Hops then count along the
 //!   [longest chain](Figures::chained_hops) of messages that depend on each other.
 //!

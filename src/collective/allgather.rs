@@ -27,6 +27,10 @@ impl Row for Allgather {
         Traffic::All
     }
 
+    fn varying(&self) -> Option<&'static str> {
+        Some("allgatherv")
+    }
+
     fn in_libraries(&self) -> &'static [&'static str] {
         &["direct", "ring", "recursive-doubling", "bruck", "neighbour-exchange"]
     }

@@ -27,6 +27,10 @@ impl Row for Alltoall {
         Traffic::Pairs
     }
 
+    fn varying(&self) -> Option<&'static str> {
+        Some("alltoallv")
+    }
+
     fn in_libraries(&self) -> &'static [&'static str] {
         &["direct", "direct-rotated", "direct-xor", "bruck"]
     }

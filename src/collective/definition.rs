@@ -127,6 +127,12 @@ impl Collective {
         Self::all(Rank::default()).map(|collective| collective.name())
     }
 
+    /// Returns the collectives that have a call with blocks of different lengths, each with the
+    /// name of that call. Those with a root have root 0.
+    pub(crate) fn varying() -> impl Iterator<Item = (&'static str, Self)> {
+        Self::all(Rank::default()).filter_map(|collective| Some((collective.row(|row| row.varying())?, collective)))
+    }
+
     /// Returns the collective with this name, and with this root if it has one. The shift is by 1;
     /// by another distance its name is `shift:by=5`. `None` for an unknown name and for `custom`.
     ///

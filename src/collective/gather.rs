@@ -28,6 +28,10 @@ impl Row for Gather {
         Traffic::Root
     }
 
+    fn varying(&self) -> Option<&'static str> {
+        Some("gatherv")
+    }
+
     fn in_libraries(&self) -> &'static [&'static str] {
         &["direct", "binomial"]
     }

@@ -30,6 +30,10 @@ impl Row for ReduceScatter {
         Traffic::All
     }
 
+    fn varying(&self) -> Option<&'static str> {
+        Some("reduce_scatterv")
+    }
+
     fn in_libraries(&self) -> &'static [&'static str] {
         &["direct", "pairwise", "recursive-halving"]
     }

@@ -190,6 +190,11 @@ pub(crate) trait Row {
         true
     }
 
+    /// Returns the name of the call with blocks of different lengths, if there is one.
+    fn varying(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns the names of the algorithms by which libraries such as MPI are known to execute the
     /// collective. Empty if it is not known that they have it.
     fn in_libraries(&self) -> &'static [&'static str] {

@@ -28,6 +28,10 @@ impl Row for Scatter {
         Traffic::Root
     }
 
+    fn varying(&self) -> Option<&'static str> {
+        Some("scatterv")
+    }
+
     fn in_libraries(&self) -> &'static [&'static str] {
         &["direct", "binomial"]
     }

@@ -6,7 +6,6 @@ use super::Communicator;
 use super::how::How;
 use super::planned_call::PlanKey;
 use super::using::Using;
-use super::varying_plan::VARYING;
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
@@ -35,17 +34,19 @@ pub(super) fn method(name: &str) -> Result<&'static str, BuildError> {
 
 /// Returns the names of the calls for which an algorithm can be chosen.
 pub(crate) fn can_be_chosen() -> impl Iterator<Item = &'static str> {
-    Collective::names().chain(VARYING.map(|(name, _)| name)).chain([PERMUTE])
+    Collective::names().chain(Collective::varying().map(|(name, _)| name)).chain([PERMUTE])
 }
 
 /// Returns the collective whose algorithms can be chosen under that name, and the name under which
 /// the choice is kept.
 fn kind_of(collective: &str) -> Result<(Collective, &'static str), ArgumentError> {
-    let varying = VARYING.into_iter().find(|(name, _)| *name == collective);
-    let kind = Collective::named(varying.map_or(collective, |(_, of)| of), Rank::new(0));
+    if let Some((name, kind)) = Collective::varying().find(|(name, _)| *name == collective) {
+        return Ok((kind, name));
+    }
+    let kind = Collective::named(collective, Rank::new(0));
     let kind = kind
         .ok_or_else(|| ArgumentError::Collective { name: collective.to_owned(), known: can_be_chosen().collect() })?;
-    let name = varying.map_or(kind.name(), |(name, _)| name);
+    let name = kind.name();
     Ok((kind, name))
 }
 

@@ -57,16 +57,6 @@ pub(super) const ALLTOALLV: &str = "alltoallv";
 /// The name of the method whose blocks have several runs.
 pub(super) const ALLTOALLW: &str = "alltoallw";
 
-/// The calls with blocks of different lengths for which an algorithm can be chosen, and the
-/// collective that each is a form of.
-pub(super) const VARYING: [(&str, &str); 5] = [
-    (ALLTOALLV, "alltoall"),
-    ("gatherv", "gather"),
-    ("scatterv", "scatter"),
-    ("allgatherv", "allgather"),
-    ("reduce_scatterv", "reduce_scatter"),
-];
-
 /// The largest number of counts that a description lists.
 const LISTED: usize = 16;
 
