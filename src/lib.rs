@@ -33,8 +33,8 @@
 //!
 //! ```text
 //! Topology ──► Algorithm ──► Schedule ──► Plan ──► Transport ──► bytes
-//! (graph,      (who sends    (rounds of   (byte     (moves one
-//!  routes)      what, when)   blocks)      ranges)   round)
+//! (graph,      (what is      (rounds of   (byte     (moves one
+//!  routes)      sent when)    blocks)      ranges)   round)
 //! ```
 //!
 //! Each module knows only the modules to its left. Each can be used by itself:

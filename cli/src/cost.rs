@@ -42,9 +42,10 @@ Machines: threads, tcp, mpi, paragon, unit and free; NAME:key=price,.. changes p
 paragon:message=110us. A JSON file holds an object such as
   {\"message\": \"37.5 us\", \"byte\": \"0.011 us\", \"channel\": \"0.011 us\", \"hop\": \"20 ns\", \"switching\": \"cut-through\"}
 with the keys startup (per round), message (per message, at each end), byte (through a rank's port), channel (per
-byte over a link), hop, host (per byte that leaves or
-enters a host, see --hosts-of), rearrangement (per byte in memory), combination (per byte of a reduction), synchronisation
-(a barrier), doubling (added to a barrier for each doubling of the ranks) and switching (store-and-forward or cut-through).
+byte over a link), hop, host (per byte that leaves or enters a host, see --hosts-of), rearrangement (per byte in
+memory), combination (per byte of a reduction), synchronisation (a barrier), doubling (added to a barrier for each
+doubling of the ranks), switching (store-and-forward or cut-through) and one-sided (true if only the receiver moves
+bytes).
 
 Examples:
   necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K,64K --machine paragon
@@ -87,7 +88,7 @@ pub(crate) struct Cases {
     #[arg(long)]
     commutative: bool,
 
-    /// Put each N consecutive ranks on a host, for the algorithms on two levels [default: hosts are
+    /// Put N consecutive ranks on each host, for the two-level algorithms [default: hosts are
     /// unknown]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     hosts_of: Option<u32>,

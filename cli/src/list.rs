@@ -56,7 +56,7 @@ pub(crate) fn text(
 
 fn entry(algorithm: &dyn Algorithm, place: Option<&Problem>) -> String {
     let About { summary, source, needs, claims, ports, .. } = algorithm.about();
-    let mut text = format!("  {:20}{summary}\n", algorithm.name());
+    let mut text = format!("  {:<25} {summary}\n", algorithm.name());
     let mut line = |name: &str, value: &str| text += &format!("    {name:18}{value}\n");
     line("source", source);
     line("needs", needs);

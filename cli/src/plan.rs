@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     commutative: bool,
 
-    /// Put each N consecutive ranks on a host, for the algorithms on two levels [default: hosts are
+    /// Put N consecutive ranks on each host, for the two-level algorithms [default: hosts are
     /// unknown]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     hosts_of: Option<u32>,

@@ -15,8 +15,9 @@ use crate::plan::heading;
 use crate::progress::Progress;
 
 pub(crate) const EXAMPLES: &str = "\
-In alltoall, scatter and gather, a block is in one place at a time: a rank that sends a block gives it up, and
-sending it again before it has come back is a violation. In all other collectives, a rank keeps what it sends.
+In alltoall, scatter, gather and shift, and in custom collectives whose blocks start on one rank and end on one
+rank, a block is in one place at a time: a rank that sends a block gives it up, and sending it again before it has
+come back is a violation. In all other collectives, a rank keeps what it sends.
 
 Examples:
   necklace verify schedule.json

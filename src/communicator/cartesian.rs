@@ -148,7 +148,7 @@ impl Cartesian {
     }
 
     /// Returns the communicator of the ranks that differ from this one only along an axis, in the
-    /// order of that axis.
+    /// order of that axis, as `MPI_Cart_sub`.
     ///
     /// Every member calls it, in the same order among calls that make communicators. No message is
     /// sent: if the members make parts along different axes, the next [`dup`](Self::dup),
@@ -167,7 +167,8 @@ impl Cartesian {
     }
 
     /// Returns the communicator of the ranks that differ from this one only along some axes, with
-    /// the grid of these axes, in the order given. As [`axis`](Self::axis).
+    /// the grid of these axes, in the order given, as `MPI_Cart_sub`. Like [`axis`](Self::axis), every
+    /// member calls it and no message is sent.
     ///
     /// # Errors
     ///

@@ -169,8 +169,9 @@ impl Communicator {
         }
     }
 
-    /// Returns this communicator for calls by another algorithm than the [chosen](Self::choose)
-    /// one: a name, an algorithm of your own, or a schedule. Every member does the same.
+    /// Returns a handle to this communicator whose calls use the given algorithm instead of the
+    /// [chosen](Self::choose) one: a name, an algorithm of your own, or a schedule. Every member
+    /// does the same.
     ///
     /// It applies to the calls made through the returned value, to plans made through it
     /// (`*_init`), to [`explain`](Self::explain) and to [`prove`](Self::prove). Afterwards the

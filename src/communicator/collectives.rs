@@ -109,7 +109,8 @@ impl Communicator {
         self.regular(key, send, receive, Some(&OnBytes::new(&by("", op))))
     }
 
-    /// Combines the `send` of ranks 0 to i for rank i, element by element.
+    /// Computes the inclusive prefix reduction: rank i receives the `send` of ranks 0 to i,
+    /// combined element by element.
     ///
     /// Contributions are combined in rank order unless the operation
     /// [commutes](Op::is_commutative).
@@ -122,8 +123,8 @@ impl Communicator {
         self.reduce_by(Collective::Scan, send, receive, &op).map_err(self.context.error_of("scan"))
     }
 
-    /// Combines the `send` of the ranks before i for rank i, element by element. The `receive` of
-    /// rank 0 is ignored, since nothing is before it.
+    /// Computes the exclusive prefix reduction: rank i receives the `send` of ranks 0 to i - 1,
+    /// combined element by element. The `receive` of rank 0 is ignored, since nothing is before it.
     ///
     /// Contributions are combined in rank order unless the operation
     /// [commutes](Op::is_commutative).
@@ -301,7 +302,7 @@ impl Communicator {
         self.regular(key::<T>(Collective::Scatter { root: Rank::new(root) }), send, receive, None)
     }
 
-    /// Combines block i of every rank's `send` for rank i, element by element.
+    /// Combines block i of every rank's `send`, element by element, and gives the result to rank i.
     ///
     /// All blocks have the length of `receive`, as in `MPI_Reduce_scatter_block`.
     ///

@@ -303,12 +303,13 @@ impl Communicator {
 
     /// Fails the communicator on all members, with a reason.
     ///
-    /// Use it for an error in the program, such as input that one rank cannot read. The others hear
-    /// of it at once, and do not wait for this rank until a deadline.
+    /// Use it for an error in the program, such as input that one rank cannot read. The others get
+    /// the error at once, instead of waiting for a deadline.
     ///
-    /// Local, as `MPI_Abort`, but ends no process. Each member gets an [`Error::Failed`] with
-    /// [`Cause::Aborted`]: this rank in its next call, the others in their current or next one. A
-    /// communicator that has failed before keeps its first failure.
+    /// Local. Unlike `MPI_Abort`, it ends no process: it corresponds to `MPIX_Comm_revoke` (ULFM),
+    /// with a reason. Each member gets an [`Error::Failed`] with [`Cause::Aborted`]: this rank in
+    /// its next call, the others in their current or next one. A communicator that has failed
+    /// before keeps its first failure.
     ///
     /// ```
     /// let ends = necklace::local::run(2, |mut comm| {
@@ -334,7 +335,7 @@ impl Communicator {
         });
     }
 
-    /// Returns the failure of the communicator, if this rank has heard of one. Local.
+    /// Returns the failure of the communicator, if this rank knows of one. Local.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
         self.context.transport.failure()

@@ -78,7 +78,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// Those of [`allreduce`](Self::allreduce), but for lengths.
+    /// Those of [`allreduce`](Self::allreduce), except that there is only one length.
     #[track_caller]
     pub fn allreduce_in_place<T: Pod>(&mut self, buffer: &mut [T], op: impl Op<T>) -> Result<(), Error> {
         self.reduce_in_one_buffer(Collective::Allreduce, buffer, &op)
@@ -112,7 +112,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// Those of [`reduce`](Self::reduce), but for lengths.
+    /// Those of [`reduce`](Self::reduce), except that there is only one length.
     #[track_caller]
     pub fn reduce_in_place<T: Pod>(&mut self, buffer: &mut [T], root: usize, op: impl Op<T>) -> Result<(), Error> {
         let reduced = self.root(root).map_err(CallError::from);

@@ -24,8 +24,8 @@ use crate::topology::Topology;
 use crate::transport::Cause;
 use crate::vocabulary::{End, RankRound};
 
-/// The ranks that a rank sends blocks to and receives blocks from, in order: the neighbours of
-/// neighbour collectives.
+/// The ranks that a rank sends blocks to and receives blocks from, in order, for neighbourhood
+/// collectives.
 ///
 /// Made by [`Communicator::neighbourhood`] (the neighbours in the network),
 /// [`Cartesian::neighbourhood`](super::Cartesian::neighbourhood) (in a process grid) and
@@ -93,8 +93,8 @@ impl Communicator {
     }
 
     /// Makes a neighbourhood of ranks that this one receives from, `sources`, and sends to,
-    /// `destinations`, as `MPI_Dist_graph_create_adjacent`. A rank may occur several times. The
-    /// k-th block for a rank is its k-th block from this one.
+    /// `destinations`, as `MPI_Dist_graph_create_adjacent`. A rank may occur several times: the
+    /// k-th block that rank a sends to rank b is the k-th block that b receives from a.
     ///
     /// Collective: the ranks check that they agree, by an alltoall of one number.
     ///
@@ -113,9 +113,9 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Peer`] for a rank that is not a member; [`Error::Failed`] if one rank names
-    /// another as often as a source as that names it as a destination; otherwise see
-    /// [`Communicator`].
+    /// [`ArgumentError::Peer`] for a rank that is not a member; [`Error::Failed`] unless each rank
+    /// lists every other as a source exactly as often as that rank lists it as a destination;
+    /// otherwise see [`Communicator`].
     #[track_caller]
     pub fn neighbourhood_of(&mut self, sources: &[usize], destinations: &[usize]) -> Result<Neighbourhood, Error> {
         self.agreed_neighbourhood(sources, destinations).map_err(self.context.error_of("neighbourhood_of"))
@@ -405,8 +405,8 @@ impl Communicator {
     /// Sends `send` to a rank and receives `receive` from a rank, as `MPI_Sendrecv`. `None` stands
     /// for no rank.
     ///
-    /// Collective: every member calls it, also one that has no partner. The rank that one names as
-    /// `to` must name that as `from`.
+    /// Collective: every member calls it, also one that has no partner. If rank a passes `to =
+    /// Some(b)`, rank b must pass `from = Some(a)`.
     ///
     /// ```
     /// let swapped = necklace::local::run(3, |mut comm| {

@@ -19,8 +19,8 @@ pub struct PermuteReport {
     pub messages: usize,
     /// The elements that this rank sent, those that it relayed included.
     pub sent: u64,
-    /// The transmission by port: the sum over rounds of the most elements that this rank sent to
-    /// one rank.
+    /// The transmission of this rank: the sum over rounds of the largest number of elements that it
+    /// sent to one rank.
     pub transmission: u64,
     /// The transmission by channel: the sum over rounds of the most elements that one channel of
     /// the network carried. `None` where [it is not

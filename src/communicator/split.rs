@@ -109,7 +109,7 @@ impl Communicator {
     }
 
     /// Makes a communicator for each of `threads` threads of this process, as [`dup`](Self::dup)
-    /// does one. The i-th of each member form a communicator.
+    /// does one. The i-th element of every member's vector is the same communicator.
     ///
     /// Collective, at the cost of one barrier for all of them.
     ///

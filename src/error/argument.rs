@@ -85,7 +85,7 @@ pub enum ArgumentError {
         expected: (usize, usize),
     },
     /// A persistent plan or a neighbourhood is used on a communicator that did not make it.
-    #[error("it is of {made} and cannot be used on {used}; use the communicator that made it")]
+    #[error("this plan or neighbourhood belongs to {made}, but is used on {used}; use the communicator that made it")]
     #[non_exhaustive]
     Persistent {
         /// The communicator that made it.
@@ -117,7 +117,9 @@ pub enum ArgumentError {
         width: usize,
     },
     /// Axes are not those of a process grid.
-    #[error("axes {axes:?} of a grid with {dimensions}; expected different axes below {dimensions}, at least one")]
+    #[error(
+        "invalid axes {axes:?} of a grid with {dimensions} axes; expected at least one axis, each below {dimensions} and given once"
+    )]
     #[non_exhaustive]
     Axes {
         /// The axes.

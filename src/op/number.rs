@@ -5,7 +5,7 @@ use std::num::Wrapping;
 use bytemuck::Pod;
 use num_traits::{One, WrappingAdd, WrappingMul, Zero};
 
-/// A number that can be added and multiplied without panicking. Integers wrap, as in MPI.
+/// A number that can be added and multiplied without panicking. Integers wrap on overflow.
 ///
 /// Implemented for the primitive numbers and [`Wrapping`]; with the feature `half` for `f16` and
 /// `bf16`; with the feature `num-complex` for `Complex<f32>` and `Complex<f64>`.

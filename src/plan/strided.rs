@@ -42,7 +42,7 @@ pub struct Strided {
 #[non_exhaustive]
 pub enum BlockFault {
     /// It lies outside the buffer.
-    #[error("{elements} are not inside a buffer of {length}")]
+    #[error("{elements} lie outside the buffer of {length} elements")]
     #[non_exhaustive]
     Outside {
         /// The block, or a part of it.
@@ -51,7 +51,7 @@ pub enum BlockFault {
         length: usize,
     },
     /// It names an element twice.
-    #[error("{elements} are not all different ones")]
+    #[error("{elements}: an element occurs twice")]
     #[non_exhaustive]
     Repeated {
         /// The block, or a part of it.

@@ -62,12 +62,16 @@ impl fmt::Display for Played {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |time: u64| time as f64 / 1e6;
         let (first, mean, last) = (us(self.first()), us(self.mean()), us(self.time));
-        writeln!(f, "the last rank is done after {last:.2} us, the first after {first:.2}, in the mean {mean:.2}")?;
+        writeln!(f, "the last rank is done after {last:.2} us, the first after {first:.2}, on average {mean:.2}")?;
         writeln!(f, "{} messages over {} channels", self.messages, self.hops)?;
         let (busiest, all) = (100.0 * self.busiest(), 100.0 * self.utilisation());
-        writeln!(f, "the busiest channel carries bytes {busiest:.1} % of the time, all in the mean {all:.1} %")?;
+        writeln!(f, "the busiest channel carries bytes {busiest:.1} % of the time, the average channel {all:.1} %")?;
         let mean = self.waiting as f64 / 1e6 / self.messages.max(1) as f64;
-        write!(f, "a message waits {mean:.2} us for channels, at one of them up to {:.2} us", us(self.longest_wait))
+        write!(
+            f,
+            "a message waits {mean:.2} us for channels on average; the longest wait for one is {:.2} us",
+            us(self.longest_wait)
+        )
     }
 }
 

@@ -10,7 +10,7 @@ use crate::quote::quoted;
 #[non_exhaustive]
 pub enum GraphError {
     /// The graph has no node.
-    #[error("there is no node, expected at least one")]
+    #[error("the graph has no nodes; expected at least one")]
     Empty,
     /// The graph has more than [`MAX_NODES`] nodes.
     #[error("there are {nodes} nodes, expected at most {MAX_NODES}")]

@@ -158,14 +158,14 @@ impl Cause {
             Self::Deadline { deadline: Deadline::Silence, waited, chain } => {
                 write!(
                     f,
-                    "no progress for {waited:?}, the timeout: {chain}; to wait longer, set Options::timeout or \
+                    "no progress within {waited:?}, the timeout: {chain}; to wait longer, set Options::timeout or \
                           NECKLACE_TIMEOUT to seconds or off"
                 )
             }
             Self::Deadline { deadline: Deadline::Arrival, waited, chain } => {
                 write!(
                     f,
-                    "a rank has not come for {waited:?}, the arrival timeout: {chain}; to wait longer, set \
+                    "a rank has not arrived within {waited:?}, the arrival timeout: {chain}; to wait longer, set \
                           Options::arrival_timeout or NECKLACE_ARRIVAL_TIMEOUT to seconds or off"
                 )
             }

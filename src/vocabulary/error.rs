@@ -63,7 +63,7 @@ pub enum BuildError {
         other: Option<Rank>,
     },
     /// The partition by hosts is one of another number of ranks.
-    #[error("the hosts of {found} ranks are given; there are {ranks} ranks")]
+    #[error("hosts are given for {found} ranks; expected {ranks}")]
     #[non_exhaustive]
     Hosts {
         /// The number of ranks whose hosts are given.

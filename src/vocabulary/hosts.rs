@@ -188,6 +188,6 @@ mod tests {
     fn hosts_of_another_number_of_ranks_are_refused() {
         assert!(Hosts::of_consecutive(4, 2).check(4).is_ok());
         let error = Hosts::of_consecutive(4, 2).check(5).unwrap_err();
-        assert_eq!(error.to_string(), "the hosts of 4 ranks are given; there are 5 ranks");
+        assert_eq!(error.to_string(), "hosts are given for 4 ranks; expected 5");
     }
 }

@@ -322,7 +322,8 @@ fn too_low_thread_level_is_named_with_the_needed_one() {
 fn rank_that_never_calls_does_not_block_the_others() {
     let begun = Job::of(3, "late begun").set("NECKLACE_TIMEOUT", "2").run().with(0);
     let errors = begun.heard("error ");
-    let words = Some("after 2s not all 3 ranks of the communicator have called, as each must");
+    let words =
+        Some("after 2s, not all 3 ranks of the communicator have made this collective call; every rank must make it");
     assert_eq!(errors, [words, None, words], "{begun}");
     // If this crate has initialized MPI, it does not finalize it while it waits for other ranks.
     let mixed = Job::of(3, "late mixed").set("NECKLACE_TIMEOUT", "2").run().badly();
@@ -330,5 +331,5 @@ fn rank_that_never_calls_does_not_block_the_others() {
     assert!(mixed.printed.contains("it still waits for ranks that have not called, so the job ends here"), "{mixed}");
     // A pending MPI_Init_thread cannot be cancelled.
     let not = Job::of(3, "late not").set("NECKLACE_TIMEOUT", "2").run().badly();
-    assert!(not.printed.contains("MPI_Init_thread has not come back after 2s"), "{not}");
+    assert!(not.printed.contains("MPI_Init_thread has not returned after 2s"), "{not}");
 }

@@ -113,8 +113,8 @@ fn silent_links(cut: usize) {
     let words: Vec<String> = outcomes.into_iter().map(words).collect();
     let others: Vec<&String> = (0..5).filter(|rank| *rank != cut).map(|rank| &words[rank]).collect();
     assert!(others.iter().all(|other| *other == others[0]), "{words:#?}");
-    assert!(others[0].contains("no progress for 4s") && others[0].contains(&format!("rank {cut}")), "{words:#?}");
-    assert!(words[cut].contains("no progress for 4s"), "{words:#?}");
+    assert!(others[0].contains("no progress within 4s") && others[0].contains(&format!("rank {cut}")), "{words:#?}");
+    assert!(words[cut].contains("no progress within 4s"), "{words:#?}");
 }
 
 /// Returns the processes in a network namespace.

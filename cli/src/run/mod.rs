@@ -104,8 +104,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S|off", allow_negative_numbers = true)]
     timeout: Option<Timeout>,
 
-    /// Fail a call if a rank that answers has not made the call for S seconds; or off, to wait as
-    /// long as it computes [default: NECKLACE_ARRIVAL_TIMEOUT, or 1800]
+    /// Fail a call if a rank that answers does not make it within S seconds; or off, to wait for it
+    /// as long as its process answers [default: NECKLACE_ARRIVAL_TIMEOUT, or 1800]
     #[arg(long, value_name = "S|off", allow_negative_numbers = true)]
     arrival_timeout: Option<Timeout>,
 

@@ -190,7 +190,7 @@ fn summary(found: &[Found], worst: usize) -> String {
     let slowest = found.iter().max_by_key(|found| found.choosing);
     let mut text = format!(
         "{} choices; regret at most {:.2}; up to 1.3 in {:.2} %, up to 1.1 in {:.2} %, up to 1.01 in {:.2} %\n\
-         choosing took {:.0?} in the mean, planning one rank's part after it {:.0?}; at most {:.0?} and {:.0?}, on {}\n\n",
+         choosing took {:.0?} on average, planning one rank's part after it {:.0?}; at most {:.0?} and {:.0?}, on {}\n\n",
         regrets.len(),
         regrets.last().copied().unwrap_or(1.0),
         up_to(1.3),

@@ -69,7 +69,7 @@ mod entry {
         if let Some(claim) = claim::several(environment.variable).filter(|_| size == 1) {
             return Err(contradiction(
                 claim,
-                "for MPI this process is the only one",
+                "MPI reports that this process is the only one",
                 "start it with the launcher of the MPI library that it is built with (`srun --mpi=list` names those of \
                  Slurm), or over TCP with NECKLACE_ROOT=host:port, where rank 0 is to listen",
             ));

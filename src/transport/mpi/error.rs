@@ -27,7 +27,9 @@ pub enum MpiError {
     #[error("the communicator is an intercommunicator: ranks of one group are needed")]
     Inter,
     /// Not all ranks of the communicator have called in time.
-    #[error("after {waited:?} not all {size} ranks of the communicator have called, as each must")]
+    #[error(
+        "after {waited:?}, not all {size} ranks of the communicator have made this collective call; every rank must make it"
+    )]
     #[non_exhaustive]
     Late {
         /// How long this rank has waited.
@@ -54,7 +56,7 @@ pub enum MpiError {
         description: String,
     },
     /// The system could not start a thread.
-    #[error("no thread for MPI: {0}")]
+    #[error("cannot start the thread for MPI: {0}")]
     Thread(String),
 }
 
@@ -75,7 +77,7 @@ mod tests {
             (late, &["after 1.5s", "not all 12 ranks"]),
             (MpiError::Size { size: 1 << 24, most: 1 << 20 }, &["has 16777216 ranks", "at most 1048576"]),
             (refused, &["MPI_Bcast failed: MPI_ERR_COMM: invalid communicator"]),
-            (MpiError::Thread("too many".to_owned()), &["no thread for MPI: too many"]),
+            (MpiError::Thread("too many".to_owned()), &["cannot start the thread for MPI: too many"]),
         ];
         for (error, parts) in cases {
             let text = error.to_string();

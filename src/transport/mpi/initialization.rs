@@ -55,7 +55,7 @@ fn watch(patience: Duration) -> Option<mpsc::Sender<()>> {
     let watch = move || {
         if dropped.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
             let message = format!(
-                "necklace: MPI_Init_thread has not come back after {patience:?}: every process that the launcher has started must \
+                "necklace: MPI_Init_thread has not returned after {patience:?}: every process that the launcher has started must \
                  call it; the job ends here\n"
             );
             let _ = io::stderr().write_all(message.as_bytes());

@@ -38,8 +38,8 @@
 //!   called`. A thread of its process answers while it computes.
 //! - **An invalid frame**, or one that violates the protocol, ends the connection with its sender.
 //! - **One member decides** which failure was the first, and tells the others, within some tens of
-//!   milliseconds. If the network falls apart into islands, or the member that decides is lost
-//!   while it tells the others, ranks may see different failures.
+//!   milliseconds. If the network is partitioned, or the member that decides is lost while it tells
+//!   the others, ranks may see different failures.
 //!
 //! A process that ends, or drops its last handle of the endpoint, waits until the other ranks have
 //! read what it sent them, because closing a connection may lose what they still need. It waits as

@@ -96,7 +96,7 @@ pub enum JoinError {
         why: String,
     },
     /// A rank cannot connect to another.
-    #[error("rank {rank} does not reach rank {other} at {address}, tried for {waited:?}: {why}")]
+    #[error("rank {rank} could not connect to rank {other} at {address} within {waited:?}: {why}")]
     #[non_exhaustive]
     Unreachable {
         /// This rank.
@@ -111,7 +111,7 @@ pub enum JoinError {
         waited: Duration,
     },
     /// The process that answers is not the expected rank of the job.
-    #[error("what answers at {address} is not rank {other} of this job: {why}")]
+    #[error("the process at {address} is not rank {other} of this job: {why}")]
     #[non_exhaustive]
     WrongPeer {
         /// The address.
@@ -122,7 +122,7 @@ pub enum JoinError {
         why: String,
     },
     /// The process at the rendezvous address does not hold the key of this rank.
-    #[error("what answers at {address} does not hold the key that rank {rank} holds")]
+    #[error("the process at {address} does not hold the key of rank {rank}")]
     #[non_exhaustive]
     WrongKey {
         /// The address.
@@ -225,7 +225,7 @@ pub enum JoinError {
         reason: String,
     },
     /// Rank 0 has sent nothing for longer than its own timeout.
-    #[error("rank 0 at {address} has said nothing for {waited:?}")]
+    #[error("rank 0 at {address} has sent nothing for {waited:?}")]
     #[non_exhaustive]
     Silent {
         /// Its address.
