@@ -256,6 +256,38 @@ impl Communicator {
         Ok(block)
     }
 
+    /// Distributes blocks of any lengths from the root, as [`scatterv`](Self::scatterv), and returns
+    /// this rank's.
+    ///
+    /// The root passes its elements and how many of them go to each rank: the first `counts[0]` to
+    /// rank 0, and so on. The other ranks pass `None`, and learn how long their blocks are: this
+    /// makes two calls.
+    ///
+    /// ```
+    /// let parts = necklace::local::run(3, |mut comm| {
+    ///     let all = [0, 10, 11, 20, 21, 22];
+    ///     let send = (comm.rank() == 0).then_some((&all[..], &[1, 2, 3][..]));
+    ///     comm.scatterv_vec(send, 0).unwrap()
+    /// });
+    /// assert_eq!(parts.unwrap(), [vec![0], vec![10, 11], vec![20, 21, 22]]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`scatterv`](Self::scatterv); [`ArgumentError::Memory`] if there is no memory for
+    /// the result.
+    #[track_caller]
+    pub fn scatterv_vec<T: Pod>(&mut self, send: Option<(&[T], &[usize])>, root: usize) -> Result<Vec<T>, Error> {
+        let (all, counts) = self.at_root(root, send, "send buffer").map_err(self.context.error_of("scatterv_vec"))?;
+        if self.rank() == root {
+            self.check_packed(all.len(), counts, "list of counts").map_err(self.context.error_of("scatterv_vec"))?;
+        }
+        let own = self.scatter_one(send.map(|_| counts), root).map_err(self.context.error_of("scatterv_vec"))?;
+        let mut block = vector(own, 1).map_err(self.context.error_of("scatterv_vec"))?;
+        self.scatterv(send.map(|_| all), counts, &mut block, root).map_err(self.context.error_of("scatterv_vec"))?;
+        Ok(block)
+    }
+
     /// Sends a block to every rank, as [`alltoall`](Self::alltoall), and returns the blocks from
     /// all ranks.
     ///
@@ -292,11 +324,28 @@ impl Communicator {
     /// the result.
     #[track_caller]
     pub fn alltoallv_vec<T: Pod>(&mut self, send: &[T], counts: &[usize]) -> Result<Joined<T>, Error> {
-        self.check_packed(send.len(), counts).map_err(self.context.error_of("alltoallv_vec"))?;
+        self.check_packed(send.len(), counts, "list of send counts").map_err(self.context.error_of("alltoallv_vec"))?;
         let from = self.alltoall_vec(counts).map_err(self.context.error_of("alltoallv_vec"))?;
         let mut all = room(&from).map_err(self.context.error_of("alltoallv_vec"))?;
         self.alltoallv(send, counts, &mut all, &from).map_err(self.context.error_of("alltoallv_vec"))?;
         Ok((all, from))
+    }
+
+    /// Combines the elements of all ranks, as [`reduce`](Self::reduce), and returns the result at
+    /// the root. `None` elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reduce`](Self::reduce); [`ArgumentError::Memory`] if there is no memory for the
+    /// result.
+    #[track_caller]
+    pub fn reduce_vec<T: Pod>(&mut self, send: &[T], root: usize, op: impl Op<T>) -> Result<Option<Vec<T>>, Error> {
+        if self.rank() != root {
+            return self.reduce(send, None, root, op).map_err(self.context.error_of("reduce_vec")).map(|()| None);
+        }
+        let mut all = vector(send.len(), 1).map_err(self.context.error_of("reduce_vec"))?;
+        self.reduce(send, Some(&mut all), root, op).map_err(self.context.error_of("reduce_vec"))?;
+        Ok(Some(all))
     }
 
     /// Combines the elements of all ranks, as [`allreduce`](Self::allreduce), and returns the
@@ -328,9 +377,59 @@ impl Communicator {
         Ok(block)
     }
 
+    /// Combines block i of every rank's elements, of `counts[i]` elements, for rank i, as
+    /// [`reduce_scatterv`](Self::reduce_scatterv), and returns the result.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reduce_scatterv`](Self::reduce_scatterv); [`ArgumentError::Memory`] if there is no
+    /// memory for the result.
+    #[track_caller]
+    pub fn reduce_scatterv_vec<T: Pod>(
+        &mut self,
+        send: &[T],
+        counts: &[usize],
+        op: impl Op<T>,
+    ) -> Result<Vec<T>, Error> {
+        self.check_packed(send.len(), counts, "list of counts")
+            .map_err(self.context.error_of("reduce_scatterv_vec"))?;
+        let own = counts[self.rank()];
+        let mut block = vector(own, 1).map_err(self.context.error_of("reduce_scatterv_vec"))?;
+        self.reduce_scatterv(send, counts, &mut block, op).map_err(self.context.error_of("reduce_scatterv_vec"))?;
+        Ok(block)
+    }
+
+    /// Combines the elements of ranks 0 to i for rank i, as [`scan`](Self::scan), and returns the
+    /// result.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`scan`](Self::scan); [`ArgumentError::Memory`] if there is no memory for the
+    /// result.
+    #[track_caller]
+    pub fn scan_vec<T: Pod>(&mut self, send: &[T], op: impl Op<T>) -> Result<Vec<T>, Error> {
+        let mut all = vector(send.len(), 1).map_err(self.context.error_of("scan_vec"))?;
+        self.scan(send, &mut all, op).map_err(self.context.error_of("scan_vec"))?;
+        Ok(all)
+    }
+
+    /// Combines the elements of the ranks before i for rank i, as [`exscan`](Self::exscan), and
+    /// returns the result. `None` at rank 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`exscan`](Self::exscan); [`ArgumentError::Memory`] if there is no memory for the
+    /// result.
+    #[track_caller]
+    pub fn exscan_vec<T: Pod>(&mut self, send: &[T], op: impl Op<T>) -> Result<Option<Vec<T>>, Error> {
+        let mut all = vector(send.len(), 1).map_err(self.context.error_of("exscan_vec"))?;
+        self.exscan(send, &mut all, op).map_err(self.context.error_of("exscan_vec"))?;
+        Ok((self.rank() > 0).then_some(all))
+    }
+
     /// Fails unless there is a count for each rank, and as many elements as they say.
-    fn check_packed(&self, elements: usize, counts: &[usize]) -> Result<(), ArgumentError> {
-        super::lengths::check("list of send counts", counts.len(), self.size())?;
+    fn check_packed(&self, elements: usize, counts: &[usize], list: &'static str) -> Result<(), ArgumentError> {
+        super::lengths::check(list, counts.len(), self.size())?;
         let all = counts.iter().map(|&count| count as u128).sum::<u128>();
         let expected = format!("{all}, the sum of the counts");
         if all == elements as u128 {

@@ -1,13 +1,19 @@
 //! Operations of reductions.
 
+use std::collections::BTreeSet;
 use std::num::Wrapping;
+use std::sync::Arc;
 
 use half::{bf16, f16};
+use necklace::algorithm::registry;
 use necklace::bytemuck::Pod;
+use necklace::collective::Collective;
 use necklace::op::{
     And, BitAnd, BitOr, BitXor, Located, Max, MaxLoc, Mean, Min, MinLoc, Op, Or, Product, Sum, Xor, by,
 };
-use necklace::{Communicator, Options};
+use necklace::schedule::Problem;
+use necklace::topology::Complete;
+use necklace::{Communicator, Options, Rank};
 
 use num_complex::Complex;
 
@@ -179,4 +185,46 @@ pub(super) fn placement_does_not_change_the_order_of_combination() {
             })
             .unwrap();
     });
+}
+
+/// The bits of a rank's results by every algorithm that keeps the order of ranks, by name.
+fn bits_of_sums(comm: &mut Communicator) -> Vec<(String, Vec<u64>)> {
+    let (me, size) = (comm.rank(), comm.size());
+    // The sum depends on the order and on the grouping.
+    let send: Vec<f64> =
+        (0..3 * size).map(|i| (1.0 + me as f64) / (3.0 + i as f64) * 1e3_f64.powi(me as i32)).collect();
+    let mut all = Vec::new();
+    for algorithm in registry().iter().filter(|algorithm| algorithm.priced_as().is_none()) {
+        let collective = Collective::named(algorithm.about().collective, Rank::new(size / 2)).unwrap();
+        let problem = Problem::new(Arc::new(Complete::new(size).unwrap()), collective.clone()).unwrap();
+        if !collective.is_reduction() || algorithm.fits(&problem).is_err() {
+            continue;
+        }
+        let (name, kind) = (algorithm.name(), algorithm.about().collective);
+        comm.choose(kind, &name[..]).unwrap();
+        let [before, after] = [collective.before(size, Rank::new(me)), collective.after(size, Rank::new(me))]
+            .map(|blocks| 3 * blocks.len());
+        let mut receive = vec![0.0; after];
+        comm.perform(&collective, &send[..before], &mut receive, Sum).unwrap();
+        comm.choose(kind, "auto").unwrap();
+        all.push((format!("{kind} {name}"), receive.into_iter().map(f64::to_bits).collect()));
+    }
+    all
+}
+
+pub(super) fn sums_have_the_same_bits_as_among_threads() {
+    for ranks in [1, 3, 8] {
+        watched(&format!("{ranks} ranks"), move || {
+            let network = format!("complete:{ranks}");
+            let found = on(&network).run(|mut comm| bits_of_sums(&mut comm)).unwrap();
+            let among_threads = necklace::local::run(ranks, |mut comm| bits_of_sums(&mut comm)).unwrap();
+            assert_eq!(found, among_threads);
+            let several = |of: &str| found[0].iter().filter(|(name, _)| name.starts_with(of)).count();
+            assert!(several("allreduce") > 3 && several("scan") > 1 && several("reduce ") > 3, "{:?}", found[0]);
+            if ranks == 8 {
+                let sums: BTreeSet<&[u64]> = found[0].iter().map(|(_, bits)| &bits[..]).collect();
+                assert!(sums.len() > 3, "the values do not tell groupings apart");
+            }
+        });
+    }
 }

@@ -33,7 +33,11 @@ pub(super) fn short_forms_have_the_results_of_the_long_ones() {
                     let all: Vec<u8> = (0..ranks).flat_map(|rank| block(rank, 3, rank)).collect();
                     let found = comm.gatherv_vec(&own, root).unwrap();
                     assert_eq!(found, is_root.then(|| (all.clone(), counts.clone())));
-                    assert_eq!(comm.allgatherv_vec(&own).unwrap(), (all, counts));
+                    assert_eq!(comm.allgatherv_vec(&own).unwrap(), (all.clone(), counts.clone()));
+                    let sent = is_root.then_some((&all[..], &counts[..]));
+                    assert_eq!(comm.scatterv_vec(sent, root).unwrap(), own);
+                    let sums = comm.reduce_vec(&[me, 1], root, Sum).unwrap();
+                    assert_eq!(sums, is_root.then(|| vec![ranks * (ranks - 1) / 2, ranks]));
                 }
                 assert_eq!(
                     comm.allgather_vec(&block::<f64>(me, 2, 3)).unwrap(),
@@ -51,6 +55,13 @@ pub(super) fn short_forms_have_the_results_of_the_long_ones() {
                 assert_eq!(comm.allreduce_vec(&[me, 1], Sum).unwrap(), [ranks * (ranks - 1) / 2, ranks]);
                 let places: Vec<usize> = (0..ranks).map(|to| 10 * to + me).collect();
                 assert_eq!(comm.reduce_scatter_vec(&places, Max).unwrap(), [10 * me + ranks - 1]);
+                // Block i has i elements.
+                let counts: Vec<usize> = (0..ranks).collect();
+                let blocks: Vec<usize> = (0..ranks).flat_map(|to| vec![10 * to + me; to]).collect();
+                assert_eq!(comm.reduce_scatterv_vec(&blocks, &counts, Max).unwrap(), vec![10 * me + ranks - 1; me]);
+                assert_eq!(comm.scan_vec(&[value(me), 1], op).unwrap()[0], upto(me + 1).unwrap());
+                let before = comm.exscan_vec(&[value(me), 1], op).unwrap();
+                assert_eq!(before.map(|before| (before.len(), before[0])), upto(me).map(|first| (2, first)));
                 assert!(comm.alltoall_vec::<u8>(&[]).unwrap().is_empty());
             })
             .unwrap();
@@ -67,13 +78,20 @@ pub(super) fn mistakes_in_short_forms_are_refused_on_their_own_rank() {
             refused(comm.alltoallv_vec(&[1, 2, 3], &[usize::MAX, 1, 4]).unwrap_err(), "send buffer");
             refused(comm.alltoall_vec(&[1, 2]).unwrap_err(), "multiple of 3");
             refused(comm.reduce_scatter_vec(&[1, 2], Sum).unwrap_err(), "send buffer");
+            refused(comm.reduce_scatterv_vec(&[1, 2], &[1, 2, 1], Sum).unwrap_err(), "4, the sum of the counts");
+            refused(comm.reduce_scatterv_vec(&[1, 2], &[1, 1], Sum).unwrap_err(), "list of counts");
             if comm.rank() == 0 {
+                refused(comm.scatterv_vec::<u8>(None, 0).unwrap_err(), "rank 0 is the root");
+                refused(comm.scatterv_vec(Some((&[1, 2], &[1, 2, 0])), 0).unwrap_err(), "3, the sum of the counts");
+                refused(comm.scatterv_vec(Some((&[1, 2], &[1, 1])), 0).unwrap_err(), "list of counts");
                 refused(comm.broadcast_one::<u8>(None, 0).unwrap_err(), "rank 0 is the root");
                 refused(comm.broadcast_vec::<u8>(None, 0).unwrap_err(), "rank 0 is the root");
                 refused(comm.scatter_vec::<u8>(None, 0).unwrap_err(), "rank 0 is the root");
                 refused(comm.scatter_vec(Some(&[1, 2]), 0).unwrap_err(), "multiple of 3");
             }
             refused(comm.gather_vec(&[1], 3).unwrap_err(), "root 3");
+            refused(comm.reduce_vec(&[1], 3, Sum).unwrap_err(), "root 3");
+            refused(comm.scatterv_vec::<u8>(None, 3).unwrap_err(), "root 3");
             comm.barrier().unwrap();
         })
         .unwrap();
