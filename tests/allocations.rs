@@ -27,11 +27,10 @@ use necklace::{Communicator, Rank, Strided};
 use counting::counted;
 
 /// Does something again and again on every rank; from the third time on nothing may be allocated.
-fn settles(comm: &mut Communicator, what: &str, mut call: impl FnMut(&mut Communicator)) {
+fn settles<C>(comm: &mut C, what: &str, mut call: impl FnMut(&mut C)) {
     for turn in 0..20 {
         let ((), count) = counted(|| call(comm));
-        let rank = comm.rank();
-        assert!(turn < 2 || count.allocations == 0, "{what}, turn {turn}, rank {rank}: {count:?}");
+        assert!(turn < 2 || count.allocations == 0, "{what}, turn {turn}: {count:?}");
     }
 }
 
@@ -160,6 +159,46 @@ fn repeated_calls_with_varying_blocks_allocate_nothing() {
             let len = if comm.rank() == 3 { total } else { mine };
             comm.scatterv_in_place(&mut receive[..len], &counts, 3).unwrap();
         });
+    })
+    .unwrap();
+}
+
+#[test]
+fn repeated_exchanges_with_neighbours_allocate_nothing() {
+    local::run_on("torus:4x4", |mut comm| {
+        let near = comm.neighbourhood();
+        let (send, mut receive) = ([1.5; 64], [0.0; 64]);
+        settles(&mut comm, "neighbour_alltoall", |comm| {
+            comm.neighbour_alltoall(&near, &send[..8], &mut receive[..8]).unwrap();
+        });
+        settles(&mut comm, "neighbour_allgather", |comm| {
+            comm.neighbour_allgather(&near, &send[..2], &mut receive[..8]).unwrap();
+        });
+        let counts = [1, 2, 3, 4];
+        settles(&mut comm, "neighbour_allgatherv", |comm| {
+            comm.neighbour_allgatherv(&near, &send[..4], &mut receive[..16], &[4; 4]).unwrap();
+        });
+        let far = {
+            let size = comm.size();
+            let at = |by| (comm.rank() + by) % size;
+            comm.neighbourhood_of(&[at(size - 1), at(size - 2)], &[at(1), at(2)]).unwrap()
+        };
+        settles(&mut comm, "neighbour_alltoallv", |comm| {
+            comm.neighbour_alltoallv(&far, (&send, &counts[..2]), (&mut receive, &counts[..2])).unwrap();
+        });
+        let columns: Vec<Strided> = (0..4).map(|column| Strided::matrix(column, 3, 1, 4)).collect();
+        settles(&mut comm, "neighbour_alltoallw", |comm| {
+            comm.neighbour_alltoallw(&near, (&send, &columns), (&mut receive, &columns)).unwrap();
+        });
+        let partner = comm.rank() ^ 1;
+        settles(&mut comm, "sendrecv", |comm| {
+            comm.sendrecv(&send[..3], Some(partner), &mut receive[..3], Some(partner)).unwrap();
+        });
+        settles(&mut comm, "sendrecv in place", |comm| {
+            comm.sendrecv_in_place(&mut receive[..3], Some(partner), Some(partner)).unwrap();
+        });
+        let mut grid = comm.on_grid(Grid::torus(&[4, 4]).unwrap()).unwrap();
+        settles(&mut grid, "halo", |grid| grid.exchange_halo(&mut receive, &[8, 8], 1).unwrap());
     })
     .unwrap();
 }

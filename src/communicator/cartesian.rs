@@ -3,8 +3,10 @@
 use std::ops::{Deref, DerefMut};
 
 use super::Communicator;
+use super::neighbourhood::Neighbourhood;
 use crate::error::{BuildError, CallError, Error};
 use crate::ids::Node;
+use crate::plan::Strided;
 use crate::topology::{Coordinates, Grid, Topology};
 
 /// A communicator whose ranks have coordinates in a process grid, as one of `MPI_Cart_create`.
@@ -18,6 +20,20 @@ use crate::topology::{Coordinates, Grid, Topology};
 pub struct Cartesian {
     comm: Communicator,
     grid: Grid,
+    /// The halo that was exchanged last.
+    pub(super) halo: Option<Halo>,
+}
+
+/// The halo of an array. A grid keeps the last one, so that repeated exchanges allocate nothing.
+#[derive(Debug)]
+pub(super) struct Halo {
+    pub(super) extents: Vec<usize>,
+    pub(super) width: usize,
+    pub(super) near: Neighbourhood,
+    /// The elements to send, in the order of the neighbours.
+    pub(super) from: Vec<Strided>,
+    /// The elements to receive, in that order.
+    pub(super) into: Vec<Strided>,
 }
 
 impl Communicator {
@@ -54,11 +70,20 @@ impl Communicator {
             return Err(BuildError::Ranks { ranks, topology: grid.text(), nodes }.into());
         }
         self.barrier_for(self.local_parts.said_in(format!("on_grid of {}", grid.text()).into()))?;
-        Ok(Cartesian { comm: self.duplicate_agreed()?, grid })
+        Ok(Cartesian::new(self.duplicate_agreed()?, grid))
     }
 }
 
 impl Cartesian {
+    fn new(comm: Communicator, grid: Grid) -> Self {
+        Self { comm, grid, halo: None }
+    }
+
+    /// Returns the communicator, and the halo that was exchanged last.
+    pub(super) fn with_halo(&mut self) -> (&mut Communicator, Option<&Halo>) {
+        (&mut self.comm, self.halo.as_ref())
+    }
+
     /// Returns the process grid.
     #[must_use]
     pub fn grid(&self) -> &Grid {
@@ -132,7 +157,7 @@ impl Cartesian {
     /// See [`Communicator`].
     #[track_caller]
     pub fn dup(&mut self) -> Result<Self, Error> {
-        self.comm.dup().map(|comm| Self { comm, grid: self.grid.clone() })
+        self.comm.dup().map(|comm| Self::new(comm, self.grid.clone()))
     }
 
     /// Makes a communicator with the same process grid for each of `threads` threads of this
@@ -144,7 +169,7 @@ impl Cartesian {
     #[track_caller]
     pub fn for_threads(&mut self, threads: usize) -> Result<Vec<Self>, Error> {
         let comms = self.comm.for_threads(threads)?.into_iter();
-        Ok(comms.map(|comm| Self { comm, grid: self.grid.clone() }).collect())
+        Ok(comms.map(|comm| Self::new(comm, self.grid.clone())).collect())
     }
 
     /// Returns the communicator of the ranks that differ from this one only along an axis, in the
@@ -200,7 +225,7 @@ impl Cartesian {
         let lowest = ranks.iter().min().copied().unwrap_or(0) as u64;
         let context = self.comm.next_context(order << 32 | lowest);
         self.comm.local_parts.add(axes);
-        Ok(Self { comm: self.comm.part_with(context, &ranks)?, grid })
+        Ok(Self::new(self.comm.part_with(context, &ranks)?, grid))
     }
 }
 

@@ -12,6 +12,7 @@ use super::call_context::CallContext;
 use super::element::Element;
 use super::how::How;
 use super::local_parts::LocalParts;
+use super::meeting_key::MeetingKey;
 use super::permute_report::PlannedPermutation;
 use super::planned_call::{CombinedResult, PlanKey, PlannedCall, native_qualifier};
 use super::varying_key::VaryingKey;
@@ -84,6 +85,8 @@ pub struct Communicator {
     pub(super) cache: Cache<(PlanKey, Option<How>), PlannedCall>,
     /// The plans of calls with blocks of different lengths, by the algorithms of `choose`.
     pub(super) varying: Cache<VaryingKey, PlannedCall>,
+    /// Plans of exchanges with neighbours.
+    pub(super) meetings: Cache<MeetingKey, PlannedCall>,
     /// The candidates, by collective and whether its operation commutes.
     pub(super) fields: Cache<(Collective, bool), Field>,
     pub(super) permutations: Cache<(BitMap, Element, usize, Option<How>), PlannedPermutation>,
@@ -189,6 +192,7 @@ impl Communicator {
             using: None,
             cache: Cache::new(options.plans, options.plan_bytes),
             varying: Cache::new(options.plans, options.plan_bytes),
+            meetings: Cache::new(options.plans, options.plan_bytes),
             fields: Cache::new(FIELDS, usize::MAX),
             permutations: Cache::new(options.plans, options.plan_bytes),
             splits: 0,

@@ -2,10 +2,13 @@
 
 use bytemuck::Pod;
 
+use super::cartesian::Halo;
 use super::lengths::check;
-use super::neighbours::{Direction, Neighbourhood};
+use super::meeting_key::Meeting;
+use super::neighbourhood::{Direction, Neighbourhood};
+use super::varying_key::{Listed, Side};
 use super::{Cartesian, Persistent};
-use crate::error::{ArgumentError, Error};
+use crate::error::{ArgumentError, CallError, Error};
 use crate::plan::Strided;
 use crate::topology::Topology;
 
@@ -60,14 +63,21 @@ impl Cartesian {
     /// the array; otherwise see [`Communicator`](super::Communicator).
     #[track_caller]
     pub fn exchange_halo<T: Pod>(&mut self, buffer: &mut [T], extents: &[usize], width: usize) -> Result<(), Error> {
-        let near = self.neighbourhood();
-        let sides = self.halo(extents, width).and_then(|(from, into)| {
-            let elements = extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
-            check("buffer", buffer.len(), elements.unwrap_or(usize::MAX))?;
-            Ok((from, into))
-        });
-        let (from, into) = sides.map_err(self.context.error_of("exchange_halo"))?;
-        self.meet_in_place("exchange_halo", &near, buffer, &from, &into).map_err(self.context.error_of("exchange_halo"))
+        self.exchange_sides(buffer, extents, width).map_err(self.context.error_of("exchange_halo"))
+    }
+
+    fn exchange_sides<T: Pod>(&mut self, buffer: &mut [T], extents: &[usize], width: usize) -> Result<(), CallError> {
+        if !self.halo.as_ref().is_some_and(|halo| halo.extents == extents && halo.width == width) {
+            self.halo = Some(self.halo_of(extents, width)?);
+        }
+        let (comm, halo) = self.with_halo();
+        let lost = || Error::Internal("the sides of a halo just made are lost".into());
+        let Halo { near, from, into, extents, .. } = halo.ok_or_else(lost)?;
+        let elements = extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
+        check("buffer", buffer.len(), elements.unwrap_or(usize::MAX))?;
+        let (from, into) = (Listed(from), Listed(into));
+        let meeting = Meeting::of::<T>("exchange_halo", near, Side::Listed(&from), Side::Listed(&into));
+        comm.meet(meeting.in_place(), &[], buffer)
     }
 
     /// Plans an [`exchange_halo`](Self::exchange_halo) of an array of these extents, for
@@ -78,13 +88,14 @@ impl Cartesian {
     /// Those of [`exchange_halo`](Self::exchange_halo).
     #[track_caller]
     pub fn halo_init<T: Pod>(&mut self, extents: &[usize], width: usize) -> Result<Persistent<T>, Error> {
-        let near = self.neighbourhood();
-        let (from, into) = self.halo(extents, width).map_err(self.context.error_of("halo_init"))?;
-        self.meeting("exchange_halo", &near, &from, &into, true).map_err(self.context.error_of("halo_init"))
+        let Halo { near, from, into, .. } = self.halo_of(extents, width).map_err(self.context.error_of("halo_init"))?;
+        let (from, into) = (Listed(&from), Listed(&into));
+        let meeting = Meeting::of::<T>("exchange_halo", &near, Side::Listed(&from), Side::Listed(&into));
+        self.meeting_init(&meeting.in_place()).map_err(self.context.error_of("halo_init"))
     }
 
-    /// Returns the elements to send and those to receive, in the order of the neighbours.
-    fn halo(&self, extents: &[usize], width: usize) -> Result<(Vec<Strided>, Vec<Strided>), ArgumentError> {
+    /// Returns the halo of an array: the elements to send and those to receive.
+    fn halo_of(&self, extents: &[usize], width: usize) -> Result<Halo, ArgumentError> {
         let axes = self.grid().extents().len();
         let refused = || ArgumentError::Halo { extents: extents.to_vec(), axes, width };
         let least = width.checked_mul(3).ok_or_else(refused)?;
@@ -102,6 +113,6 @@ impl Cartesian {
             from.extend([side(axis, width)?, side(axis, extent - 2 * width)?]);
             into.extend([side(axis, 0)?, side(axis, extent - width)?]);
         }
-        Ok((from, into))
+        Ok(Halo { extents: extents.to_vec(), width, near: self.neighbourhood(), from, into })
     }
 }

@@ -35,7 +35,7 @@
 //
 // `varying.rs` has the collectives with blocks of different lengths, which `counts.rs` describes,
 // and `varying_plan.rs` plans them. `neighbours.rs` has the exchanges with a few other ranks,
-// `halo.rs` those in a process grid. `permute.rs` permutes distributed arrays, and
+// `halo.rs` those in a process grid, and `meeting.rs` plans them. `permute.rs` permutes distributed arrays, and
 // `permute_report.rs` is what that costs. `persistent.rs` has the plans that a program keeps.
 // `split.rs` makes communicators from communicators, `cartesian.rs` those with a process grid.
 // `owned.rs` has the short forms of collectives, for one value or a vector. `options.rs` has the
@@ -56,7 +56,10 @@ mod how;
 mod in_place;
 mod lengths;
 mod local_parts;
+mod meeting;
+mod meeting_key;
 mod native;
+mod neighbourhood;
 mod neighbours;
 mod options;
 mod owned;
@@ -76,7 +79,7 @@ pub(crate) use choosing::{can_be_chosen, check_names};
 pub use counts::Counts;
 pub use definition::Communicator;
 pub use how::How;
-pub use neighbours::Neighbourhood;
+pub use neighbourhood::Neighbourhood;
 pub use options::Options;
 pub use permute_report::PermuteReport;
 pub use persistent::Persistent;

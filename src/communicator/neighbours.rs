@@ -3,76 +3,19 @@
 //! Messages travel only between ranks that are neighbours. All blocks for one rank are one message,
 //! in the order of their directions, on which sender and receiver agree.
 
-use std::collections::BTreeMap;
-use std::marker::PhantomData;
-
 use bytemuck::Pod;
 
-use super::call_context::CommunicatorId;
 use super::collectives::key;
-use super::element::Element;
-use super::lengths::BufferLength;
-use super::planned_call::PlannedCall;
-use super::varying_plan::{BlockList, busy_ranks};
+use super::meeting_key::{Meeting, Near};
+use super::neighbourhood::{Direction, Neighbourhood};
+use super::varying_key::{Listed, Side};
 use super::{Communicator, Counts, Persistent};
-use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
-use crate::plan::{Buffer, Layout, Message, Strided, compile_sending};
+use crate::plan::Strided;
 use crate::topology::Topology;
 use crate::transport::Cause;
-use crate::vocabulary::{End, RankRound};
-
-/// The ranks that a rank sends blocks to and receives blocks from, in order, for neighbourhood
-/// collectives.
-///
-/// Made by [`Communicator::neighbourhood`] (the neighbours in the network),
-/// [`Cartesian::neighbourhood`](super::Cartesian::neighbourhood) (in a process grid) and
-/// [`Communicator::neighbourhood_of`] (in a graph of the program's own).
-#[derive(Clone, Debug)]
-pub struct Neighbourhood {
-    /// For each block to send, the receiver and the direction. `None` at a border.
-    pub(super) destinations: Vec<Option<Direction>>,
-    /// For each block to receive, the sender and the direction in which it sends.
-    pub(super) sources: Vec<Option<Direction>>,
-    /// Describes the graph. Ranks compare it in every call.
-    pub(super) name: String,
-    pub(super) owner: CommunicatorId,
-    /// Whether these are the partners of one call. Nothing has told them of each other, so they
-    /// exchange also messages without bytes.
-    pub(super) is_for_one_call: bool,
-}
-
-/// A rank, and the number of a direction. Blocks for one rank are ordered by it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Direction {
-    pub(super) rank: usize,
-    pub(super) number: usize,
-}
-
-impl Neighbourhood {
-    /// Returns the ranks that blocks go to, in order. `None` stands for no rank, beyond the border
-    /// of a mesh.
-    pub fn destinations(&self) -> impl ExactSizeIterator<Item = Option<usize>> {
-        self.destinations.iter().map(|to| to.map(|to| to.rank))
-    }
-
-    /// Returns the ranks that blocks come from, in order. `None` stands for no rank, beyond the
-    /// border of a mesh.
-    pub fn sources(&self) -> impl ExactSizeIterator<Item = Option<usize>> {
-        self.sources.iter().map(|from| from.map(|from| from.rank))
-    }
-
-    /// Numbers the occurrences of each rank.
-    fn in_order(ranks: &[usize]) -> Vec<Option<Direction>> {
-        let number = |i: usize| ranks[..i].iter().filter(|rank| **rank == ranks[i]).count();
-        (0..ranks.len()).map(|i| Some(Direction { rank: ranks[i], number: number(i) })).collect()
-    }
-}
-
-/// The blocks of a buffer, and its length if it is known.
-type Side<'a, S> = (&'a [S], Option<usize>);
 
 impl Communicator {
     /// Returns the neighbours of this rank in the [network](Self::topology), in ascending order of
@@ -181,8 +124,8 @@ impl Communicator {
     ) -> Result<(), Error> {
         let (from, into) =
             equal_blocks(near, send.len(), receive.len()).map_err(self.context.error_of("neighbour_alltoall"))?;
-        self.meet("neighbour_alltoall", near, (&from, send), (&into, receive))
-            .map_err(self.context.error_of("neighbour_alltoall"))
+        let meeting = Meeting::of::<T>("neighbour_alltoall", near, from, into);
+        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_alltoall"))
     }
 
     /// Sends blocks of any lengths to the neighbours and receives theirs, as
@@ -213,10 +156,9 @@ impl Communicator {
         (send, send_counts): (&[T], impl Into<Counts<'a>>),
         (receive, receive_counts): (&mut [T], impl Into<Counts<'a>>),
     ) -> Result<(), Error> {
-        let (from, into) = counted(near, &send_counts.into(), &receive_counts.into())
-            .map_err(self.context.error_of("neighbour_alltoallv"))?;
-        self.meet("neighbour_alltoallv", near, (&from, send), (&into, receive))
-            .map_err(self.context.error_of("neighbour_alltoallv"))
+        let (from, into) = (send_counts.into(), receive_counts.into());
+        let meeting = Meeting::of::<T>("neighbour_alltoallv", near, Side::Counted(&from), Side::Counted(&into));
+        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_alltoallv"))
     }
 
     /// Sends strided blocks to the neighbours and receives theirs in place, without packing, as
@@ -234,8 +176,9 @@ impl Communicator {
         (send, from): (&[T], &[impl AsRef<[Strided]>]),
         (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
     ) -> Result<(), Error> {
-        self.meet("neighbour_alltoallw", near, (from, send), (into, receive))
-            .map_err(self.context.error_of("neighbour_alltoallw"))
+        let (from, into) = (Listed(from), Listed(into));
+        let meeting = Meeting::of::<T>("neighbour_alltoallw", near, Side::Listed(&from), Side::Listed(&into));
+        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_alltoallw"))
     }
 
     /// Sends strided blocks of a buffer to the neighbours and receives theirs into the same buffer:
@@ -255,8 +198,9 @@ impl Communicator {
         from: &[impl AsRef<[Strided]>],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<(), Error> {
-        self.meet_in_place("neighbour_alltoallw_in_place", near, buffer, from, into)
-            .map_err(self.context.error_of("neighbour_alltoallw_in_place"))
+        let (from, into) = (Listed(from), Listed(into));
+        let meeting = Meeting::of::<T>("neighbour_alltoallw_in_place", near, Side::Listed(&from), Side::Listed(&into));
+        self.meet(meeting.in_place(), &[], buffer).map_err(self.context.error_of("neighbour_alltoallw_in_place"))
     }
 
     /// Plans a [`neighbour_alltoallw`](Self::neighbour_alltoallw) of these blocks. Local.
@@ -271,8 +215,9 @@ impl Communicator {
         from: &[impl AsRef<[Strided]>],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
-        self.meeting("neighbour_alltoallw", near, from, into, false)
-            .map_err(self.context.error_of("neighbour_alltoallw_init"))
+        let (from, into) = (Listed(from), Listed(into));
+        let meeting = Meeting::of::<T>("neighbour_alltoallw", near, Side::Listed(&from), Side::Listed(&into));
+        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_alltoallw_init"))
     }
 
     /// Plans a [`neighbour_alltoall`](Self::neighbour_alltoall) of blocks of `elements` elements.
@@ -288,9 +233,10 @@ impl Communicator {
         near: &Neighbourhood,
         elements: usize,
     ) -> Result<Persistent<T>, Error> {
-        let (from, into) = (blocks_each(near.destinations.len(), elements), blocks_each(near.sources.len(), elements));
-        self.meeting("neighbour_alltoall", near, &from, &into, false)
-            .map_err(self.context.error_of("neighbour_alltoall_init"))
+        let from = Side::Equal(near.destinations.len(), elements);
+        let into = Side::Equal(near.sources.len(), elements);
+        let meeting = Meeting::of::<T>("neighbour_alltoall", near, from, into);
+        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_alltoall_init"))
     }
 
     /// Plans a [`neighbour_alltoallv`](Self::neighbour_alltoallv) of these counts. Local.
@@ -305,10 +251,9 @@ impl Communicator {
         send_counts: impl Into<Counts<'a>>,
         receive_counts: impl Into<Counts<'a>>,
     ) -> Result<Persistent<T>, Error> {
-        let sides = counted(near, &send_counts.into(), &receive_counts.into()).map_err(CallError::from);
-        sides
-            .and_then(|(from, into)| self.meeting("neighbour_alltoallv", near, &from, &into, false))
-            .map_err(self.context.error_of("neighbour_alltoallv_init"))
+        let (from, into) = (send_counts.into(), receive_counts.into());
+        let meeting = Meeting::of::<T>("neighbour_alltoallv", near, Side::Counted(&from), Side::Counted(&into));
+        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_alltoallv_init"))
     }
 
     /// Sends the same elements to each neighbour and receives theirs, as
@@ -325,11 +270,11 @@ impl Communicator {
         send: &[T],
         receive: &mut [T],
     ) -> Result<(), Error> {
-        let from = vec![Strided::run(0, send.len()); near.destinations.len()];
+        let from = Side::Repeated(near.destinations.len(), send.len());
         let into = blocks_of(near.sources.len(), receive.len(), "receive buffer")
             .map_err(self.context.error_of("neighbour_allgather"))?;
-        self.meet("neighbour_allgather", near, (&from, send), (&into, receive))
-            .map_err(self.context.error_of("neighbour_allgather"))
+        let meeting = Meeting::of::<T>("neighbour_allgather", near, from, into);
+        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_allgather"))
     }
 
     /// Plans a [`neighbour_allgather`](Self::neighbour_allgather) of `elements` elements. Local.
@@ -343,9 +288,10 @@ impl Communicator {
         near: &Neighbourhood,
         elements: usize,
     ) -> Result<Persistent<T>, Error> {
-        let from = vec![Strided::run(0, elements); near.destinations.len()];
-        self.meeting("neighbour_allgather", near, &from, &blocks_each(near.sources.len(), elements), false)
-            .map_err(self.context.error_of("neighbour_allgather_init"))
+        let from = Side::Repeated(near.destinations.len(), elements);
+        let into = Side::Equal(near.sources.len(), elements);
+        let meeting = Meeting::of::<T>("neighbour_allgather", near, from, into);
+        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_allgather_init"))
     }
 
     /// Sends the same elements to each neighbour and receives theirs, as
@@ -376,11 +322,9 @@ impl Communicator {
         receive: &mut [T],
         counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
-        let from = vec![Strided::run(0, send.len()); near.destinations.len()];
-        let into = counts.into().blocks("receive", near.sources.len());
-        let into = into.map_err(self.context.error_of("neighbour_allgatherv"))?;
-        self.meet("neighbour_allgatherv", near, (&from, send), (&into, receive))
-            .map_err(self.context.error_of("neighbour_allgatherv"))
+        let (from, into) = (Side::Repeated(near.destinations.len(), send.len()), counts.into());
+        let meeting = Meeting::of::<T>("neighbour_allgatherv", near, from, Side::Counted(&into));
+        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_allgatherv"))
     }
 
     /// Plans a [`neighbour_allgatherv`](Self::neighbour_allgatherv) of `elements` elements of this
@@ -396,10 +340,9 @@ impl Communicator {
         elements: usize,
         counts: impl Into<Counts<'a>>,
     ) -> Result<Persistent<T>, Error> {
-        let from = vec![Strided::run(0, elements); near.destinations.len()];
-        let into = counts.into().blocks("receive", near.sources.len()).map_err(CallError::from);
-        into.and_then(|into| self.meeting("neighbour_allgatherv", near, &from, &into, false))
-            .map_err(self.context.error_of("neighbour_allgatherv_init"))
+        let (from, into) = (Side::Repeated(near.destinations.len(), elements), counts.into());
+        let meeting = Meeting::of::<T>("neighbour_allgatherv", near, from, Side::Counted(&into));
+        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_allgatherv_init"))
     }
 
     /// Sends `send` to a rank and receives `receive` from a rank, as `MPI_Sendrecv`. `None` stands
@@ -433,9 +376,9 @@ impl Communicator {
         receive: &mut [T],
         from: Option<usize>,
     ) -> Result<(), Error> {
-        let near = self.partners("partners", to, from).map_err(self.context.error_of("sendrecv"))?;
-        let (out, into) = ([Strided::run(0, send.len())], [Strided::run(0, receive.len())]);
-        self.meet("sendrecv", &near, (&out, send), (&into, receive)).map_err(self.context.error_of("sendrecv"))
+        let (out, into) = (Side::One(0, send.len()), Side::One(0, receive.len()));
+        let meeting = Meeting::of::<T>("sendrecv", Near::Partners { to, from }, out, into);
+        self.meet(meeting, send, receive).map_err(self.context.error_of("sendrecv"))
     }
 
     /// Sends a buffer to a rank and replaces it by that of another, as `MPI_Sendrecv_replace` and
@@ -451,10 +394,9 @@ impl Communicator {
         to: Option<usize>,
         from: Option<usize>,
     ) -> Result<(), Error> {
-        let near = self.partners("partners", to, from).map_err(self.context.error_of("sendrecv_in_place"))?;
-        let all = [Strided::run(0, buffer.len())];
-        self.meet_in_place("sendrecv_in_place", &near, buffer, &all, &all)
-            .map_err(self.context.error_of("sendrecv_in_place"))
+        let all = Side::One(0, buffer.len());
+        let meeting = Meeting::of::<T>("sendrecv_in_place", Near::Partners { to, from }, all, all);
+        self.meet(meeting.in_place(), &[], buffer).map_err(self.context.error_of("sendrecv_in_place"))
     }
 
     /// Shifts blocks along the ranks, in a circle: rank i sends `send` to rank `i + by`, modulo the
@@ -504,12 +446,13 @@ impl Communicator {
         Collective::Shift { by: by.rem_euclid(self.size() as isize) as usize }
     }
 
-    fn partners(&self, name: &str, to: Option<usize>, from: Option<usize>) -> Result<Neighbourhood, ArgumentError> {
+    /// Returns the neighbourhood of the partners of one call.
+    pub(super) fn partners(&self, to: Option<usize>, from: Option<usize>) -> Result<Neighbourhood, ArgumentError> {
         let one = |rank: Option<usize>| {
             rank.map_or(Ok(None), |rank| self.peer(rank).map(|rank| Some(Direction { rank, number: 0 })))
         };
         let (destinations, sources) = (vec![one(to)?], vec![one(from)?]);
-        let (name, owner) = (name.to_owned(), self.context.communicator());
+        let (name, owner) = ("partners".to_owned(), self.context.communicator());
         Ok(Neighbourhood { destinations, sources, name, owner, is_for_one_call: true })
     }
 
@@ -518,172 +461,10 @@ impl Communicator {
         let ranks = self.size();
         if rank < ranks { Ok(rank) } else { Err(ArgumentError::Peer { rank, ranks }) }
     }
-
-    /// Plans and executes an exchange between neighbours.
-    fn meet<T: Pod>(
-        &mut self,
-        name: &'static str,
-        near: &Neighbourhood,
-        (from, send): (&[impl AsRef<[Strided]>], &[T]),
-        (into, receive): (&[impl AsRef<[Strided]>], &mut [T]),
-    ) -> Result<(), CallError> {
-        let (from, into) = ((from, Some(send.len())), (into, Some(receive.len())));
-        let (mut planned, ..) = self.plan_meeting(name, near, Element::of::<T>(), from, into, false)?;
-        let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
-        Ok(self.context.execute(&mut planned, input, output, None)?)
-    }
-
-    pub(super) fn meet_in_place<T: Pod>(
-        &mut self,
-        name: &'static str,
-        near: &Neighbourhood,
-        buffer: &mut [T],
-        from: &[impl AsRef<[Strided]>],
-        into: &[impl AsRef<[Strided]>],
-    ) -> Result<(), CallError> {
-        let length = Some(buffer.len());
-        let (mut planned, ..) =
-            self.plan_meeting(name, near, Element::of::<T>(), (from, length), (into, length), true)?;
-        Ok(self.context.execute(&mut planned, &[], bytemuck::cast_slice_mut(buffer), None)?)
-    }
-
-    /// Plans an exchange between neighbours as a persistent plan.
-    pub(super) fn meeting<T: Pod>(
-        &mut self,
-        name: &'static str,
-        near: &Neighbourhood,
-        from: &[impl AsRef<[Strided]>],
-        into: &[impl AsRef<[Strided]>],
-        in_place: bool,
-    ) -> Result<Persistent<T>, CallError> {
-        let (planned, sent, received) =
-            self.plan_meeting(name, near, Element::of::<T>(), (from, None), (into, None), in_place)?;
-        Ok(Persistent {
-            planned,
-            owner: self.context.communicator(),
-            send: BufferLength::AtLeast(if in_place { 0 } else { sent }),
-            receive: BufferLength::AtLeast(received),
-            reduction: None,
-            key: None,
-            of: PhantomData,
-        })
-    }
-
-    /// Plans an exchange between neighbours. Returns also the lengths of the buffers.
-    fn plan_meeting(
-        &mut self,
-        name: &'static str,
-        near: &Neighbourhood,
-        element: Element,
-        (from, sent): Side<'_, impl AsRef<[Strided]>>,
-        (into, received): Side<'_, impl AsRef<[Strided]>>,
-        in_place: bool,
-    ) -> Result<(PlannedCall, usize, usize), CallError> {
-        let (made, used) = (near.owner, self.context.communicator());
-        if made != used {
-            return Err(ArgumentError::Persistent { made: made.to_string(), used: used.to_string() }.into());
-        }
-        let (me, size) = (Rank::new(self.rank()), self.size());
-        let (from, into) = (BlockList::new("send", from, sent), BlockList::new("receive", into, received));
-        from.check_for(near.destinations.len())?;
-        into.check_for(near.sources.len())?;
-        into.check_disjoint()?;
-        let length = from.length.max(into.length);
-        let (sent, received) = if in_place { (length, length) } else { (from.length, into.length) };
-        let sends = by_rank("send", &from, &near.destinations, (sent, |rank| Block::new(me, rank)));
-        let receives = by_rank("receive", &into, &near.sources, (received, |rank| Block::new(rank, me)));
-        let (sends, receives) = (sends.list(), receives.list());
-        let buffer = if in_place { Buffer::Output } else { Buffer::Input };
-        let layout = Layout::strided(element.size, (buffer, sends.strided()), receives.strided())?;
-        let own = Block::new(me, me);
-        let of_own = |list: &BlockList<'_>| list.elements_of(own);
-        if let (sent, expected) = (of_own(&sends), of_own(&receives))
-            && sent != expected
-        {
-            let (sent, expected) = (sent.unwrap_or(0), expected.unwrap_or(0));
-            return Err(ArgumentError::SelfBlock { rank: me.index(), sent, expected }.into());
-        }
-        // Each rank begins with the ranks above it, so that they do not all send to one.
-        let ends = |list: &BlockList<'_>, peer: &dyn Fn(Block) -> i32| {
-            let mut ends: Vec<End> = list
-                .names()
-                .iter()
-                .filter(|block| **block != own)
-                .map(|&block| End::new(Rank::new(peer(block) as usize), vec![block]))
-                .collect();
-            ends.sort_by_key(|end| (end.peer.index() + size - me.index()) % size);
-            ends
-        };
-        let round = RankRound::new(ends(&sends, &Block::destination), ends(&receives, &Block::source));
-        let place = if in_place { " in place" } else { "" };
-        let Element { size: bytes, name: of, .. } = element;
-        let description = format!(
-            "{name}{place} over {} of {bytes}-byte elements ({of}) among {size} ranks on {}",
-            near.name,
-            self.topology.text()
-        );
-        let rounds = [round];
-        let busy = busy_ranks(&rounds, &layout);
-        let is_sent = |message: &Message| near.is_for_one_call || busy.contains(&message.peer);
-        let planned = PlannedCall::new(compile_sending(rounds, &layout, &is_sent)?, self.signature(description))?;
-        Ok((planned, sent, received))
-    }
-}
-
-/// The blocks for each rank, joined: their parts follow each other in the order of the directions.
-struct ByRank {
-    side: &'static str,
-    names: Vec<Block>,
-    parts: Vec<Vec<Strided>>,
-    length: usize,
-}
-
-impl ByRank {
-    fn list(&self) -> BlockList<'_> {
-        BlockList::of(self.side, self.names.clone(), &self.parts, self.length)
-    }
-}
-
-fn by_rank(
-    side: &'static str,
-    blocks: &BlockList<'_>,
-    directions: &[Option<Direction>],
-    (length, name): (usize, impl Fn(Rank) -> Block),
-) -> ByRank {
-    let mut joined: BTreeMap<usize, Vec<(usize, &[Strided])>> = BTreeMap::new();
-    for (direction, parts) in directions.iter().zip(blocks.parts()) {
-        if let Some(Direction { rank, number }) = *direction {
-            joined.entry(rank).or_default().push((number, parts));
-        }
-    }
-    let names = joined.keys().map(|&rank| name(Rank::new(rank))).collect();
-    let in_order = |mut parts: Vec<(usize, &[Strided])>| {
-        parts.sort_by_key(|(number, _)| *number);
-        parts.into_iter().flat_map(|(_, parts)| parts.to_vec()).collect()
-    };
-    ByRank { side, names, parts: joined.into_values().map(in_order).collect(), length }
-}
-
-/// Returns the blocks of these counts, in both buffers.
-fn counted(
-    near: &Neighbourhood,
-    from: &Counts<'_>,
-    into: &Counts<'_>,
-) -> Result<(Vec<Strided>, Vec<Strided>), ArgumentError> {
-    Ok((from.blocks("send", near.destinations.len())?, into.blocks("receive", near.sources.len())?))
-}
-
-/// Returns blocks of `elements` elements, one after the other.
-fn blocks_each(count: usize, elements: usize) -> Vec<Strided> {
-    (0..count).map(|i| Strided::run(i.saturating_mul(elements), elements)).collect()
 }
 
 /// Returns blocks of equal lengths for all neighbours, in both buffers.
-fn equal_blocks(
-    near: &Neighbourhood,
-    send: usize,
-    receive: usize,
-) -> Result<(Vec<Strided>, Vec<Strided>), ArgumentError> {
+fn equal_blocks(near: &Neighbourhood, send: usize, receive: usize) -> Result<(Side<'_>, Side<'_>), ArgumentError> {
     let (to, from) = (near.destinations.len(), near.sources.len());
     let (sends, receives) = (blocks_of(to, send, "send buffer")?, blocks_of(from, receive, "receive buffer")?);
     if to > 0 && from > 0 {
@@ -693,7 +474,7 @@ fn equal_blocks(
 }
 
 /// Cuts a buffer into blocks of equal lengths.
-fn blocks_of(count: usize, length: usize, what: &'static str) -> Result<Vec<Strided>, ArgumentError> {
+fn blocks_of(count: usize, length: usize, what: &'static str) -> Result<Side<'static>, ArgumentError> {
     let whole = if count == 0 { length == 0 } else { length.is_multiple_of(count) };
     if !whole {
         let expected = if count == 0 {
@@ -703,6 +484,5 @@ fn blocks_of(count: usize, length: usize, what: &'static str) -> Result<Vec<Stri
         };
         return Err(ArgumentError::Length { what, expected, found: length });
     }
-    let block = length / count.max(1);
-    Ok((0..count).map(|i| Strided::run(i * block, block)).collect())
+    Ok(Side::Equal(count, length / count.max(1)))
 }

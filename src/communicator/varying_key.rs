@@ -45,7 +45,11 @@ pub(super) enum Side<'a> {
     Nothing,
     /// One block, by its position and its length.
     One(usize, usize),
-    /// One for each rank.
+    /// So many of so many elements, one after the other.
+    Equal(usize, usize),
+    /// So many blocks, each of the same first so many elements.
+    Repeated(usize, usize),
+    /// One for each count.
     Counted(&'a Counts<'a>),
     /// The parts of each.
     Listed(&'a dyn List),
@@ -78,22 +82,33 @@ impl<S: AsRef<[Strided]>> List for Listed<'_, S> {
 }
 
 impl Side<'_> {
-    /// Lists the blocks. Fails unless there is a count for each rank.
+    /// Lists the blocks. Fails unless there is a count for each of `ranks` ranks.
     pub(super) fn list(&self, side: &'static str, ranks: usize) -> Result<ListedBlocks, ArgumentError> {
         Ok(match *self {
             Self::Nothing => vec![],
             Self::One(at, elements) => vec![vec![Strided::run(at, elements)]],
+            Self::Equal(blocks, elements) => {
+                (0..blocks).map(|i| vec![Strided::run(i.saturating_mul(elements), elements)]).collect()
+            }
+            Self::Repeated(blocks, elements) => vec![vec![Strided::run(0, elements)]; blocks],
             Self::Counted(counts) => counts.blocks(side, ranks)?.into_iter().map(|block| vec![block]).collect(),
             Self::Listed(list) => (0..list.blocks()).map(|block| list.parts(block).to_vec()).collect(),
         })
     }
 
     /// Returns whether these are the listed blocks. Allocates nothing.
-    fn is(&self, listed: &[Vec<Strided>]) -> bool {
+    pub(super) fn is(&self, listed: &[Vec<Strided>]) -> bool {
         let is_run = |parts: &[Strided], at, elements| parts.len() == 1 && parts[0] == Strided::run(at, elements);
         match *self {
             Self::Nothing => listed.is_empty(),
             Self::One(at, elements) => listed.len() == 1 && is_run(&listed[0], at, elements),
+            Self::Equal(blocks, elements) => {
+                let begin = |i: usize| i.saturating_mul(elements);
+                listed.len() == blocks && (0..).zip(listed).all(|(i, parts)| is_run(parts, begin(i), elements))
+            }
+            Self::Repeated(blocks, elements) => {
+                listed.len() == blocks && listed.iter().all(|parts| is_run(parts, 0, elements))
+            }
             Self::Counted(counts) => {
                 counts.has(listed.len())
                     && counts.runs().zip(listed).all(|((at, elements), parts)| is_run(parts, at, elements))

@@ -131,7 +131,7 @@ impl Machine {
         Ok(self)
     }
 
-    /// Reads a machine from JSON, in the form [above](self#file). Needs the feature `json`.
+    /// Reads a machine from JSON, in the form [above](super#file). Needs the feature `json`.
     ///
     /// # Errors
     ///

@@ -332,10 +332,10 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
             }
             // No element is named twice, by one block or by two.
             let again = [run(0, 1).repeated(2, 0), run(1, 1), run(2, 1)];
-            says(call(&again, &one), is_block, &["send block 0", "different"]);
-            says(call(&one, &again), is_block, &["receive block 0", "different"]);
+            says(call(&again, &one), is_block, &["send block 0", "occurs twice"]);
+            says(call(&one, &again), is_block, &["receive block 0", "occurs twice"]);
             let endless = [run(0, 1).repeated(1 << 50, 0), run(1, 1), run(2, 1)];
-            says(call(&endless, &one), is_block, &["send block 0", "different"]);
+            says(call(&endless, &one), is_block, &["send block 0", "occurs twice"]);
             let both = [run(1, 1).repeated(2, 1), run(0, 1), run(2, 1)];
             says(call(&one, &both), is_overlap, &["receive blocks 0 and 2 overlap", "element 2"]);
             // The lengths that a rank sends to itself and expects from itself are equal.

@@ -153,7 +153,14 @@ pub(super) fn different_hosts_are_found_at_the_start() {
         assert!(rank_a.index() == 2 || rank_b.index() == 2, "{failure}");
         assert!(failure.to_string().contains("on hosts [0, 0, 1, 1]"), "{failure}");
         let few = start(3, |_| Hosts::of_consecutive(4, 2), |comm| comm.rank());
-        assert!(few.iter().all(|rank| rank.as_ref().unwrap_err().to_string().contains("hosts of 4 ranks")), "{few:?}");
+        assert!(
+            few.iter().all(|rank| rank
+                .as_ref()
+                .unwrap_err()
+                .to_string()
+                .contains("hosts are given for 4 ranks; expected 3")),
+            "{few:?}"
+        );
     });
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::NativeCall;
+use super::call::NativeCall;
 use crate::ids::Rank;
 use crate::plan::Reduction;
 use crate::transport::{CallInfo, Cause, Failure, Signature, Timeouts};
@@ -24,7 +24,7 @@ pub struct NativeIo<'a> {
     output: &'a mut [u8],
     reduction: Option<&'a dyn Reduction>,
     /// Number of the call within the context, from the same sequence as in
-    /// [`RoundIo`](super::RoundIo).
+    /// [`RoundIo`](crate::transport::RoundIo).
     pub call: u64,
     /// What all members must agree on.
     pub signature: &'a Signature,
@@ -75,7 +75,7 @@ impl<'a> NativeIo<'a> {
         (self.input, &mut *self.output)
     }
 
-    /// Returns how contributions are combined, also by a [`Predefined`] operation. It is present
+    /// Returns how contributions are combined, also by a [`Predefined`](super::Predefined) operation. It is present
     /// for every call that combines.
     #[must_use]
     pub fn reduction(&self) -> Option<&'a dyn Reduction> {

@@ -1,0 +1,92 @@
+//! Exchanges with neighbours as the program calls them, and the keys by which their plans are cached.
+
+use bytemuck::Pod;
+
+use super::element::Element;
+use super::neighbourhood::Neighbourhood;
+use super::varying_key::{ListedBlocks, Side};
+
+/// A call, before anything about it is checked or listed.
+#[derive(Clone, Debug)]
+pub(super) struct Meeting<'a> {
+    /// The name of the method.
+    pub(super) name: &'static str,
+    pub(super) near: Near<'a>,
+    pub(super) element: Element,
+    pub(super) send: Side<'a>,
+    pub(super) receive: Side<'a>,
+    /// Whether both buffers are one.
+    pub(super) in_place: bool,
+}
+
+/// The ranks that meet.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Near<'a> {
+    /// A neighbourhood that the program has.
+    Given(&'a Neighbourhood),
+    /// The partners of one call.
+    Partners {
+        /// The receiver.
+        to: Option<usize>,
+        /// The sender.
+        from: Option<usize>,
+    },
+}
+
+impl<'a> From<&'a Neighbourhood> for Near<'a> {
+    fn from(near: &'a Neighbourhood) -> Self {
+        Self::Given(near)
+    }
+}
+
+impl Near<'_> {
+    /// Returns whether this is that neighbourhood. Allocates nothing.
+    fn is(&self, near: &Neighbourhood) -> bool {
+        match *self {
+            Self::Given(given) => given.is(near),
+            Self::Partners { to, from } => {
+                near.is_for_one_call && near.destinations().eq([to]) && near.sources().eq([from])
+            }
+        }
+    }
+}
+
+impl<'a> Meeting<'a> {
+    /// Describes an exchange of elements of a type.
+    pub(super) fn of<T: Pod>(name: &'static str, near: impl Into<Near<'a>>, send: Side<'a>, receive: Side<'a>) -> Self {
+        Self { name, near: near.into(), element: Element::of::<T>(), send, receive, in_place: false }
+    }
+
+    /// Sets that both buffers are one.
+    pub(super) fn in_place(self) -> Self {
+        Self { in_place: true, ..self }
+    }
+}
+
+/// The lengths of the buffers in elements, if they are known.
+pub(super) type BufferLengths = (Option<usize>, Option<usize>);
+
+/// A call whose blocks are listed: the key of a cached plan.
+#[derive(Debug)]
+pub(super) struct MeetingKey {
+    pub(super) name: &'static str,
+    pub(super) near: Neighbourhood,
+    pub(super) element: Element,
+    pub(super) send: ListedBlocks,
+    pub(super) receive: ListedBlocks,
+    pub(super) lengths: BufferLengths,
+    pub(super) in_place: bool,
+}
+
+impl MeetingKey {
+    /// Returns whether a call has this key.
+    pub(super) fn is(&self, meeting: &Meeting<'_>, lengths: BufferLengths) -> bool {
+        self.name == meeting.name
+            && self.lengths == lengths
+            && self.element == meeting.element
+            && self.in_place == meeting.in_place
+            && meeting.near.is(&self.near)
+            && meeting.send.is(&self.send)
+            && meeting.receive.is(&self.receive)
+    }
+}
