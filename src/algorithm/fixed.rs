@@ -89,7 +89,11 @@ impl Algorithm for Fixed {
             && same_links(own.topology(), problem.topology());
         let placed = if own.placement().is_identity() { "" } else { " placed on it" };
         let of = || format!("{} among {ranks} ranks{placed} on {}", own.collective(), own.topology().text());
-        let other = || if own.placement() == problem.placement() { "" } else { ", which are placed otherwise here" };
+        let other = || match own.placement() == problem.placement() {
+            true => String::new(),
+            false if ranks != problem.ranks() => format!("; there are {} ranks", problem.ranks()),
+            false => ", which are placed otherwise here".to_owned(),
+        };
         (!fits).then(|| format!("it is a schedule of {}{}", of(), other()))
     }
 

@@ -48,9 +48,9 @@ pub(in crate::algorithm) fn load_at_once(row: Factor) -> u64 {
 
 fn load_along(kind: Kind, extent: u64) -> u64 {
     match kind {
-        Kind::Line => extent * extent / 4,
+        Kind::Line => extent.saturating_mul(extent) / 4,
         // Blocks that travel half a ring all go up, so this is more than the average.
-        Kind::Ring => (extent / 2) * (extent / 2 + 1) / 2,
+        Kind::Ring => (extent / 2).saturating_mul(extent / 2 + 1) / 2,
         Kind::Complete => 1,
     }
 }
@@ -296,7 +296,7 @@ impl Counted {
         for (from, to, blocks) in Self::fits(problem, most).then_some(messages)? {
             let node = |rank| problem.placement().node(Rank::new(rank));
             let route = problem.topology().route(node(from), node(to));
-            counted.hops = counted.hops.max(route.len() as u64 - 1);
+            counted.hops = counted.hops.max(route.len().saturating_sub(1) as u64);
             for hop in route.windows(2) {
                 let channel = (hop[0].index() as u64) << 32 | hop[1].index() as u64;
                 let (load, shared) = channels.entry(channel).or_default();

@@ -19,7 +19,10 @@ pub(super) fn bounds(problem: &Problem, need: &Need) -> Bounds {
     }
     let place = |rank: usize| problem.placement().node(Rank::new(rank)).index();
     let mut search = Search {
-        ends: (0..nodes).map(|node| topology.neighbours(Node::new(node))).collect(),
+        // A topology that breaks its contract may name nodes that it does not have.
+        ends: (0..nodes)
+            .map(|node| topology.neighbours(Node::new(node)).into_iter().filter(|end| end.index() < nodes).collect())
+            .collect(),
         sits: (0..nodes).map(|node| problem.placement().rank(Node::new(node)).is_some()).collect(),
         centre: need.centre().map(place),
         distance: vec![],

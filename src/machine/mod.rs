@@ -43,9 +43,9 @@ pub use self::text::MachineError;
 /// The prices of a machine, in picoseconds.
 ///
 /// They cover the five terms of the papers' cost models: start-up, transmission, propagation,
-/// rearrangement and synchronisation (Suh & Shin 2001, 2). Three more prices are new: the processor's
-/// time for each message, its time to combine bytes, and a price of channels apart from that of ports. Prices are integers, so
-/// that all ranks compute equal results.
+/// rearrangement and synchronisation (Suh & Shin 2001, 2). Three more prices are new: the
+/// processor's time for each message, its time to combine bytes, and a price of channels apart from
+/// that of ports. Prices are integers, so that all ranks compute equal results.
 ///
 /// Start from a predefined machine, and change prices with the methods `with_..`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -62,6 +62,17 @@ pub enum BuildError {
         /// The other rank on this node, if any.
         other: Option<Rank>,
     },
+    /// The factors of a topology have another number of nodes than the topology.
+    #[error("the factors of {} have extents {extents:?}; expected {nodes} nodes in all", shown(topology))]
+    #[non_exhaustive]
+    Factors {
+        /// The text of the topology.
+        topology: String,
+        /// The extents of the factors.
+        extents: Vec<usize>,
+        /// The number of nodes.
+        nodes: usize,
+    },
     /// The partition by hosts is one of another number of ranks.
     #[error("hosts are given for {found} ranks; expected {ranks}")]
     #[non_exhaustive]

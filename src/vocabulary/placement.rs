@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::BuildError;
-use crate::ids::{Node, Rank};
+use crate::ids::{MAX_NODES, Node, Rank};
 use crate::topology::Topology;
 
 /// The node of each rank. Nodes are distinct.
@@ -75,7 +75,7 @@ impl Placement {
     /// Checks that there are ranks, and that their nodes exist in a network.
     pub(crate) fn check(&self, topology: &dyn Topology) -> Result<(), BuildError> {
         let (ranks, nodes) = (self.ranks, topology.nodes());
-        if ranks == 0 || ranks > nodes {
+        if ranks == 0 || ranks > nodes.min(MAX_NODES) {
             return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes });
         }
         let mut placed = self.table.iter().flat_map(|table| table.node.iter().enumerate());

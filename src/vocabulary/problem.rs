@@ -35,13 +35,16 @@ impl Problem {
     /// # Errors
     ///
     /// [`BuildError::Rank`] if the root is out of range; [`BuildError::Ranks`] if there are more
-    /// ranks than nodes, or none; [`BuildError::Placement`] if a rank's node is out of range.
+    /// ranks than nodes, or none; [`BuildError::Placement`] if a rank's node is out of range;
+    /// [`BuildError::Factors`] if the [factors](Topology::factors) of the network have another number
+    /// of nodes.
     pub fn placed(
         topology: Arc<dyn Topology>,
         placement: Placement,
         collective: Collective,
     ) -> Result<Self, BuildError> {
         placement.check(&*topology)?;
+        check_factors(&*topology)?;
         let ranks = placement.ranks();
         if let Some(rank) = collective.root().filter(|root| root.index() >= ranks) {
             return Err(BuildError::Rank { rank, ranks });
@@ -116,4 +119,16 @@ impl Problem {
 pub(crate) fn listable(what: String, blocks: u128) -> Result<(), BuildError> {
     let limit = Custom::MOST_BLOCKS;
     if blocks > limit.into() { Err(BuildError::Blocks { what, found: blocks, limit }) } else { Ok(()) }
+}
+
+/// Fails if a network is the product of factors that have another number of nodes.
+fn check_factors(topology: &dyn Topology) -> Result<(), BuildError> {
+    let Some(factors) = topology.factors() else { return Ok(()) };
+    let nodes = topology.nodes();
+    let product = factors.iter().try_fold(1_usize, |product, factor| product.checked_mul(factor.extent()));
+    if product == Some(nodes) {
+        return Ok(());
+    }
+    let extents = factors.iter().map(|factor| factor.extent()).collect();
+    Err(BuildError::Factors { topology: topology.text(), extents, nodes })
 }

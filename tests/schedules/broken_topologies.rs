@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use necklace::Node;
+use necklace::collective::Collective;
+use necklace::machine::Machine;
+use necklace::schedule::Problem;
+use necklace::select::{Terms, select};
 use necklace::topology::conformance::{self, CHECKS};
 use necklace::topology::{Complete, Factor, Grid, Neighbours, Part, Topology};
+use necklace::{Node, Rank};
 
 /// A torus that breaks one promise.
 #[derive(Debug)]
@@ -319,4 +323,57 @@ fn fault_of_one_method_is_reported_once() {
         assert_eq!(findings.len(), 1, "{fault:?}: {findings:?}");
         assert!(findings[0].to_string().starts_with("broken breaks "));
     }
+}
+
+/// A ring of four whose routes are empty, and that says that it is a huge ring.
+#[derive(Debug)]
+struct Lying {
+    factors: bool,
+}
+
+impl Topology for Lying {
+    fn nodes(&self) -> usize {
+        4
+    }
+
+    fn neighbours(&self, node: Node) -> Neighbours {
+        let at = node.index();
+        [(at + 1) % 4, (at + 3) % 4].map(Node::new).into_iter().collect()
+    }
+
+    fn distance(&self, _: Node, _: Node) -> usize {
+        0
+    }
+
+    fn route(&self, _: Node, _: Node) -> Vec<Node> {
+        vec![]
+    }
+
+    fn text(&self) -> String {
+        "lying".to_owned()
+    }
+
+    fn factors(&self) -> Option<Vec<Factor>> {
+        self.factors.then(|| vec![Factor::Ring(1 << 40)])
+    }
+}
+
+#[test]
+fn prices_on_broken_topologies_are_found_without_a_panic() {
+    let broken = FAULTS.iter().filter(|(fault, _)| ![NodesPanics, PanicsOutOfRange].contains(fault));
+    let broken = broken.map(|&(fault, _)| Arc::new(Broken::new(fault)) as Arc<dyn Topology>);
+    let mut priced = 0;
+    let lying: [Arc<dyn Topology>; 2] = [Arc::new(Lying { factors: true }), Arc::new(Lying { factors: false })];
+    for topology in broken.chain(lying) {
+        for name in Collective::names() {
+            let collective = Collective::named(name, Rank::new(0)).unwrap();
+            let Ok(problem) = Problem::new(Arc::clone(&topology), collective) else { continue };
+            for machine in [Machine::PARAGON, Machine::THREADS] {
+                priced += usize::from(select(&problem, "auto", &Terms::new(64, &machine)).is_ok());
+            }
+        }
+    }
+    assert!(priced > 500, "{priced}");
+    let error = Problem::new(Arc::new(Lying { factors: true }), Collective::Alltoall).unwrap_err().to_string();
+    assert_eq!(error, "the factors of lying have extents [1099511627776]; expected 4 nodes in all");
 }

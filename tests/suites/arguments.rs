@@ -360,7 +360,7 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
             says(
                 comm.alltoallw_init::<u64>(&again, &one),
                 is_block,
-                &["alltoallw_init (", "send block 0", "different"],
+                &["alltoallw_init (", "send block 0", "occurs twice"],
             );
             let far = [run(0, 1), run(1, 1), run(2, usize::MAX)];
             says(comm.alltoallw_init::<u64>(&far, &one), is_block, &["alltoallw_init (", "send block 2"]);

@@ -88,6 +88,7 @@ impl fmt::Display for Regular {
 /// Each block is contiguous, at most one run with a count of 1, unless the call is
 /// [strided](Self::strided).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Varying {
     /// The collective, with its root.
     pub collective: Collective,
