@@ -92,7 +92,7 @@ pub struct RoundIo<'a> {
     buffers: Buffers<'a>,
     /// Number of the call within the context. It rises from call to call.
     pub call: u64,
-    /// What all members must agree on.
+    /// The signature, on which all members must agree.
     pub signature: &'a Signature,
     /// Maximum times to wait.
     pub timeouts: Timeouts,

@@ -78,7 +78,7 @@ pub struct TraceEvent {
     /// When its round began, from the start of the trace. Single messages have no times of their
     /// own.
     pub begin: Duration,
-    /// When its round ended, from the start of the trace.
+    /// The time at which its round ended, from the start of the trace.
     pub end: Duration,
     /// Whether its round failed. The message may then have arrived or not.
     pub failed: bool,

@@ -36,7 +36,7 @@ pub struct End {
     pub peer: Rank,
     /// The blocks of the message. Both ends list them in the same order.
     pub blocks: Vec<Block>,
-    /// How the receiver merges the blocks. Both ends must agree.
+    /// The receiver's way to merge the blocks. Both ends must agree.
     pub combine: Combine,
     /// The route. The sender's counts; the receiver's is ignored.
     pub route: Route,
@@ -70,7 +70,7 @@ pub struct LocalStep {
     pub from: Block,
     /// The block that is written. It has as many chunks as `from`.
     pub into: Block,
-    /// How `from` is merged into `into`.
+    /// The way to merge `from` into `into`.
     pub combine: Combine,
 }
 
@@ -88,11 +88,11 @@ impl LocalStep {
 pub struct RankRound {
     /// The index of the round's [phase](super::Outline::phases), the same on all ranks.
     pub phase: usize,
-    /// What the rank sends.
+    /// The messages that the rank sends.
     pub sends: Vec<End>,
-    /// What the rank receives. Arrivals take effect in this order.
+    /// The messages that the rank receives. Arrivals take effect in this order.
     pub receives: Vec<End>,
-    /// What the rank does after its transfers, in this order.
+    /// The rank's local steps after its transfers, in this order.
     pub local: Vec<LocalStep>,
 }
 
@@ -192,7 +192,7 @@ pub struct Transfer {
     pub destination: Rank,
     /// The blocks of the message, in order.
     pub blocks: Vec<Block>,
-    /// How the receiver merges the blocks.
+    /// The receiver's way to merge the blocks.
     pub combine: Combine,
     /// The route.
     pub route: Route,

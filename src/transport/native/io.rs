@@ -26,7 +26,7 @@ pub struct NativeIo<'a> {
     /// Number of the call within the context, from the same sequence as in
     /// [`RoundIo`](crate::transport::RoundIo).
     pub call: u64,
-    /// What all members must agree on.
+    /// The signature, on which all members must agree.
     pub signature: &'a Signature,
     /// Maximum times to wait.
     pub timeouts: Timeouts,
