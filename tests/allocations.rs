@@ -22,7 +22,7 @@ use necklace::simulate::Simulation;
 use necklace::topology::{Complete, Grid, Hypercube, parse};
 use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo};
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
-use necklace::{Communicator, Rank, Strided};
+use necklace::{Rank, Strided};
 
 use counting::counted;
 

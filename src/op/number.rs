@@ -8,7 +8,8 @@ use num_traits::{One, WrappingAdd, WrappingMul, Zero};
 /// A number that can be added and multiplied without panicking. Integers wrap on overflow.
 ///
 /// Implemented for the primitive numbers and [`Wrapping`]; with the feature `half` for `f16` and
-/// `bf16`; with the feature `num-complex` for `Complex<f32>` and `Complex<f64>`.
+/// `bf16`; with the feature `num-complex` for `Complex` of all of these but plain integers, whose
+/// products would panic on overflow.
 ///
 /// An empty `impl` is enough for a type whose `+` and `*` are associative and never panic, and
 /// whose `+` commutes. For a type of another crate, which cannot have one, use
@@ -49,6 +50,8 @@ macro_rules! integers {
         }
 
         commuting!(Wrapping<$t>);
+        #[cfg(feature = "num-complex")]
+        commuting!(num_complex::Complex<Wrapping<$t>>);
     )*};
 }
 
@@ -67,3 +70,5 @@ commuting!(f32, f64);
 commuting!(half::f16, half::bf16);
 #[cfg(feature = "num-complex")]
 commuting!(num_complex::Complex<f32>, num_complex::Complex<f64>);
+#[cfg(all(feature = "half", feature = "num-complex"))]
+commuting!(num_complex::Complex<half::f16>, num_complex::Complex<half::bf16>);

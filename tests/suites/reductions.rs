@@ -107,6 +107,10 @@ pub(super) fn numbers_of_other_crates_are_reduced() {
                 check(&mut comm, |rank, i| bf16::from_f32(small(rank, i)), Product);
                 check(&mut comm, |rank, i| bf16::from_f32(small(rank, i)), Min);
                 check(&mut comm, |rank, i| Wrapping(element::<u64>(rank, 9, i) as i16), Product);
+                let wrapping = |rank, i| Wrapping(element::<u64>(rank, 9, i) as i32);
+                check(&mut comm, |rank, i| Complex::new(wrapping(rank, i), wrapping(rank + 9, i)), Product);
+                let halves = |rank, i| Complex::new(f16::from_f32(small(rank, i)), f16::from_f32(small(i, rank)));
+                check(&mut comm, halves, Sum);
             })
             .unwrap();
         });
