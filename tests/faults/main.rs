@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `NECKLACE_FAULTS` | how many faults; 40 unless set |
 //! | `NECKLACE_FAULTS_SEED` | the first one's seed, each following has the next; unless set, by the clock |
-//! | `NECKLACE_FAULTS_JOBS` | how many jobs at once; 8 unless set |
+//! | `NECKLACE_FAULTS_JOBS` | how many jobs at once; 6 unless set |
 //! | `NECKLACE_FAULTS_LOUD` | if set, what each rank reports is shown |
 
 #![cfg(target_os = "linux")]
@@ -66,7 +66,7 @@ fn fault_gives_one_error_in_time_and_no_wrong_result() {
         }
     };
     thread::scope(|scope| {
-        for _ in 0..number("NECKLACE_FAULTS_JOBS").unwrap_or(8) {
+        for _ in 0..number("NECKLACE_FAULTS_JOBS").unwrap_or(6) {
             scope.spawn(work);
         }
     });

@@ -116,7 +116,9 @@ impl Row {
     /// Returns the error for a program that is built without the backend, after what asks for it.
     pub(in crate::launch) fn not_built(&self, asks: impl fmt::Display) -> JobError {
         let feature = self.name;
-        let message = format!("{asks}this program was built without the feature `{feature}` of necklace; build it with that feature");
+        let message = format!(
+            "{asks}this program was built without the feature `{feature}` of necklace; build it with that feature"
+        );
         JobCause::NotBuilt { feature, message }.into()
     }
 
