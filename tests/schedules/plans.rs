@@ -2,6 +2,7 @@
 //! test and compared with the definition of its collective.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::machine::{Memory, POISON, execute, plans};
@@ -150,11 +151,20 @@ fn every_algorithm_delivers_the_definition_of_its_collective() {
     assert!(done > 300, "only {done} cases");
 }
 
-/// Every algorithm on 1 to 70 ranks, with every root and also empty blocks on few.
 #[test]
-fn every_number_of_ranks_delivers_the_definition() {
+fn every_number_of_ranks_up_to_52_delivers_the_definition() {
+    deliver(1..=52);
+}
+
+#[test]
+fn every_number_of_ranks_from_53_to_70_delivers_the_definition() {
+    deliver(53..=70);
+}
+
+/// Checks every algorithm on these numbers of ranks, with every root and also empty blocks on few.
+fn deliver(numbers: RangeInclusive<usize>) {
     let mut done = 0;
-    for ranks in 1..=70 {
+    for ranks in numbers {
         let roots = if ranks <= 9 { (0..ranks).collect() } else { vec![ranks * 5 / 7] };
         // The slow cases with the first sizes, and 16, 25, 34 .. 70.
         let all = ranks <= 9 || ranks % 9 == 7;
@@ -189,7 +199,7 @@ fn every_number_of_ranks_delivers_the_definition() {
             }
         }
     }
-    assert!(done > 3000, "only {done} cases");
+    assert!(done > 1000, "only {done} cases");
 }
 
 #[test]
