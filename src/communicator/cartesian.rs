@@ -79,11 +79,6 @@ impl Cartesian {
         Self { comm, grid, halo: None }
     }
 
-    /// Returns the communicator, and the halo that was exchanged last.
-    pub(super) fn with_halo(&mut self) -> (&mut Communicator, Option<&Halo>) {
-        (&mut self.comm, self.halo.as_ref())
-    }
-
     /// Returns the process grid.
     #[must_use]
     pub fn grid(&self) -> &Grid {

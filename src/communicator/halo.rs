@@ -67,17 +67,15 @@ impl Cartesian {
     }
 
     fn exchange_sides<T: Pod>(&mut self, buffer: &mut [T], extents: &[usize], width: usize) -> Result<(), CallError> {
-        if !self.halo.as_ref().is_some_and(|halo| halo.extents == extents && halo.width == width) {
-            self.halo = Some(self.halo_of(extents, width)?);
-        }
-        let (comm, halo) = self.with_halo();
-        let lost = || Error::Internal("the sides of a halo just made are lost".into());
-        let Halo { near, from, into, extents, .. } = halo.ok_or_else(lost)?;
+        let known = self.halo.take().filter(|halo| halo.extents == extents && halo.width == width);
+        let halo = known.map_or_else(|| self.halo_of(extents, width), Ok)?;
         let elements = extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
         check("buffer", buffer.len(), elements.unwrap_or(usize::MAX))?;
-        let (from, into) = (Listed(from), Listed(into));
-        let meeting = Meeting::of::<T>("exchange_halo", near, Side::Listed(&from), Side::Listed(&into));
-        comm.meet(meeting.in_place(), &[], buffer)
+        let (from, into) = (Listed(&halo.from), Listed(&halo.into));
+        let meeting = Meeting::of::<T>("exchange_halo", &halo.near, Side::Listed(&from), Side::Listed(&into));
+        self.meet(meeting.in_place(), &[], buffer)?;
+        self.halo = Some(halo);
+        Ok(())
     }
 
     /// Plans an [`exchange_halo`](Self::exchange_halo) of an array of these extents, for

@@ -45,9 +45,9 @@ pub(super) enum Side<'a> {
     Nothing,
     /// One block, by its position and its length.
     One(usize, usize),
-    /// So many of so many elements, one after the other.
+    /// Blocks of equal lengths, one after the other: their number and their length.
     Equal(usize, usize),
-    /// So many blocks, each of the same first so many elements.
+    /// The same elements, from the first one on, as every block: their number and their length.
     Repeated(usize, usize),
     /// One for each count.
     Counted(&'a Counts<'a>),

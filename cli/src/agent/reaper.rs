@@ -247,8 +247,8 @@ fn was_told(process: Pid, entry: &[u8]) -> bool {
     false
 }
 
-/// Returns the session of a process; `None` if it is a zombie, or if its session belongs to another
-/// PID namespace.
+/// Returns the POSIX session of a process; `None` if it is a zombie, or if its session belongs to
+/// another PID namespace.
 fn running_in(process: Pid) -> Option<Pid> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     // The name, in parentheses, may contain any character. State, parent, group and session follow.
