@@ -32,11 +32,15 @@ impl<K, V: Footprint> Cache<K, V> {
 
     /// Looks for a key that satisfies `is`, and makes its plan the last used. Returns whether there
     /// is one.
-    ///
-    /// In most calls it is the last used already.
     #[inline]
     pub(super) fn find_by(&mut self, is: impl Fn(&K) -> bool) -> bool {
-        self.entries.last().is_some_and(|(last, _)| is(last)) || self.find_before(is)
+        self.is_last(&is) || self.find_before(is)
+    }
+
+    /// Whether the key of the plan that was used last satisfies `is`, as it does in most calls.
+    #[inline(always)]
+    pub(super) fn is_last(&self, is: impl Fn(&K) -> bool) -> bool {
+        self.entries.last().is_some_and(|(last, _)| is(last))
     }
 
     /// Does the same among all plans but the last.

@@ -432,19 +432,21 @@ impl Communicator {
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), CallError> {
         let key = PlanKey { lengths: (send.len(), receive.len()), ..key };
-        self.execute(&key, bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)
+        self.plan_cached(&key)?;
+        self.execute_last(bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive), reduction)
     }
 
-    /// Does the same with bytes, so that it is compiled once, in this crate.
-    fn execute(
+    /// Executes the plan used last. Its buffers are bytes, so that this is compiled once, in this
+    /// crate.
+    fn execute_last(
         &mut self,
-        key: &PlanKey,
         send: &[u8],
         receive: &mut [u8],
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), CallError> {
-        let (context, planned) = self.planned_call(key)?;
-        Ok(context.execute(planned, send, receive, reduction)?)
+        let lost = || Error::Internal("a plan just made is not in the cache".into());
+        let planned = self.cache.last().ok_or_else(lost)?;
+        Ok(self.context.execute(planned, send, receive, reduction)?)
     }
 
     /// Returns the elements of a block from the lengths of the buffers. Fails unless they agree.
