@@ -132,7 +132,8 @@ fn unfit(problem: &Problem, algorithm: String, needs: String) -> BuildError {
 }
 
 /// The algorithms for a problem and their demands, which do not depend on the block size. What
-/// leaves and enters hosts is counted only for a machine that charges for it. Finding the demands is
+/// leaves and enters hosts, and what their ranks do together, is counted only for a machine on which
+/// it counts. Finding the demands is
 /// the slow part of a selection: it takes milliseconds if the messages of placed ranks are counted.
 pub(crate) struct Field {
     problem: Problem,
@@ -144,7 +145,7 @@ impl Field {
     pub(crate) fn of(problem: &Problem, machine: &Machine) -> Self {
         let search = Search::of(problem);
         let demand = |algorithm: &dyn Algorithm| match Demand::claimed_within(algorithm, &search) {
-            Ok(demand) if machine.host > 0 => Ok(demand.with_hosts(algorithm, problem)),
+            Ok(demand) if machine.host > 0 || machine.cores > 0 => Ok(demand.with_hosts(algorithm, problem)),
             Ok(demand) => Ok(demand),
             Err(BuildError::Unfit { needs, .. }) => Err(needs),
             Err(other) => Err(other.to_string()),

@@ -44,8 +44,8 @@ paragon:message=110us. A JSON file holds an object such as
 with the keys startup (per round), message (per message, at each end), byte (through a rank's port), channel (per
 byte over a link), hop, host (per byte that leaves or enters a host, see --hosts-of), rearrangement (per byte in
 memory), combination (per byte of a reduction), synchronisation (a barrier), doubling (added to a barrier for each
-doubling of the ranks), switching (store-and-forward or cut-through) and one-sided (true if only the receiver moves
-bytes).
+doubling of the ranks), switching (store-and-forward or cut-through), one-sided (true if only the receiver moves
+bytes) and cores (of a host, which its ranks share, see --hosts-of; 0 for a core each).
 
 Examples:
   necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K,64K --machine paragon

@@ -17,7 +17,7 @@
 //!
 //! A machine is written as `NAME` or `NAME:key=price,..`, where NAME is a name of the table above
 //! and the keys are the names of the fields. A price is a number with a unit (`ps`, `ns`, `us`,
-//! `ms` or `s`), or 0:
+//! `ms` or `s`), or 0; `cores` is a number:
 //!
 //! ```
 //! use necklace::machine::Machine;
@@ -68,6 +68,9 @@ pub struct Machine {
     /// unless set. It counts only where it is [known](crate::schedule::Problem::hosts) which ranks
     /// share a host.
     pub host: u64,
+    /// The number of cores of a host, which its ranks share. 0 unless set: each rank has a core of its own. It
+    /// counts only where it is [known](crate::schedule::Problem::hosts) which ranks share a host.
+    pub cores: u64,
     /// Time of each byte that is rearranged between phases (`rho`).
     pub rearrangement: u64,
     /// Time of each byte of a reduction that is combined with another (`t_add` for a word, Grama et
@@ -109,6 +112,7 @@ impl Machine {
         channel: 0,
         hop: 0,
         host: 0,
+        cores: 0,
         rearrangement: 0,
         combination: 0,
         synchronisation: 0,
@@ -229,6 +233,12 @@ impl Machine {
         Self { host, ..self }
     }
 
+    /// Sets the number of cores that the ranks of a host share.
+    #[must_use]
+    pub fn with_cores(self, cores: u64) -> Self {
+        Self { cores, ..self }
+    }
+
     /// Sets the price of a byte that is rearranged.
     #[must_use]
     pub fn with_rearrangement(self, rearrangement: u64) -> Self {
@@ -268,7 +278,7 @@ impl Machine {
     }
 
     /// Returns all prices as words, to send them to another rank.
-    pub(crate) fn words(&self) -> [u64; 12] {
+    pub(crate) fn words(&self) -> [u64; 13] {
         let Self {
             startup,
             message,
@@ -276,6 +286,7 @@ impl Machine {
             channel,
             hop,
             host,
+            cores,
             rearrangement,
             combination,
             synchronisation,
@@ -298,11 +309,12 @@ impl Machine {
             doubling,
             switching,
             one_sided,
+            cores,
         ]
     }
 
     /// Returns the machine of such [`words`](Self::words).
-    pub(crate) fn of_words(words: [u64; 12]) -> Self {
+    pub(crate) fn of_words(words: [u64; 13]) -> Self {
         Self {
             startup: words[0],
             message: words[1],
@@ -316,6 +328,7 @@ impl Machine {
             doubling: words[9],
             switching: if words[10] == 1 { Switching::StoreAndForward } else { Switching::CutThrough },
             one_sided: words[11] == 1,
+            cores: words[12],
         }
     }
 }

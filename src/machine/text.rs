@@ -88,6 +88,7 @@ impl Machine {
         "doubling",
         "switching",
         "one-sided",
+        CORES,
     ];
 
     /// Sets the price of a key.
@@ -112,10 +113,34 @@ impl Machine {
                 let found = [Switching::CutThrough, Switching::StoreAndForward].into_iter().find(|s| s.name() == text);
                 found.map(|switching| self.switching = switching).ok_or("cut-through or store-and-forward")
             }
+            CORES => text.parse().map(|cores| self.cores = cores).map_err(|_| "a number of cores"),
             "one-sided" => text.parse().map(|one_sided| self.one_sided = one_sided).map_err(|_| "true or false"),
             _ => return Err(MachineError::Key { key: key.to_owned() }),
         };
         done.map_err(|expected| MachineError::Value { key: key.to_owned(), found: quoted(text).to_string(), expected })
+    }
+
+    /// Returns the values of all keys as text.
+    fn values(&self) -> Vec<String> {
+        let Self {
+            startup,
+            message,
+            byte,
+            channel,
+            hop,
+            host,
+            rearrangement,
+            combination,
+            synchronisation,
+            doubling,
+            switching,
+            one_sided,
+            cores,
+        } = *self;
+        let prices = [startup, message, byte, channel, hop, host, rearrangement, combination].map(i128::from);
+        let prices = prices.into_iter().chain([synchronisation.into(), doubling.into()]);
+        let prices = prices.map(|price| if price == 0 { "0".to_owned() } else { format!("{}us", Microseconds(price)) });
+        prices.chain([switching.name().to_owned(), one_sided.to_string(), cores.to_string()]).collect()
     }
 
     /// Sets the prices of several keys, which must be different.
@@ -142,16 +167,18 @@ impl Machine {
             let (line, column, reason) = crate::quote::fault_in_json(&error);
             MachineError::Syntax { line, column, reason }
         })?;
-        let texts = pairs.iter().map(|(key, value)| match value {
-            serde_json::Value::String(text) => Ok((key.as_str(), text.as_str())),
-            serde_json::Value::Number(number) if number.as_u64() == Some(0) => Ok((key.as_str(), "0")),
+        let text = |key: &str, value: serde_json::Value| match value {
+            serde_json::Value::String(text) => Ok(text),
+            serde_json::Value::Number(number) if number.as_u64() == Some(0) || key == CORES => Ok(number.to_string()),
             other => Err(MachineError::Value {
-                key: key.clone(),
+                key: key.to_owned(),
                 found: crate::quote::shortened(&other.to_string()).into_owned(),
                 expected: PRICE,
             }),
-        });
-        Self::FREE.set_all(texts.collect::<Result<Vec<_>, _>>()?)
+        };
+        let texts = pairs.into_iter().map(|(key, value)| text(&key, value).map(|text| (key, text)));
+        let texts = texts.collect::<Result<Vec<_>, _>>()?;
+        Self::FREE.set_all(texts.iter().map(|(key, text)| (key.as_str(), text.as_str())))
     }
 }
 
@@ -197,41 +224,22 @@ impl FromStr for Machine {
     }
 }
 
-/// Writes a text that [parses](Machine::from_str) to an equal machine.
+/// Writes a text that [parses](Machine::from_str) to an equal machine: the predefined machine that
+/// has the most equal values, and the values that differ.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((name, _)) = Self::NAMES.iter().find(|(_, machine)| machine == self) {
-            return f.write_str(name);
+        let values = self.values();
+        let differing = |machine: &Self| {
+            let pairs = Self::KEYS.iter().zip(values.iter().zip(machine.values()));
+            pairs.filter(|(_, (own, of_machine))| *own != of_machine).map(|(key, (own, _))| format!("{key}={own}"))
+        };
+        let nearest = Self::NAMES.iter().map(|(name, machine)| (name, differing(machine).collect::<Vec<_>>()));
+        // Among equally near machines, the last one is `free`.
+        match nearest.rev().min_by_key(|(_, differing)| differing.len()) {
+            Some((name, differing)) if !differing.is_empty() => write!(f, "{name}:{}", differing.join(",")),
+            Some((name, _)) => f.write_str(name),
+            None => Ok(()),
         }
-        let Self {
-            startup,
-            message,
-            byte,
-            channel,
-            hop,
-            host,
-            rearrangement,
-            combination,
-            synchronisation,
-            doubling,
-            switching,
-            one_sided,
-        } = *self;
-        let prices = [startup, message, byte, channel, hop, host, rearrangement, combination].map(i128::from);
-        let prices = prices.into_iter().chain([synchronisation.into(), doubling.into()]);
-        let mut separator = "free:";
-        for (key, price) in Self::KEYS.iter().zip(prices).filter(|(_, price)| *price != 0) {
-            write!(f, "{separator}{key}={}us", Microseconds(price))?;
-            separator = ",";
-        }
-        if switching != Switching::default() {
-            write!(f, "{separator}switching={}", switching.name())?;
-            separator = ",";
-        }
-        if one_sided {
-            write!(f, "{separator}one-sided=true")?;
-        }
-        Ok(())
     }
 }
 
@@ -248,6 +256,9 @@ impl fmt::Display for Microseconds {
         }
     }
 }
+
+/// The key that is no price.
+const CORES: &str = "cores";
 
 const PRICE: &str = "a price such as \"75 us\", \"0.011us\" or 0: a decimal number and ps, ns, us, ms or s";
 
@@ -290,13 +301,15 @@ mod tests {
             .with_rearrangement(9)
             .with_combination(8)
             .with_synchronisation(i64::MIN, u64::MAX);
-        let machine = machine.with_switching(Switching::StoreAndForward).with_one_sided(true);
+        let machine = machine.with_switching(Switching::StoreAndForward).with_one_sided(true).with_cores(64);
         assert_eq!(machine.to_string().parse(), Ok(machine));
         assert_eq!(Machine::of_words(machine.words()), machine);
         assert_eq!(
             "free:startup=1.5 ms,message=0.25s,hop=3ns".parse::<Machine>().unwrap().to_string(),
             "free:startup=1500us,message=250000us,hop=0.003us"
         );
+        assert_eq!(Machine::THREADS.with_cores(2).to_string(), "threads:cores=2");
+        assert_eq!(Machine::TCP.with_byte(0).with_cores(8).to_string(), "tcp:byte=0,cores=8");
     }
 
     #[test]
@@ -317,6 +330,7 @@ mod tests {
             ("unit:hop=99999999s", "at most 200 days"),
             ("unit:synchronisation=-99999999s", "at most 100 days"),
             ("unit:switching=packet", "cut-through or store-and-forward"),
+            ("unit:cores=2us", "cores: found \"2us\", expected a number of cores"),
             ("unit:one-sided=1", "one-sided: found \"1\", expected true or false"),
         ];
         for (text, reason) in cases {
@@ -332,6 +346,10 @@ mod tests {
             "rearrangement": "0.014us", "synchronisation": "-113 us", "doubling": "63us", "switching": "cut-through"}"#;
         assert_eq!(Machine::from_json(text), Ok(Machine::PARAGON));
         assert_eq!(Machine::from_json("{}"), Ok(Machine::FREE));
+        for cores in ["4", "\"4\""] {
+            let text = format!("{{\"cores\": {cores}, \"one-sided\": \"true\"}}");
+            assert_eq!(Machine::from_json(&text), Ok(Machine::FREE.with_cores(4).with_one_sided(true)));
+        }
         let cases = [
             ("", "line 1, column 1: EOF while parsing a value"),
             ("[]", "line 1, column 1: invalid type: sequence, expected an object of prices"),

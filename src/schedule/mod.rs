@@ -45,7 +45,7 @@ mod violation;
 pub use crate::block::{Block, Volume};
 pub use crate::vocabulary::{
     Amount, Amounts, Combine, End, Hosts, Joined, LocalStep, Mismatch, Outline, Placement, Ports, Problem, RankAmounts,
-    RankRound, Round, Route, Schedule, Share, Shares, Transfer,
+    RankRound, Round, Route, Schedule, Share, Shares, Transfer, Work,
 };
 pub use contributors::Contributors;
 #[cfg(feature = "json")]

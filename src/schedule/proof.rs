@@ -6,7 +6,7 @@ use std::ops::Deref;
 use crate::block::Volume;
 
 use crate::algorithm::Claims;
-use crate::vocabulary::Ports;
+use crate::vocabulary::{Ports, Work};
 
 /// The counts of a schedule: start-ups, transmission, hops and others.
 ///
@@ -39,6 +39,9 @@ pub struct Figures {
     /// Sum over rounds of the largest volume that leaves or enters one host; 0 unless the problem
     /// knows its hosts.
     pub host_transmission: Volume,
+    /// What the ranks of one host do together, the most of each kind on one host; 0 unless the
+    /// problem knows its hosts.
+    pub work: Work,
     /// Sum over rounds of the longest route, in channels.
     pub hops: u64,
     /// Channels on the longest chain of messages in which each is sent after its predecessor has

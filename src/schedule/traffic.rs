@@ -8,7 +8,7 @@ use super::{Figures, Location, ViolationKind, Violations};
 use crate::block::{Block, Volume};
 use crate::hash::Map;
 use crate::ids::{Channel, Node, Rank};
-use crate::vocabulary::{Combine, HostLoads, Outline, Ports, Round, Route, Transfer};
+use crate::vocabulary::{Combine, HostLoads, HostWork, Outline, Ports, Round, Route, Transfer, Work};
 
 /// The longest default route that is examined, in channels.
 const MAX_HOPS: usize = 1 << 20;
@@ -29,7 +29,7 @@ pub(super) struct Traffic {
     ranks: Map<RankUse>,
     sends: Vec<Send>,
     chains: Chains,
-    hosts: Option<HostLoads>,
+    hosts: Option<(HostLoads, HostWork)>,
 }
 
 #[derive(Default)]
@@ -92,14 +92,20 @@ impl Traffic {
             ranks: Map::default(),
             sends: Vec::new(),
             chains: Chains::default(),
-            hosts: outline.problem.hosts().map(HostLoads::new),
+            hosts: outline.problem.hosts().map(|hosts| (HostLoads::new(hosts), HostWork::new(hosts))),
         }
     }
 
     /// Counts a round. `sound` has the indices of the transfers between ranks that exist.
     pub(super) fn round(&mut self, number: usize, round: &Round, sound: &[usize], violations: &mut Violations) {
         self.figures.rounds += 1;
-        self.figures.combined += combined(round);
+        let combined = combined(round);
+        self.figures.combined += combined.values().copied().max().unwrap_or_default();
+        if let Some((_, work)) = &mut self.hosts {
+            for (rank, combined) in combined {
+                work.add(Rank::new(rank as usize), Work { combined, ..Work::default() });
+            }
+        }
         if round.transfers.is_empty() {
             return;
         }
@@ -117,8 +123,8 @@ impl Traffic {
             let size = Volume::of(&transfer.blocks);
             largest = largest.max(size);
             self.ends(place, transfer, size, &mut port, violations);
-            if let Some(hosts) = &mut self.hosts {
-                hosts.add(transfer.source, transfer.destination, size);
+            if let Some((loads, _)) = &mut self.hosts {
+                loads.add(transfer.source, transfer.destination, size);
             }
             let route = self.route(place, transfer, violations).unwrap_or_default();
             let hops = route.len().saturating_sub(1) as u64;
@@ -140,7 +146,8 @@ impl Traffic {
         self.figures.forwarded_transmission += forwarded.0;
         self.figures.end_transmission += forwarded.1;
         self.figures.hops += farthest;
-        self.figures.host_transmission += self.hosts.as_mut().map(HostLoads::end_of_round).unwrap_or_default();
+        self.figures.host_transmission +=
+            self.hosts.as_mut().map(|(loads, _)| loads.end_of_round()).unwrap_or_default();
         self.figures.handled += port.sends + port.receives;
     }
 
@@ -153,6 +160,7 @@ impl Traffic {
         self.figures.messages = self.ranks.values().map(|rank| rank.messages).max().unwrap_or_default();
         self.figures.volume = self.ranks.values().map(|rank| rank.volume).max().unwrap_or_default();
         self.figures.contention_free = self.figures.max_transfers_on_a_channel <= 1;
+        self.figures.work = self.hosts.as_ref().map(|(_, work)| work.most()).unwrap_or_default();
         self.figures
     }
 
@@ -181,6 +189,12 @@ impl Traffic {
             *way += size;
             port.blocks = port.blocks.max(*way);
             port.received = port.received.max(used.received);
+            if let Some((_, work)) = &mut self.hosts {
+                let received = if sends == 1 { Volume::ZERO } else { size };
+                // A rank waits once in a round, for all that it receives.
+                let waits = u64::from(sends == 0 && used.receives == 1);
+                work.add(rank, Work { waits, handled: 1, received, combined: Volume::ZERO });
+            }
             u64::from(if sends == 1 { used.sends } else { used.receives })
         };
         let (sends, receives) = (used(transfer.source, 1), used(transfer.destination, 0));
@@ -316,19 +330,16 @@ impl Traffic {
     }
 }
 
-/// Returns the largest volume that one rank combines in a round.
-fn combined(round: &Round) -> Volume {
+/// Returns the volume that each rank combines in a round.
+fn combined(round: &Round) -> Map<Volume> {
     let mut by_rank: Map<Volume> = Map::default();
-    let mut most = Volume::ZERO;
     let arrived = round.transfers.iter().filter(|transfer| transfer.combine != Combine::Replace);
     let arrived = arrived.map(|transfer| (transfer.destination, Volume::of(&transfer.blocks)));
     let merged = round.local.iter().filter(|(_, step)| step.combine != Combine::Replace);
     for (rank, volume) in arrived.chain(merged.map(|(rank, step)| (*rank, Volume::of(&[step.from])))) {
-        let sum = by_rank.entry(rank.index() as u64).or_default();
-        *sum += volume;
-        most = most.max(*sum);
+        *by_rank.entry(rank.index() as u64).or_default() += volume;
     }
-    most
+    by_rank
 }
 
 /// Returns the channels of a path.

@@ -29,8 +29,8 @@
 //!   processor has handled the message.
 //! - There are no barriers between rounds, as in executions. So
 //!   [`synchronisation`](Machine::synchronisation) is not charged here, and it is not part of the
-//!   [total](crate::cost::Price::total) of a price. Nor is [`host`](Machine::host) charged here: the
-//!   simulated network knows nodes, not hosts.
+//!   [total](crate::cost::Price::total) of a price. Nor do [`host`](Machine::host) and
+//!   [`cores`](Machine::cores) count here: the simulated network knows nodes, not hosts.
 //!
 //! So a message of m bytes over h free channels takes
 //! `startup + message + m max(byte, channel) + h hop + message`. Under store-and-forward switching,

@@ -9,6 +9,7 @@ mod ports;
 mod problem;
 mod round;
 mod shares;
+mod work;
 
 pub use claims::Claims;
 pub use error::BuildError;
@@ -24,3 +25,5 @@ pub use round::{
 };
 pub(crate) use shares::join;
 pub use shares::{Joined, Shares};
+pub(crate) use work::HostWork;
+pub use work::Work;

@@ -181,12 +181,41 @@ fn claimed_demand_at_hosts_equals_the_count() {
             let counted = Demand::counted(&verify_shares(shares).unwrap(), &free);
             let claimed = Demand::claimed(algorithm.as_ref(), &free).unwrap();
             assert_eq!(claimed.host, counted.host, "{} for {} on {network}", algorithm.name(), free.collective());
+            assert_eq!(claimed.work, counted.work, "{} for {} on {network}", algorithm.name(), free.collective());
             let machine = Machine::FREE.with_host(3);
             let expected = if free.collective().name() == "barrier" { 0 } else { 3 * counted.host.bytes(100) };
             assert_eq!(claimed.price(&machine, 100).total, expected, "{}", algorithm.name());
             assert_eq!(claimed.uncertain(&machine), [""; 0]);
         }
     }
+}
+
+#[test]
+fn work_of_a_host_takes_its_time_divided_by_the_cores() {
+    let demand = |collective: &str, algorithm: &str, hosts: &Hosts| {
+        let problem = problem("complete:8", collective, 0, hosts);
+        Demand::claimed(&*find(problem.collective(), algorithm).unwrap(), &problem).unwrap()
+    };
+    let machine = Machine::FREE.with_startup(1000).with_message(10).with_byte(3).with_combination(2);
+    let price = |demand: &Demand, cores| demand.price(&machine.with_cores(cores), 100);
+
+    // Eight ranks receive, combine and send a block in each of three rounds.
+    let doubling = demand("allreduce", "recursive-doubling", &Hosts::of_consecutive(8, 8));
+    let path = 3 * (1000 + 2 * 10 + 100 * (3 + 2));
+    for (cores, total) in [(0, path), (8, path), (9, path), (2, 4 * path), (1, 8 * path)] {
+        let price = price(&doubling, cores);
+        assert_eq!((price.total, price.cores), (total, total - path), "{cores} cores");
+    }
+    // On two hosts each has half of the work.
+    let halves = demand("allreduce", "recursive-doubling", &Hosts::of_consecutive(8, 4));
+    assert_eq!(price(&halves, 1).total, 4 * path);
+    // The root of a broadcast does not wait.
+    let broadcast = demand("broadcast", "direct", &Hosts::of_consecutive(8, 8));
+    assert_eq!(price(&broadcast, 1).total, 7 * (1000 + 2 * 10 + 100 * 3));
+    // Where hosts are not known, each rank has a core.
+    let unknown = Problem::new(parse("complete:8").unwrap(), Collective::Allreduce).unwrap();
+    let unknown = Demand::claimed(&*find(unknown.collective(), "recursive-doubling").unwrap(), &unknown).unwrap();
+    assert_eq!(price(&unknown, 1).total, path);
 }
 
 #[test]
@@ -212,6 +241,7 @@ fn bytes_between_hosts_of_many_ranks_are_a_lower_bound() {
     let problem = problem("complete:129", "broadcast", 0, &Hosts::of_consecutive(129, 8));
     let demand = Demand::claimed(&*find(problem.collective(), "binomial").unwrap(), &problem).unwrap();
     assert_eq!(demand.uncertain(&Machine::TCP.with_host(1)), ["transmission by host"]);
+    assert_eq!(demand.uncertain(&Machine::TCP.with_cores(2)), ["work of a host"]);
     assert_eq!(demand.uncertain(&Machine::TCP), [""; 0]);
 }
 

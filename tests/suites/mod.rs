@@ -196,6 +196,7 @@ macro_rules! suites {
             reductions {
                 every_operation_works_on_every_integer_type
                 sums_have_the_same_bits_as_among_threads
+                strings_of_digits_are_concatenated_in_rank_order
                 every_operation_is_exact_on_small_floats
                 custom_commuting_operations_work_in_any_order
                 numbers_of_other_crates_are_reduced

@@ -191,29 +191,88 @@ pub(super) fn placement_does_not_change_the_order_of_combination() {
     });
 }
 
-/// The bits of a rank's results by every algorithm that keeps the order of ranks, by name.
-fn bits_of_sums(comm: &mut Communicator) -> Vec<(String, Vec<u64>)> {
-    let (me, size) = (comm.rank(), comm.size());
-    // The sum depends on the order and on the grouping.
-    let send: Vec<f64> =
-        (0..3 * size).map(|i| (1.0 + me as f64) / (3.0 + i as f64) * 1e3_f64.powi(me as i32)).collect();
-    let mut all = Vec::new();
+/// Chooses one after the other every algorithm for a reduction with root `size / 2`, or, if
+/// `ordered`, those that keep the order of ranks. Calls `check` with the collective and the
+/// algorithm's name.
+fn by_every_algorithm(
+    comm: &mut Communicator,
+    ordered: bool,
+    mut check: impl FnMut(&mut Communicator, &Collective, &str),
+) {
+    let size = comm.size();
     for algorithm in registry().iter().filter(|algorithm| algorithm.priced_as().is_none()) {
         let collective = Collective::named(algorithm.about().collective, Rank::new(size / 2)).unwrap();
         let problem = Problem::new(Arc::new(Complete::new(size).unwrap()), collective.clone()).unwrap();
+        let problem = if ordered { problem.ordered() } else { problem };
         if !collective.is_reduction() || algorithm.fits(&problem).is_err() {
             continue;
         }
-        let (name, kind) = (algorithm.name(), algorithm.about().collective);
-        comm.choose(kind, &name[..]).unwrap();
-        let [before, after] = [collective.before(size, Rank::new(me)), collective.after(size, Rank::new(me))]
-            .map(|blocks| 3 * blocks.len());
-        let mut receive = vec![0.0; after];
-        comm.perform(&collective, &send[..before], &mut receive, Sum).unwrap();
-        comm.choose(kind, "auto").unwrap();
-        all.push((format!("{kind} {name}"), receive.into_iter().map(f64::to_bits).collect()));
+        comm.choose(collective.name(), algorithm.name()).unwrap();
+        check(comm, &collective, &algorithm.name());
+        comm.choose(collective.name(), "auto").unwrap();
     }
+}
+
+/// The bits of a rank's results by every algorithm, by name.
+fn bits_of_sums(comm: &mut Communicator) -> Vec<(String, Vec<u64>)> {
+    let (me, size) = (Rank::new(comm.rank()), comm.size());
+    // The sum depends on the order and on the grouping.
+    let send: Vec<f64> =
+        (0..3 * size).map(|i| (1.0 + me.index() as f64) / (3.0 + i as f64) * 1e3_f64.powi(me.index() as i32)).collect();
+    let mut all = Vec::new();
+    by_every_algorithm(comm, false, |comm, collective, algorithm| {
+        let [before, after] = [collective.before(size, me), collective.after(size, me)].map(|blocks| 3 * blocks.len());
+        let mut receive = vec![0.0; after];
+        comm.perform(collective, &send[..before], &mut receive, Sum).unwrap();
+        let bits = receive.into_iter().map(f64::to_bits).collect();
+        all.push((format!("{} {algorithm}", collective.name()), bits));
+    });
     all
+}
+
+/// A string of up to 31 digits, and its length.
+type Digits = [u8; 32];
+
+fn digits(text: &str) -> Digits {
+    let mut digits = [0; 32];
+    digits[..text.len()].copy_from_slice(text.as_bytes());
+    digits[31] = text.len() as u8;
+    digits
+}
+
+fn text(digits: &Digits) -> &str {
+    std::str::from_utf8(&digits[..usize::from(digits[31])]).unwrap()
+}
+
+pub(super) fn strings_of_digits_are_concatenated_in_rank_order() {
+    let concatenate = |left: Digits, right: Digits| digits(&format!("{}{}", text(&left), text(&right)));
+    // The digits of a rank: its number, and a mark of the element.
+    let own = |rank: usize, element: usize| format!("{rank}{}", ["", "0", "9"][element % 3]);
+    for ranks in [1, 2, 3, 5, 8, 10] {
+        watched(&format!("{ranks} ranks"), move || {
+            jobs::run(ranks, |mut comm| {
+                let (me, size) = (Rank::new(comm.rank()), comm.size());
+                let op = by("concatenate", concatenate);
+                by_every_algorithm(&mut comm, true, |comm, collective, algorithm| {
+                    let elements = 3;
+                    let length = elements * collective.before(size, me).len();
+                    let send: Vec<Digits> = (0..length).map(|i| digits(&own(me.index(), i))).collect();
+                    // In a reduce_scatter, element i of block b is element 3 b + i of the buffer, with
+                    // the same mark.
+                    let after = collective.after(size, me);
+                    let wanted = after.iter().flat_map(|(_, from)| {
+                        (0..elements).map(|i| from.iter().map(|rank| own(rank.index(), i)).collect::<String>())
+                    });
+                    let wanted: Vec<String> = wanted.collect();
+                    let mut receive = vec![digits("7"); wanted.len()];
+                    comm.perform(collective, &send, &mut receive, op).unwrap();
+                    let found: Vec<&str> = receive.iter().map(text).collect();
+                    assert_eq!(found, wanted, "{collective} by {algorithm} on rank {me} of {size}");
+                });
+            })
+            .unwrap();
+        });
+    }
 }
 
 pub(super) fn sums_have_the_same_bits_as_among_threads() {

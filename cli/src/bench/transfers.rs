@@ -208,7 +208,8 @@ pub(super) struct Call(pub(super) Collective);
 
 impl Call {
     /// Makes the calls of one rank on blocks of `bytes`. Returns seconds per call, one value per
-    /// sample.
+    /// sample: those of the rank that took the longest. A rank that does not wait for the others
+    /// can begin calls sooner than they are done.
     pub(super) fn times(&self, comm: &mut Communicator, bytes: usize, sampling: Sampling) -> Result<Vec<f64>, Error> {
         let (size, rank) = (comm.size(), Rank::new(comm.rank()));
         let bytes = if self.0.has_bytes() { bytes } else { 0 };
@@ -238,12 +239,14 @@ impl Call {
             }
         };
         let mut outcome = Ok(());
-        let times = sampling.pass(|| {
+        let mut times = sampling.pass(|| {
             if outcome.is_ok() {
                 outcome = call();
             }
         });
-        outcome.map(|()| times)
+        outcome?;
+        comm.allreduce_in_place(&mut times, Max)?;
+        Ok(times)
     }
 }
 

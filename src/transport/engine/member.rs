@@ -24,8 +24,9 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts process `rank` of a job of `size` processes on these hosts, over a wire. With
-    /// `spins`, waiting ranks may poll without taking another rank's core.
+    /// Starts process `rank` of a job of `size` processes on these hosts, over a wire. The
+    /// ranks of this host share `shared_cores` cores. If that is 0, each has a core, so that waiting
+    /// ranks may poll.
     ///
     /// # Errors
     ///
@@ -34,11 +35,11 @@ impl Member {
         (rank, size, hosts): (usize, usize, Option<Hosts>),
         wire: Box<dyn Wire>,
         sleeper: Option<Box<dyn Sleeper>>,
-        spins: bool,
+        shared_cores: u64,
     ) -> io::Result<Arc<Self>> {
-        let machine = wire.machine();
+        let machine = wire.machine().with_cores(shared_cores);
         Ok(Arc::new(Self {
-            process: Process::start(rank, size, wire, sleeper, spins)?,
+            process: Process::start(rank, size, wire, sleeper, shared_cores == 0)?,
             rank: Rank::new(rank),
             size,
             machine,

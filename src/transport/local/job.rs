@@ -27,7 +27,7 @@ pub struct SizeError {
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) size: usize,
-    cores: usize,
+    pub(super) cores: usize,
     registry: Mutex<Registry>,
 }
 

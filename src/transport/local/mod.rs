@@ -67,6 +67,7 @@ pub use self::job::{MAX_RANKS, SizeError};
 use self::round::LocalTransport;
 use super::{ContextId, Disagreement, Endpoint, OpenError, Transport, position};
 use crate::ids::Rank;
+use crate::machine::Machine;
 use crate::vocabulary::Hosts;
 
 /// Starts a job and returns its endpoints, by rank. Each belongs to one thread.
@@ -162,6 +163,10 @@ impl Endpoint for LocalEndpoint {
         let me = position(self.rank, self.job.size, members)?;
         let group = self.job.registry().open(context, members, me)?;
         Ok(Box::new(LocalTransport::new(self.job.clone(), group, me)))
+    }
+
+    fn machine(&self) -> Machine {
+        Machine::THREADS.with_cores(if self.job.has_core_each() { 0 } else { self.job.cores as u64 })
     }
 
     /// Threads of one process share its host.

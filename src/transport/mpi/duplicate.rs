@@ -23,8 +23,8 @@ pub(super) struct DuplicatedComm {
     pub(super) comm: ffi::MPI_Comm,
     pub(super) rank: usize,
     pub(super) size: usize,
-    /// Whether each rank of this host has a core.
-    pub(super) has_cores: bool,
+    /// The number of cores that the ranks of this host share, or 0 if each rank has a core.
+    pub(super) shared_cores: u64,
     /// Which ranks can share memory, or count as if they did.
     pub(super) hosts: Hosts,
     /// Another duplicate, for the library's collectives, unless a rank uses none. It is made here,
@@ -74,11 +74,11 @@ impl DuplicatedComm {
         let in_world = shared_memory::ranks_in_world(comm, size)?;
         let known = in_world.as_deref().and_then(shared_memory::recall);
         let own = ProcessInfo::own(lends, named, known.is_some());
-        let infos = gather(until, comm, size, own.0)?.into_iter().map(ProcessInfo).collect::<Vec<_>>();
-        let all_lend = infos.iter().all(ProcessInfo::lends);
+        let infos = gather(until, comm, size, own.words())?.into_iter().map(ProcessInfo::of_words).collect::<Vec<_>>();
+        let all_lend = infos.iter().all(|info| info.lends);
         let collective = if all_lend { Some(Comm::new(another(comm)?)?) } else { None };
         let groups = match known {
-            Some(known) if infos.iter().all(ProcessInfo::knows_groups) => known,
+            Some(known) if infos.iter().all(|info| info.knows_groups) => known,
             // Every rank has come, so that this call, which has no deadline, waits for none to come.
             _ => {
                 let own = shared_memory::split(comm, rank)?;
@@ -87,16 +87,27 @@ impl DuplicatedComm {
                 groups
             }
         };
-        let hosts = Hosts::of_names(infos.iter().zip(groups).map(|(info, group)| info.host_name().ok_or(group)));
-        Ok(Self { comm, rank, size, has_cores: has_cores(&own, &infos), hosts, collective })
+        let hosts = Hosts::of_names(infos.iter().zip(groups).map(|(info, group)| info.host_name.ok_or(group)));
+        Ok(Self { comm, rank, size, shared_cores: shared_cores(&own, &infos), hosts, collective })
     }
 }
 
-/// What a process tells the others at the start: hashes of its host and of the set of its cores, the
-/// number of these cores, whether it lends memory, whether it knows which processes share memory,
-/// and a hash of the name that the user has given to its host, after whether there is one.
+/// What a process tells the others at the start.
 #[derive(Clone, Copy, Debug)]
-struct ProcessInfo([u64; 7]);
+struct ProcessInfo {
+    /// A hash of the host.
+    host: u64,
+    /// A hash of the set of cores on which the process may run.
+    core_set: u64,
+    /// The number of these cores.
+    cores: u64,
+    /// Whether the process can lend its memory to MPI.
+    lends: bool,
+    /// Whether it knows which processes share memory.
+    knows_groups: bool,
+    /// A hash of the name that the user has given to the host.
+    host_name: Option<u64>,
+}
 
 fn hash(what: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -109,29 +120,27 @@ impl ProcessInfo {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let cores = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
         let count = thread::available_parallelism().map_or(1, usize::from);
-        let name = named.map(|name| hash(name.as_bytes()));
-        Self([
-            hash(&host()),
-            hash(cores.as_bytes()),
-            count as u64,
-            u64::from(lends),
-            u64::from(knows_groups),
-            u64::from(name.is_some()),
-            name.unwrap_or(0),
-        ])
+        Self {
+            host: hash(&host()),
+            core_set: hash(cores.as_bytes()),
+            cores: count as u64,
+            lends,
+            knows_groups,
+            host_name: named.map(|name| hash(name.as_bytes())),
+        }
     }
 
-    fn lends(&self) -> bool {
-        self.0[3] == 1
+    /// Returns the words that are sent.
+    fn words(&self) -> [u64; 7] {
+        let Self { host, core_set, cores, lends, knows_groups, host_name } = *self;
+        let (named, name) = (host_name.is_some().into(), host_name.unwrap_or(0));
+        [host, core_set, cores, lends.into(), knows_groups.into(), named, name]
     }
 
-    fn knows_groups(&self) -> bool {
-        self.0[4] == 1
-    }
-
-    /// Returns a hash of the name that the user has given to the host.
-    fn host_name(&self) -> Option<u64> {
-        (self.0[5] == 1).then_some(self.0[6])
+    /// Returns the information of such words.
+    fn of_words([host, core_set, cores, lends, knows_groups, named, name]: [u64; 7]) -> Self {
+        let (lends, knows_groups) = (lends == 1, knows_groups == 1);
+        Self { host, core_set, cores, lends, knows_groups, host_name: (named == 1).then_some(name) }
     }
 }
 
@@ -151,13 +160,13 @@ fn gather<const N: usize>(
     Ok(all)
 }
 
-/// Whether the ranks of a host have a core each. Ranks with different sets of cores are assumed to
-/// share no core.
-fn has_cores(own: &ProcessInfo, all: &[ProcessInfo]) -> bool {
-    let neighbours: Vec<_> = all.iter().map(|info| info.0).filter(|info| info[0] == own.0[0]).collect();
-    let core_sets: BTreeMap<u64, u64> = neighbours.iter().map(|info| (info[1], info[2])).collect();
+/// Returns the number of cores that the ranks of this host share, or 0 if each rank has a core.
+/// Ranks with different sets of cores are assumed to share no core.
+fn shared_cores(own: &ProcessInfo, all: &[ProcessInfo]) -> u64 {
+    let neighbours: Vec<_> = all.iter().filter(|info| info.host == own.host).collect();
+    let core_sets: BTreeMap<u64, u64> = neighbours.iter().map(|info| (info.core_set, info.cores)).collect();
     let cores = core_sets.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
-    neighbours.len() as u64 <= cores
+    if neighbours.len() as u64 <= cores { 0 } else { cores }
 }
 
 /// Returns a name of this host.
@@ -205,22 +214,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_have_cores_if_there_are_as_many() {
+    fn ranks_share_cores_unless_there_are_as_many() {
         let (here, there) = (1, 2);
-        let cases: [(&[[u64; 3]], bool); 6] = [
-            (&[[here, 10, 2], [here, 10, 2]], true),
-            (&[[here, 10, 2], [here, 10, 2], [here, 10, 2]], false),
+        let cases: [(&[[u64; 3]], u64); 7] = [
+            (&[[here, 10, 2], [here, 10, 2]], 0),
+            (&[[here, 10, 2], [here, 10, 2], [here, 10, 2]], 2),
             // Each is bound to its own core.
-            (&[[here, 11, 1], [here, 12, 1], [here, 13, 1]], true),
+            (&[[here, 11, 1], [here, 12, 1], [here, 13, 1]], 0),
             // Two are bound to the same core.
-            (&[[here, 11, 1], [here, 11, 1]], false),
-            (&[[here, 10, 2], [there, 10, 2], [there, 10, 2], [there, 10, 2]], true),
-            (&[[here, 10, 1]], true),
+            (&[[here, 11, 1], [here, 11, 1]], 1),
+            (&[[here, 11, 1], [here, 11, 1], [here, 12, 1]], 2),
+            (&[[here, 10, 2], [there, 10, 2], [there, 10, 2], [there, 10, 2]], 0),
+            (&[[here, 10, 1]], 0),
         ];
-        for (places, enough) in cases {
-            let infos: Vec<_> =
-                places.iter().map(|&[host, set, cores]| ProcessInfo([host, set, cores, 1, 0, 0, 0])).collect();
-            assert_eq!(has_cores(&infos[0], &infos), enough, "{infos:?}");
+        for (places, shared) in cases {
+            let info = |&[host, set, cores]: &[u64; 3]| ProcessInfo::of_words([host, set, cores, 1, 0, 1, 7]);
+            let infos: Vec<_> = places.iter().map(info).collect();
+            assert_eq!(shared_cores(&infos[0], &infos), shared, "{infos:?}");
+        }
+    }
+
+    #[test]
+    fn process_info_round_trips() {
+        for words in [[1, 2, 3, 1, 0, 1, 7], [4, 5, 6, 0, 1, 0, 0]] {
+            assert_eq!(ProcessInfo::of_words(words).words(), words);
         }
     }
 }

@@ -226,10 +226,11 @@ impl<'a> MpiJoin<'a> {
         // SAFETY: the handle is that of a communicator, which is not freed while `self` borrows it.
         let group = unsafe { DuplicatedComm::duplicate(self.parent, !self.staged, self.host.as_deref(), self.timeout) };
         let mut group = group?;
-        let (place, comm, spins) = ((group.rank, group.size, Some(group.hosts.clone())), group.comm, group.has_cores);
+        let place = (group.rank, group.size, Some(group.hosts.clone()));
+        let (comm, shared_cores) = (group.comm, group.shared_cores);
         let collective = group.collective.take();
         let wire = Box::new(PacketWire::new(group, !self.staged));
-        let member = Member::start(place, wire, None, spins).map_err(|error| {
+        let member = Member::start(place, wire, None, shared_cores).map_err(|error| {
             // The other ranks count on this one.
             finalization::forbid(FinalizeBlocker::Unfinished);
             MpiError::Thread(error.to_string())

@@ -27,13 +27,14 @@ impl Mesh {
     /// Starts the progress engine over the connections.
     pub(super) fn start(self) -> Result<Arc<Member>, JoinError> {
         let Self { rank, streams, neighbours, hosts } = self;
-        let spins = neighbours <= thread::available_parallelism().map_or(1, usize::from);
-        if spins {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let shared_cores = if neighbours <= cores { 0 } else { cores as u64 };
+        if shared_cores == 0 {
             streams.iter().flatten().for_each(hurry_within_a_host);
         }
         let failed = |why: io::Error| JoinError::Os { what: "the connections".to_owned(), why: why.to_string() };
         let size = streams.len();
         let (sockets, poller) = Sockets::new(streams).map_err(failed)?;
-        Member::start((rank, size, hosts), Box::new(sockets), Some(Box::new(poller)), spins).map_err(failed)
+        Member::start((rank, size, hosts), Box::new(sockets), Some(Box::new(poller)), shared_cores).map_err(failed)
     }
 }

@@ -13,6 +13,7 @@
 //! | propagation | channels on the longest route of each round | [`hop`](Machine::hop) |
 //! | rearrangement | all blocks of a rank, for each change of phase | [`rearrangement`](Machine::rearrangement) |
 //! | combination | sum over rounds of the most that a rank combines in a reduction | [`combination`](Machine::combination) |
+//! | cores | see below | [`cores`](Machine::cores) |
 //! | synchronisation | barriers between rounds | [`synchronisation`](Machine::synchronisation), [`doubling`](Machine::doubling) |
 //!
 //! The papers put a barrier between any two rounds. This crate executes and
@@ -43,6 +44,10 @@
 //!   the longest route of every round. Hops then count along the
 //!   [longest chain](Figures::chained_hops) of messages that depend on each other.
 //!
+//! - If ranks share cores, the cores also do what all ranks of a host do, one after the other: the
+//!   [`Work`] of the host at the same prices, divided by the cores. Where this takes longer than the
+//!   other terms, the term `cores` is the difference.
+//!
 //! In these cases the price is an estimate, since ranks overlap what is added up here.
 //! [`simulate`](crate::simulate) plays the schedule out, and `necklace sweep` compares the choices
 //! by price with the fastest algorithms.
@@ -65,6 +70,8 @@
 //! # Ok::<(), necklace::error::BuildError>(())
 //! ```
 
+mod at_hosts;
+
 use std::fmt;
 
 use crate::algorithm::{Algorithm, Claims, scheduled};
@@ -72,7 +79,7 @@ use crate::block::Volume;
 use crate::bounds::Search;
 use crate::machine::{Machine, Switching};
 use crate::schedule::Figures;
-use crate::vocabulary::{BuildError, HostLoads, Ports, Problem, RankAmounts};
+use crate::vocabulary::{BuildError, Ports, Problem, Work};
 
 /// The resources that a schedule needs. Volumes are in blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,6 +109,9 @@ pub struct Demand {
     /// Sum over rounds of the largest volume that leaves or enters one host, if the problem knows its
     /// hosts. [`claimed`](Self::claimed) counts it for up to 128 ranks.
     pub host: Volume,
+    /// What the ranks of one host do together, if the problem knows its hosts.
+    /// [`claimed`](Self::claimed) counts it for up to 128 ranks.
+    pub work: Work,
     /// Blocks of a rank that are rearranged between phases.
     pub rearranged: Volume,
     /// Sum over rounds of the largest volume that one rank combines.
@@ -131,6 +141,8 @@ pub struct Price {
     pub rearrangement: u128,
     /// Contributions to reductions that are combined.
     pub combination: u128,
+    /// The time that the ranks of a host wait for cores that they share.
+    pub cores: u128,
     /// Barriers between rounds. Not part of the total, since schedules are executed without
     /// barriers.
     pub synchronisation: u128,
@@ -155,6 +167,7 @@ impl Demand {
             ends: figures.end_transmission,
             hops: figures.chained_hops,
             host: figures.host_transmission,
+            work: figures.work,
             rearranged: blocks_per_rank(problem) * figures.rearrangements,
             combined: figures.combined,
             ..Self::of(problem)
@@ -176,10 +189,16 @@ impl Demand {
         Ok(Self::claimed_within(algorithm, &Search::of(problem))?.with_hosts(algorithm, problem))
     }
 
-    /// Adds what leaves and enters hosts, which algorithms do not claim.
+    /// Adds what leaves and enters hosts, and what their ranks do together, which algorithms do not
+    /// claim.
     pub(crate) fn with_hosts(mut self, algorithm: &dyn Algorithm, problem: &Problem) -> Self {
-        self.host = least(&mut self.at_least, HOST, at_hosts(algorithm, problem), || Volume::ZERO);
-        self
+        match at_hosts::count(algorithm, problem) {
+            Some((host, work)) => Self { host, work, ..self },
+            None => {
+                self.at_least.extend([HOST, WORK]);
+                self
+            }
+        }
     }
 
     /// Like [`claimed`](Self::claimed), for several algorithms of a problem that share its bounds, and
@@ -272,6 +291,7 @@ impl Demand {
             HOPS => machine.hop > 0,
             COMBINED => self.bytes && machine.added_by_combination() > 0,
             HOST => self.bytes && machine.host > 0,
+            WORK => machine.cores > 0,
             _ => self.bytes && machine.rearrangement > 0,
         };
         self.at_least.iter().copied().filter(charges).collect()
@@ -322,9 +342,26 @@ impl Demand {
             propagation,
             rearrangement: moved(self.rearranged, machine.rearrangement),
             combination: moved(self.combined, machine.added_by_combination()),
+            cores: 0,
             synchronisation: times(self.startups.saturating_sub(1), machine.barrier(self.ranks)),
         };
-        Price { total: price.charged().fold(0, |sum, (_, term)| sum.saturating_add(term)), ..price }
+        let total = |price: Price| price.charged().fold(0, |sum: u128, (_, term)| sum.saturating_add(term));
+        let price = Price { cores: self.on_cores(machine, block_bytes).saturating_sub(total(price)), ..price };
+        Price { total: total(price), ..price }
+    }
+
+    /// Returns the time that the cores of a host take for the work of its ranks; 0 if each rank has
+    /// a core.
+    fn on_cores(&self, machine: &Machine, block_bytes: u64) -> u128 {
+        let Work { waits, handled, received, combined } = self.work;
+        let terms = [
+            u128::from(waits).saturating_mul(machine.startup.into()),
+            u128::from(handled).saturating_mul(machine.message.into()),
+            received.bytes(block_bytes).saturating_mul(machine.byte.into()),
+            combined.bytes(block_bytes).saturating_mul(machine.added_by_combination().into()),
+        ];
+        let all = terms.into_iter().fold(0, u128::saturating_add);
+        all.checked_div(machine.cores.into()).unwrap_or(0)
     }
 }
 
@@ -339,35 +376,10 @@ const HOPS: &str = "hops";
 const REARRANGEMENTS: &str = "rearrangements";
 const COMBINED: &str = "volume combined";
 const HOST: &str = "transmission by host";
-
-/// The most ranks whose messages between hosts are counted.
-const MOST_COUNTED: usize = 1 << 7;
+const WORK: &str = "work of a host";
 
 /// The name of the term that is not part of the total.
 const SYNCHRONISATION: &str = "synchronisation";
-
-/// Counts the sum over rounds of the largest volume that leaves or enters one host. `None` if there
-/// are too many ranks for that.
-fn at_hosts(algorithm: &dyn Algorithm, problem: &Problem) -> Option<Volume> {
-    let Some(hosts) = problem.hosts().filter(|hosts| hosts.count() > 1) else { return Some(Volume::ZERO) };
-    if problem.ranks() > MOST_COUNTED {
-        return None;
-    }
-    let (mut loads, mut sum) = (HostLoads::new(hosts), Volume::ZERO);
-    let mut ranks: Vec<_> = problem.all().map(|rank| (rank, algorithm.amounts(problem, rank))).collect();
-    loop {
-        let mut more = false;
-        for (rank, amounts) in &mut ranks {
-            let Some(RankAmounts { sends, .. }) = amounts.next() else { continue };
-            more = true;
-            sends.iter().for_each(|amount| loads.add(*rank, amount.peer, amount.volume));
-        }
-        if !more {
-            return Some(sum);
-        }
-        sum += loads.end_of_round();
-    }
-}
 
 /// Returns the claim, or the bound if nothing is claimed, and records the latter.
 fn least<T>(missing: &mut Vec<&'static str>, name: &'static str, claimed: Option<T>, bound: impl FnOnce() -> T) -> T {
@@ -387,13 +399,14 @@ impl Price {
     ///
     /// The last is `synchronisation`, which is not part of the total.
     pub fn terms(&self) -> impl ExactSizeIterator<Item = (&'static str, u128)> + use<> {
-        let Self { startup, transmission, propagation, rearrangement, combination, synchronisation, .. } = *self;
+        let Self { startup, transmission, propagation, rearrangement, combination, cores, synchronisation, .. } = *self;
         [
             ("startup", startup),
             ("transmission", transmission),
             ("propagation", propagation),
             ("rearrangement", rearrangement),
             ("combination", combination),
+            ("cores", cores),
             (SYNCHRONISATION, synchronisation),
         ]
         .into_iter()

@@ -1,0 +1,36 @@
+//! Counts what the ranks of a host send to other hosts, and what they do together.
+
+use crate::algorithm::Algorithm;
+use crate::block::Volume;
+use crate::vocabulary::{HostLoads, HostWork, Problem, RankAmounts, Work};
+
+/// The most ranks whose messages are counted.
+const MOST_COUNTED: usize = 1 << 7;
+
+/// Returns the sum over rounds of the largest volume that leaves or enters one host, and the most
+/// work of one host. `None` if there are too many ranks to count.
+pub(super) fn count(algorithm: &dyn Algorithm, problem: &Problem) -> Option<(Volume, Work)> {
+    let Some(hosts) = problem.hosts() else { return Some((Volume::ZERO, Work::default())) };
+    if problem.ranks() > MOST_COUNTED {
+        return None;
+    }
+    let (mut loads, mut work, mut sum) = (HostLoads::new(hosts), HostWork::new(hosts), Volume::ZERO);
+    let mut ranks: Vec<_> = problem.all().map(|rank| (rank, algorithm.amounts(problem, rank))).collect();
+    loop {
+        let mut more = false;
+        for (rank, amounts) in &mut ranks {
+            let Some(RankAmounts { sends, receives, combined, .. }) = amounts.next() else { continue };
+            more = true;
+            let (waits, handled) = (u64::from(receives > 0), (sends.len() + receives) as u64);
+            work.add(*rank, Work { waits, handled, received: Volume::ZERO, combined });
+            for amount in sends {
+                loads.add(*rank, amount.peer, amount.volume);
+                work.add(amount.peer, Work { received: amount.volume, ..Work::default() });
+            }
+        }
+        if !more {
+            return Some((sum, work.most()));
+        }
+        sum += loads.end_of_round();
+    }
+}
