@@ -6,9 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use proc_macro2::{TokenStream, TokenTree};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Item, UseTree, Visibility};
+use syn::{Ident, Item, UseTree, Visibility};
 
 use super::order::room;
 
@@ -38,6 +39,8 @@ struct Module {
     parent: usize,
     names: HashMap<String, Vec<Target>>,
     paths: Vec<Found>,
+    /// The calls of methods: name and line.
+    calls: Vec<(String, usize)>,
     /// The types that have methods of their own here.
     methods_of: Vec<Found>,
 }
@@ -77,6 +80,22 @@ const WORLD: [&[&str]; 16] = [
     &["mio"],
     &["socket2"],
     &["getrandom"],
+];
+
+/// Methods of the standard library that read files, or wait by the clock.
+const METHODS: [&str; 12] = [
+    "canonicalize",
+    "elapsed",
+    "exists",
+    "is_dir",
+    "is_file",
+    "is_symlink",
+    "metadata",
+    "read_dir",
+    "read_link",
+    "symlink_metadata",
+    "try_exists",
+    "wait_timeout",
 ];
 
 impl Sources {
@@ -133,7 +152,7 @@ impl Sources {
                 }
             }
             if let Item::Mod(inner) = item {
-                let (name, within) = (inner.ident.to_string(), format!("{folder}{}/", inner.ident));
+                let (name, within) = (word(&inner.ident), format!("{folder}{}/", word(&inner.ident)));
                 let child = match &inner.content {
                     Some((_, items)) => self.module(items, file, &within, id, texts),
                     None => {
@@ -144,7 +163,10 @@ impl Sources {
                 self.modules[id].names.entry(name).or_default().push(Target::Module(child));
                 continue;
             }
-            let mut walk = Walk { module: &mut self.modules[id], unsafe_lines: vec![], glob_lines: vec![] };
+            if file == 0 && matches!(item, Item::Macro(item) if item.ident.is_some()) {
+                self.hidden.push((file, item.span().start().line, "a macro for all modules"));
+            }
+            let mut walk = Walk { module: &mut self.modules[id], unsafe_lines: vec![], hidden: vec![] };
             if let Item::Use(item) = item {
                 let shown = !matches!(item.vis, Visibility::Inherited);
                 walk.take(&item.tree, &mut vec![], shown);
@@ -154,9 +176,9 @@ impl Sources {
                 }
                 walk.visit_item(item);
             }
-            let Walk { unsafe_lines, glob_lines, .. } = walk;
+            let Walk { unsafe_lines, hidden, .. } = walk;
             self.unsafe_code.extend(unsafe_lines.into_iter().map(|line| (file, line)));
-            self.hidden.extend(glob_lines.into_iter().map(|line| (file, line, "a glob import")));
+            self.hidden.extend(hidden.into_iter().map(|(line, what)| (file, line, what)));
         }
         id
     }
@@ -291,8 +313,9 @@ impl Sources {
         circles
     }
 
-    /// Returns the constructs that hide imports from this test: glob imports, `#[path]` and
-    /// exported macros.
+    /// Returns the constructs that hide imports from this test: glob imports, `#[path]`, included
+    /// text, renamed crates, macros that other files can call, and paths of which a macro makes a
+    /// part.
     pub(super) fn hidden(&self) -> Vec<String> {
         self.hidden.iter().map(|(file, line, what)| format!("src/{}:{line} has {what}", self.files[*file])).collect()
     }
@@ -301,6 +324,9 @@ impl Sources {
     pub(super) fn impurities(&self, pure: impl Fn(&str) -> bool) -> Vec<String> {
         let mut found = vec![];
         for module in self.modules.iter().filter(|module| pure(&self.files[module.file])) {
+            for (name, line) in module.calls.iter().filter(|(name, _)| METHODS.contains(&&**name)) {
+                found.push(format!("src/{}:{line} calls {name}", self.files[module.file]));
+            }
             for Found { path, line, .. } in &module.paths {
                 // Names that come from an import are those of its path.
                 let imported = module.names.get(&path[0]).into_iter().flatten().find_map(|target| match target {
@@ -344,7 +370,12 @@ fn defined(item: &Item) -> Option<String> {
         Item::Union(item) => &item.ident,
         _ => return None,
     };
-    Some(name.to_string())
+    Some(word(name))
+}
+
+/// Returns a name without `r#`.
+fn word(name: &Ident) -> String {
+    name.unraw().to_string()
 }
 
 fn attributes(item: &Item) -> &[syn::Attribute] {
@@ -378,7 +409,8 @@ fn only_for_tests(item: &Item) -> bool {
 struct Walk<'a> {
     module: &'a mut Module,
     unsafe_lines: Vec<usize>,
-    glob_lines: Vec<usize>,
+    /// Constructs that hide imports: line and name.
+    hidden: Vec<(usize, &'static str)>,
 }
 
 impl Walk<'_> {
@@ -387,7 +419,7 @@ impl Walk<'_> {
         let line = tree.span().start().line;
         let (name, last) = match tree {
             UseTree::Path(tree) => {
-                path.push(tree.ident.to_string());
+                path.push(word(&tree.ident));
                 self.take(&tree.tree, path, shown);
                 path.pop();
                 return;
@@ -399,15 +431,16 @@ impl Walk<'_> {
                 return;
             }
             UseTree::Glob(_) => {
-                self.glob_lines.push(line);
+                self.hidden.push((line, "a glob import"));
                 return;
             }
-            UseTree::Name(tree) => (tree.ident.to_string(), tree.ident.to_string()),
-            UseTree::Rename(tree) => (tree.rename.to_string(), tree.ident.to_string()),
+            UseTree::Name(tree) => (word(&tree.ident), word(&tree.ident)),
+            UseTree::Rename(tree) => (word(&tree.rename), word(&tree.ident)),
         };
-        // `use a::{self}` imports `a`.
+        // `use a::{self}` imports `a`, and `use a::{self as b}` as `b`.
         let (name, whole) = match last.as_str() {
-            "self" => (path.last().unwrap().clone(), path.clone()),
+            "self" if name == "self" => (path.last().unwrap().clone(), path.clone()),
+            "self" => (name, path.clone()),
             _ => (name, path.iter().cloned().chain([last]).collect()),
         };
         self.module.names.entry(name).or_default().push(Target::Path(whole.clone()));
@@ -419,9 +452,10 @@ impl Walk<'_> {
         let mut path: Vec<String> = vec![];
         let mut line = 0;
         let mut colons = 0;
+        let paths = &mut self.module.paths;
         let mut end = |path: &mut Vec<String>, line| {
             if !path.is_empty() {
-                self.module.paths.push(Found { path: std::mem::take(path), line, shown: false });
+                paths.push(Found { path: std::mem::take(path), line, shown: false });
             }
         };
         let mut inner = vec![];
@@ -432,7 +466,7 @@ impl Walk<'_> {
                         end(&mut path, line);
                         line = word.span().start().line;
                     }
-                    path.push(word.to_string());
+                    path.push(self::word(&word));
                     if word == "unsafe" {
                         inner.push(Err(line));
                     }
@@ -440,6 +474,10 @@ impl Walk<'_> {
                 }
                 TokenTree::Punct(punctuation) if punctuation.as_char() == ':' && !path.is_empty() => colons += 1,
                 other => {
+                    let is_variable = matches!(&other, TokenTree::Punct(mark) if mark.as_char() == '$');
+                    if is_variable && colons == 2 && ["crate", "self", "super", "std"].contains(&&*path[0]) {
+                        self.hidden.push((line, "a path of a macro's parts"));
+                    }
                     end(&mut path, line);
                     colons = 0;
                     if let TokenTree::Group(group) = other {
@@ -460,7 +498,7 @@ impl Walk<'_> {
 
 impl Visit<'_> for Walk<'_> {
     fn visit_path(&mut self, path: &syn::Path) {
-        let names = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let names = path.segments.iter().map(|segment| word(&segment.ident)).collect();
         self.module.paths.push(Found { path: names, line: path.span().start().line, shown: false });
         visit::visit_path(self, path);
     }
@@ -469,7 +507,19 @@ impl Visit<'_> for Walk<'_> {
         self.take(&item.tree, &mut vec![], false);
     }
 
+    fn visit_item_extern_crate(&mut self, item: &syn::ItemExternCrate) {
+        self.hidden.push((item.span().start().line, "a renamed crate"));
+    }
+
+    fn visit_expr_method_call(&mut self, call: &syn::ExprMethodCall) {
+        self.module.calls.push((word(&call.method), call.method.span().start().line));
+        visit::visit_expr_method_call(self, call);
+    }
+
     fn visit_macro(&mut self, call: &syn::Macro) {
+        if call.path.is_ident("include") {
+            self.hidden.push((call.span().start().line, "included text"));
+        }
         visit::visit_macro(self, call);
         self.tokens(&call.tokens);
     }
@@ -508,7 +558,7 @@ impl Visit<'_> for Walk<'_> {
 
     fn visit_item_impl(&mut self, item: &syn::ItemImpl) {
         if let (None, syn::Type::Path(owner)) = (&item.trait_, &*item.self_ty) {
-            let path = owner.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            let path = owner.path.segments.iter().map(|segment| word(&segment.ident)).collect();
             self.module.methods_of.push(Found { path, line: item.impl_token.span.start().line, shown: false });
         }
         self.unsafe_lines.extend(item.unsafety.iter().map(|word| word.span().start().line));
