@@ -263,7 +263,8 @@ impl fmt::Display for Choice {
             false => write!(f, "the cheapest by the prices of {machine}")?,
         }
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.algorithm.name()).collect();
-        let width = names.iter().map(String::len).max().unwrap_or(0);
+        // A width has at most 16 bits.
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(80);
         for (name, Candidate { price, at_least, priced_as, .. }) in names.iter().zip(candidates) {
             match price {
                 Ok(price) => write!(

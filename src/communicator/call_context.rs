@@ -8,7 +8,7 @@ use super::agreement::Agreed;
 use super::planned_call::{Executor, LibraryCall, PlannedCall};
 use crate::error::{CallError, Error};
 use crate::ids::Rank;
-use crate::plan::{Buffers, Execution, Plan, Reduction};
+use crate::plan::{Buffers, Execution, Plan, Program, Reduction};
 use crate::transport::native::{NativeData, NativeIo};
 use crate::transport::{
     CallInfo, ContextId, Failure, Folding, History, RoundIo, Signature, Timeouts, Transport, call_native, renumbered,
@@ -72,7 +72,19 @@ impl CallContext {
         }
         let call = CallInfo::new(self.history.calls, signature, self.timeouts);
         self.history.add(signature.fingerprint);
+        if plan.program().rounds().is_empty() && self.members.len() > 1 {
+            self.idle(call)?;
+        }
         self.rounds(plan, buffers, call, reduction)
+    }
+
+    /// Tells the transport of a call in which this rank has no round, so that others which disagree
+    /// about it learn what this rank called.
+    #[cold]
+    fn idle(&mut self, call: CallInfo<'_>) -> Result<(), Error> {
+        let buffers = Buffers { input: &[], output: &mut [], scratch: &mut [] };
+        let io = RoundIo::new(Program::idle(), 0, buffers, call).ok_or_else(short)?;
+        self.transport.round(io).map_err(|failure| self.failed(failure))
     }
 
     /// Executes the rounds of a plan, as part of that call.

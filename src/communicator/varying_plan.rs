@@ -117,8 +117,7 @@ impl Communicator {
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
         if user.is_none() && algorithm.name() == "direct" && known.is_none() {
             let busy = busy_ranks(&rounds, &layout);
-            // A root and a rank of which only one has a count of 0 find that out by their message.
-            let is_sent = |message: &Message| *collective != Collective::Alltoall || busy.contains(&message.peer);
+            let is_sent = |message: &Message| busy.contains(&message.peer);
             let plan = compile_sending(rounds, &layout, &is_sent)?;
             return Ok((PlannedCall::new(plan, self.signature(description))?, true));
         }

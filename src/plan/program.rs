@@ -1,6 +1,7 @@
 //! Programs: rounds as byte ranges, which a transport moves.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::overlap;
 use super::runs::Access;
@@ -152,6 +153,16 @@ pub enum ProgramError {
 }
 
 impl Program {
+    /// Returns a program of one round without messages.
+    pub(crate) fn idle() -> &'static Self {
+        static IDLE: LazyLock<Program> = LazyLock::new(|| Program {
+            rounds: vec![ProgramRound::default()],
+            pieces: vec![Some(Pieces::default())],
+            ..Program::default()
+        });
+        &IDLE
+    }
+
     /// Checks rounds and returns them as a program.
     ///
     /// # Errors

@@ -120,21 +120,23 @@ impl Varying {
     /// Returns the runs of the block that this member has for a rank. Empty if it has none.
     #[must_use]
     pub fn to(&self, rank: Rank) -> &[Run] {
-        match self.collective {
-            Collective::Gather { root } if rank != root => &[],
-            Collective::Gather { .. } | Collective::Allgather => self.send.of(Rank::default()),
-            _ => self.send.of(rank),
-        }
+        self.block(&self.send, rank)
     }
 
     /// Returns the runs where the block from a rank belongs, in a reduction those of the result.
     /// Empty if that rank sends nothing.
     #[must_use]
     pub fn from(&self, rank: Rank) -> &[Run] {
-        match self.collective {
-            Collective::Scatter { root } if rank != root => &[],
-            Collective::Scatter { .. } | Collective::ReduceScatter => self.receive.of(Rank::default()),
-            _ => self.receive.of(rank),
+        self.block(&self.receive, rank)
+    }
+
+    /// Returns the runs of the block for a rank, or from it. A member with one block has it for the
+    /// root, or from the root, or, if the collective has no root, for all or from all.
+    fn block<'a>(&self, blocks: &'a Blocks, rank: Rank) -> &'a [Run] {
+        match (blocks.ranks(), self.collective.root()) {
+            (1, Some(root)) if rank != root => &[],
+            (1, _) => blocks.of(Rank::default()),
+            _ => blocks.of(rank),
         }
     }
 
