@@ -15,7 +15,7 @@ use crate::ids::Rank;
 use crate::topology::{Axis, Kind};
 use crate::vocabulary::{Claims, Problem};
 
-/// What the algorithms that use these trees need of a problem.
+/// The properties of a problem that algorithms on these trees need.
 pub(super) const NEEDS: &str = "a product of lines, rings and complete networks, with rank i on node i";
 
 /// The largest extent for which claims are computed: they take time in proportion to it.

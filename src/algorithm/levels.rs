@@ -10,7 +10,7 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Hosts, Problem, RankRound, Share};
 
-/// What the algorithms on two levels need of a problem.
+/// The properties of a problem that the algorithms on two levels need.
 pub(super) const NEEDS: &str =
     "to know which ranks share a host: two hosts or more, and two ranks or more on one of them";
 

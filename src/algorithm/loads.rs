@@ -428,7 +428,8 @@ fn exchange(axis: Axis, mask: u64) -> Pattern {
 /// Counts the load of exchanges whose piece is the whole ring.
 fn round_a_ring(extent: u64, mask: u64) -> Pattern {
     let size = extent as usize;
-    // Where routes up and down begin and end. Routes across the border are counted on both sides.
+    // The beginnings and ends of routes up and down. Routes across the border are counted on both
+    // sides.
     let mut changes = [vec![0_i64; 2 * size + 1], vec![0_i64; 2 * size + 1]];
     let mut hops = 0;
     for x in 0..size {

@@ -27,7 +27,7 @@ pub(super) fn cube(problem: &Problem) -> Option<Vec<RingAxis>> {
     Some(halved_rows(problem)).filter(|rows| rows.iter().all(|row| row.extent() == 2))
 }
 
-/// What a rank does in a round: it sends its combination to one rank, or gets that of lower ranks
+/// The step of a rank in a round: it sends its combination to one rank, or gets that of lower ranks
 /// from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Step {

@@ -75,7 +75,7 @@ pub struct Communicator {
     pub(super) context: CallContext,
     pub(super) topology: Arc<dyn Topology>,
     pub(super) placement: Placement,
-    /// Which members share a host, if that is known.
+    /// The partition of members by host, if it is known.
     pub(super) hosts: Option<Hosts>,
     /// The chosen algorithms by collective; `auto` for those that are missing.
     pub(super) algorithms: HashMap<&'static str, How>,

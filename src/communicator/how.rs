@@ -9,7 +9,7 @@ use crate::collective::Collective;
 use crate::topology::same;
 use crate::vocabulary::{Problem, Schedule};
 
-/// How to execute a collective: the argument of [`choose`](super::Communicator::choose) and
+/// The way to execute a collective: the argument of [`choose`](super::Communicator::choose) and
 /// [`using`](super::Communicator::using).
 ///
 /// | made from | means |

@@ -1,4 +1,4 @@
-//! What members compare of the communicators that they make without a message.
+//! The record of the communicators that are made without a message, which members compare.
 
 use std::borrow::Cow;
 

@@ -60,7 +60,7 @@ impl Communicator {
     ///
     /// ```
     /// use necklace::op::Sum;
-    /// // Where each rank's elements begin, if they lie one after the other.
+    /// // The start of each rank's elements, if they lie one after the other.
     /// let begins = necklace::local::run(3, |mut comm| {
     ///     let count = 10 + comm.rank();
     ///     comm.exscan_one(count, Sum).unwrap().unwrap_or(0)

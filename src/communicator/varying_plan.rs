@@ -200,7 +200,7 @@ impl Communicator {
         let rounds: Vec<RankRound> = direct.share(problem, Rank::new(self.rank()))?.collect();
         // Plans of different counts are different calls, on each of which the members must agree.
         let description = format!("{description}, counted in call {}", self.context.history.calls);
-        // What can fail on this rank alone fails before the others rely on it.
+        // Everything that can fail on this rank alone fails before the others rely on it.
         self.barrier_of_agreement()?;
         let arrived = self.exchange_counts(&rounds, (&send.names, sent), format!("counts of {description}"))?;
         self.check_counts(&arrived, (&receive.names, expected), element.size as u64, &description)?;

@@ -109,7 +109,7 @@ pub struct Demand {
     /// Sum over rounds of the largest volume that leaves or enters one host, if the problem knows its
     /// hosts. [`claimed`](Self::claimed) counts it for up to 128 ranks.
     pub host: Volume,
-    /// What the ranks of one host do together, if the problem knows its hosts.
+    /// The work of the ranks of one host together, if the problem knows its hosts.
     /// [`claimed`](Self::claimed) counts it for up to 128 ranks.
     pub work: Work,
     /// Blocks of a rank that are rearranged between phases.

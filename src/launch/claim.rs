@@ -9,7 +9,7 @@ struct Family {
     name: &'static str,
     rank: &'static str,
     size: &'static str,
-    /// What to do if only one of the two is set.
+    /// The remedy if only one of the two is set.
     remedy: &'static str,
     starts: Starts,
 }
@@ -82,7 +82,7 @@ const OTHERS: [Family; 6] = [
     },
 ];
 
-/// What to do if a variable was set for another purpose.
+/// The remedy if a variable was set for another purpose.
 const ALTERNATIVES: &str = "or set NECKLACE_RANK and NECKLACE_SIZE, or NECKLACE_BACKEND=local, where `launch` runs a job of threads in each process";
 
 /// The rank and the size that a family gives to this process, if they are set.

@@ -86,7 +86,7 @@ use crate::error::JobError;
 ///   ranks concerned, if ranks have dropped their communicators after different calls and no
 ///   message had shown it.
 ///
-/// What the closure returns is a result, also where it is an `Err`: look at each.
+/// The value that the closure returns is a result, also where it is an `Err`: look at each.
 ///
 /// [`JobCause::Variable`]: crate::error::JobCause::Variable
 /// [`JobCause::NotBuilt`]: crate::error::JobCause::NotBuilt

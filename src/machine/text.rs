@@ -17,14 +17,14 @@ pub enum MachineError {
     #[error("unknown key {} of a machine; expected one of {keys}", quoted(key), keys = Machine::KEYS.join(", "))]
     #[non_exhaustive]
     Key {
-        /// What was found.
+        /// The text found.
         key: String,
     },
     /// A part between two commas is not a key with a price.
     #[error("found {}, expected key=price", quoted(found))]
     #[non_exhaustive]
     Pair {
-        /// What was found.
+        /// The text found.
         found: String,
     },
     /// A key is given twice.
@@ -40,7 +40,7 @@ pub enum MachineError {
     Value {
         /// The key.
         key: String,
-        /// What was found.
+        /// The text found.
         found: String,
         /// The expected form.
         expected: &'static str,

@@ -28,7 +28,7 @@ pub struct BitMap {
     add: u64,
 }
 
-/// Why a map of address bits is invalid.
+/// The reason why a map of address bits is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BitMapError {

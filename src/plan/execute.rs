@@ -86,7 +86,7 @@ impl Plan {
 pub struct Execution<'p> {
     plan: &'p Plan,
     next: usize,
-    /// How many pieces of the next local work the transport has done.
+    /// The number of pieces of the next local work that the transport has done.
     done: usize,
 }
 

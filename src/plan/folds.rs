@@ -78,7 +78,7 @@ pub(super) fn find(program: &Program, round: usize, locals: &[Local], last_reads
             None => Fold::Merge { into, left, right },
         });
     }
-    // What comes after the last message is left to the execution.
+    // The steps after the last message are left to the execution.
     folds.truncate(folds.iter().rposition(|fold| fold.message().is_some()).map_or(0, |last| last + 1));
     folds.into()
 }

@@ -37,7 +37,7 @@ pub struct Strided {
     dimensions: SmallVec<[(usize, usize); 3]>,
 }
 
-/// Why a block of a buffer is invalid.
+/// The reason why a block of a buffer is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockFault {

@@ -39,7 +39,7 @@ pub struct Figures {
     /// Sum over rounds of the largest volume that leaves or enters one host; 0 unless the problem
     /// knows its hosts.
     pub host_transmission: Volume,
-    /// What the ranks of one host do together, the most of each kind on one host; 0 unless the
+    /// The work of the ranks of one host together, the most of each kind on one host; 0 unless the
     /// problem knows its hosts.
     pub work: Work,
     /// Sum over rounds of the longest route, in channels.

@@ -60,7 +60,7 @@ pub enum ViolationKind {
     /// The schedule exceeds a limit of the verifier. Nothing after this point was examined.
     #[error("too large to verify: {found} {what}, at most {limit} are allowed")]
     TooLarge {
-        /// What exceeds the limit.
+        /// The quantity that exceeds the limit.
         what: &'static str,
         /// The amount.
         found: u128,
@@ -138,7 +138,7 @@ pub enum ViolationKind {
     RouteNode {
         /// The number.
         found: Node,
-        /// How many nodes there are.
+        /// The number of nodes.
         nodes: usize,
     },
     /// A route uses a channel that the network does not have.

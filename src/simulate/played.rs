@@ -117,7 +117,7 @@ pub enum SimulateError {
     #[error("{found} {what} on {topology}, at most {limit} can be simulated")]
     #[non_exhaustive]
     TooLarge {
-        /// What exceeds the limit.
+        /// The quantity that exceeds the limit.
         what: &'static str,
         /// The number found.
         found: usize,

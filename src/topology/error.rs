@@ -58,7 +58,7 @@ pub enum ParseError {
         column: usize,
         /// The text in that place.
         found: String,
-        /// What is accepted in that place.
+        /// A description of what is accepted in that place.
         expected: String,
     },
     /// The text names a topology that is not supported yet.
@@ -95,7 +95,7 @@ pub enum ParseError {
         column: usize,
         /// The text in that place.
         found: String,
-        /// What is accepted in that place.
+        /// A description of what is accepted in that place.
         expected: String,
     },
     /// The edges in a file do not form a connected network.

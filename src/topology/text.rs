@@ -38,7 +38,7 @@ impl Named {
     }
 }
 
-/// Why a parser stops: the text at the cursor is not the expected one, or another error.
+/// The reason why a parser stops: the text at the cursor is not the expected one, or another error.
 pub(super) enum SyntaxFault {
     Here(String),
     Other(ParseError),

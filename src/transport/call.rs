@@ -1,4 +1,4 @@
-//! What a transport is given for a call: context, signature, round.
+//! The information that a transport is given for a call: context, signature, round.
 
 use std::fmt;
 use std::sync::Arc;

@@ -72,7 +72,7 @@ pub enum Cause {
     /// A deadline has passed.
     #[non_exhaustive]
     Deadline {
-        /// Which of the two deadlines.
+        /// The one of the two deadlines that has passed.
         deadline: Deadline,
         /// The timeout of the rank whose deadline passed.
         waited: Duration,
@@ -84,7 +84,7 @@ pub enum Cause {
     Gone {
         /// The rank.
         rank: Rank,
-        /// How it left: `returned before the call`, `panicked: index out of bounds`.
+        /// The way in which it left: `returned before the call`, `panicked: index out of bounds`.
         how: Arc<str>,
     },
     /// Two ranks make different calls.

@@ -35,7 +35,7 @@ impl History {
     }
 }
 
-/// What one member reports about its calls.
+/// The report of one member about its calls.
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) struct MemberHistory<'a> {
     pub(crate) rank: Rank,

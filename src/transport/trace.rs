@@ -75,8 +75,8 @@ pub struct TraceEvent {
     pub direction: Direction,
     /// Length in bytes; for a native call, the length of the rank's input.
     pub bytes: u64,
-    /// When its round began, from the start of the trace. Single messages have no times of their
-    /// own.
+    /// The time at which its round began, from the start of the trace. Single messages have no
+    /// times of their own.
     pub begin: Duration,
     /// The time at which its round ended, from the start of the trace.
     pub end: Duration,

@@ -4,7 +4,7 @@ use super::Mismatch;
 use crate::ids::{Node, Rank};
 use crate::quote::{quoted, shown};
 
-/// Why a schedule cannot be built.
+/// The reason why a schedule cannot be built.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -112,7 +112,7 @@ pub enum BuildError {
         algorithm: String,
         /// The invalid text.
         found: String,
-        /// What is accepted.
+        /// A description of what is accepted.
         expected: String,
     },
     /// The algorithm does not fit the problem.
@@ -125,7 +125,7 @@ pub enum BuildError {
         collective: String,
         /// The topology.
         topology: String,
-        /// What the algorithm needs, and what it found.
+        /// The requirements of the algorithm, and what it found.
         needs: String,
     },
     /// The algorithm is native: the backend's library executes it without a schedule.

@@ -3,8 +3,8 @@
 use crate::block::{Block, Volume};
 use crate::ids::{Node, Rank};
 
-/// How an arriving block, or the source of a local step, is merged with the block of that name
-/// that the rank already holds.
+/// The way in which an arriving block, or the source of a local step, is merged with the block of
+/// that name that the rank already holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Combine {

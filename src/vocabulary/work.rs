@@ -4,8 +4,8 @@ use super::Hosts;
 use crate::block::Volume;
 use crate::ids::Rank;
 
-/// What all ranks of a host do, summed over ranks and rounds. Where ranks share cores, the cores do
-/// this one after the other.
+/// The work of all ranks of a host, summed over ranks and rounds. Where ranks share cores, the
+/// cores do this one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Work {

@@ -44,7 +44,7 @@ pub(crate) use self::reaper::{Arguments as ReaperArguments, run as run_reaper};
 use self::started_processes::StartedProcesses;
 use crate::address_space;
 
-/// How long processes that ranks have started may write after the last rank has ended.
+/// The time for which processes that ranks have started may write after the last rank has ended.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// An event for the main thread.

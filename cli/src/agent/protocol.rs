@@ -103,7 +103,7 @@ pub(crate) enum Report {
     Done,
 }
 
-/// How a process ended.
+/// The way in which a process ended.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum End {
     Status(i32),

@@ -38,10 +38,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::key_file::KEY;
 use super::wait;
 
-/// How long the agent waits for the reaper to clean up before it does so itself.
+/// The time for which the agent waits for the reaper to clean up before it does so itself.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// How long the reaper waits for its agent to end after the launcher has ended.
+/// The time for which the reaper waits for its agent to end after the launcher has ended.
 const ORPHANED: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// The order to clean up. Other orders are the numbers of process groups.

@@ -74,7 +74,7 @@ impl Stage {
 /// Maximum time for an agent to clean up after its last order.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Why the job fails.
+/// The reason why the job fails.
 #[derive(Debug)]
 struct Cause {
     status: u8,
@@ -93,7 +93,7 @@ struct Launch<'a> {
     stage: Stage,
     since: Instant,
     cause: Option<Cause>,
-    /// When to report the cause, unless it has been reported.
+    /// The time to report the cause, unless it has been reported.
     report_at: Option<Instant>,
     /// The exit status, if a signal or closed standard output ended the job.
     ended: Option<u8>,

@@ -82,7 +82,7 @@ Exit status: 0 if all ranks end with 0; otherwise the status of the first rank t
 127 if the program is not found, 126 if it cannot be started; 130, 143 or 129 if SIGINT, SIGTERM or SIGHUP ends
 this command; 141 if nobody reads the output; 1 if a host fails; 2 if the command line is wrong.";
 
-/// How long a rank or a host may be silent by default.
+/// The time for which a rank or a host may be silent by default.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Args, Debug)]

@@ -27,7 +27,8 @@ use crate::ids::{Node, Rank};
 use crate::topology::Coordinates;
 use crate::vocabulary::{Amount, Amounts, End, Placement, RankAmounts, RankRound, Route, Share};
 
-/// How the nodes that differ in one digit alone, arranged in a circle, exchange blocks.
+/// The way in which the nodes that differ in one digit alone, arranged in a circle, exchange
+/// blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Walk {
     /// In one direction around the circle, forwarding blocks.

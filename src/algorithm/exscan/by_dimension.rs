@@ -42,7 +42,7 @@ static ABOUT: About = About {
     ports: Ports::One,
 };
 
-/// What is sent, and what a rank has of the ranks before it.
+/// The combination that a rank sends, and the one that it has of the ranks before it.
 const RUNNING: Block = Block::temporary(0);
 const BEFORE: Block = Block::temporary(1);
 /// On a cube, the combination of the sub-cube.

@@ -42,14 +42,14 @@ impl Algorithm for RecursiveDoubling {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let rounds = u64::from(doublings(problem.ranks()));
-        // What has arrived, and what is passed on; the first message and the last need only one of
-        // the two.
+        // The combinations of what has arrived, and of what is passed on; the first message and the
+        // last need only one of the two.
         let combined = Some(Volume::from(2 * rounds.saturating_sub(1)));
         Claims { combined, ..Claims::of_single_blocks(rounds, is_complete(problem)) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        // What is sent, and what a rank has of the ranks before it.
+        // The combination that a rank sends, and the one that it has of the ranks before it.
         const RUNNING: Block = Block::temporary(0);
         const BEFORE: Block = Block::temporary(1);
         let (size, own, me) = (problem.ranks(), Block::result(rank), rank.index());

@@ -91,7 +91,7 @@ impl Algorithm for Pairwise {
         let begin = (size > 1).then(RankAmounts::default);
         let rotation = (1..size).map(move |i| {
             let to = Amount { peer: Rank::new((me + i) % size), volume: Volume::from(1), route: Route::Default };
-            // What comes from the highest rank, if it is above, is the first from above.
+            // The contribution from the highest rank, if it is above, is the first from above.
             let arrived = u64::from((me + size - i) % size != size - 1);
             let joined = u64::from(i == size - 1 && me < size - 1);
             RankAmounts::new(vec![to], 1).combining(Volume::from(arrived + joined))

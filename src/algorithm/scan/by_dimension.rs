@@ -67,7 +67,7 @@ static ABOUT: About = About {
     ports: Ports::One,
 };
 
-/// What is sent.
+/// The combination that a rank sends.
 const RUNNING: Block = Block::temporary(0);
 /// On a cube, the combination of the sub-cube.
 const TOTAL: Block = Block::temporary(1);

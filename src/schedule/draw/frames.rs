@@ -74,7 +74,7 @@ impl Arrow {
     }
 }
 
-/// What a picture shows.
+/// The content of a picture.
 pub(super) struct Shown {
     pub(super) frames: Vec<Frame>,
     /// The rank whose transfers are shown, if not all are.

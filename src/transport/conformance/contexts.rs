@@ -70,7 +70,7 @@ pub(super) fn members_are_ranked_in_the_order_given(fixture: &dyn Fixture) -> Re
     .map(drop)
 }
 
-/// When a context fails, other contexts of the same ranks continue, whether opened before or after.
+/// Other contexts of the same ranks continue after a context fails, whether opened before or after.
 ///
 /// # Errors
 ///

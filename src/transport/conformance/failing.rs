@@ -87,8 +87,8 @@ pub(super) fn departure_fails_waiting_ranks(fixture: &dyn Fixture) -> Result<(),
     Ok(())
 }
 
-/// What a rank did before it left counts: ranks that need nothing more from it continue without a
-/// failure.
+/// The rounds of a rank before it left count: ranks that need nothing more from it continue without
+/// a failure.
 ///
 /// # Errors
 ///

@@ -79,7 +79,7 @@ pub(super) struct Scenario {
     pub(super) after: Vec<RankBuffers>,
 }
 
-/// How the runs of messages are arranged.
+/// The arrangement of the runs of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunLayout {
     /// A message is one run. Sends come from the input, receives go to the output.

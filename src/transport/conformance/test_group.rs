@@ -13,7 +13,7 @@ use crate::ids::Rank;
 use crate::plan::Program;
 use crate::transport::{CallInfo, ContextId, Endpoint, Failure, RoundIo, Signature, Timeouts, Transport};
 
-/// What the test of one rank is given.
+/// The arguments of the test of one rank.
 #[derive(Clone, Debug)]
 pub(super) struct TestRank {
     pub(super) endpoint: Arc<dyn Endpoint>,

@@ -18,8 +18,8 @@ pub(crate) struct Connection {
     pub(crate) reads: u64,
     /// Whether the wire accepts no more bytes for now.
     pub(crate) blocked: bool,
-    /// Why nothing can be written any more. What has arrived is read first, since it may give the
-    /// reason.
+    /// The reason why nothing can be written any more. Bytes that have arrived are read first,
+    /// since they may give the reason.
     pub(crate) broken: Option<Arc<str>>,
     /// Number of bytes written.
     pub(crate) bytes_written: u64,
@@ -81,7 +81,7 @@ pub(crate) struct PartialHeader {
     pub(crate) len: usize,
 }
 
-/// What the next bytes are, and how many of them are left.
+/// The kind of the next bytes, and the number of them that are left.
 #[derive(Debug)]
 pub(crate) enum Receiving {
     Header,
@@ -104,7 +104,8 @@ impl Default for Connection {
             reads: 0,
             blocked: false,
             broken: None,
-            // What the wire does not accept returns to this queue. Its memory is touched only then.
+            // Bytes that the wire does not accept return to this queue. Its memory is touched only
+            // then.
             queue: Vec::with_capacity(2 * STAGE),
             bytes_written: 0,
             sending: None,

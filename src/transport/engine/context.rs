@@ -115,7 +115,7 @@ pub(crate) struct ActiveRound {
 #[allow(unsafe_code)]
 unsafe impl Send for ActiveRound {}
 
-/// How a message differs from the awaited one.
+/// The difference between a message and the awaited one.
 #[derive(Clone, Debug)]
 pub(crate) enum Mismatch {
     /// It belongs to another call or round.

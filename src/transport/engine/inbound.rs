@@ -26,7 +26,7 @@ const LONG: u64 = 32 << 10;
 /// Maximum number of pieces that one read fills.
 const PIECES: usize = 16;
 
-/// Why a connection has to be closed.
+/// The reason why a connection has to be closed.
 type CloseReason = Arc<str>;
 
 impl Engine {

@@ -52,7 +52,7 @@ pub(crate) struct Lane {
     pub(crate) left: Option<Left>,
 }
 
-/// How a process left a context.
+/// The departure of a process from a context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Left {
     /// The last call that it was in.

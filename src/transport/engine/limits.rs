@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// How often a process reads frames that no round awaits, and checks its own waiting rounds.
+/// The interval at which a process reads frames that no round awaits, and checks its own waiting
+/// rounds.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
 /// Minimum time that an ending process waits until the others have read what it sent. The maximum

@@ -27,8 +27,8 @@ impl Engine {
             if received {
                 self.out_of_band_received(from);
             }
-            // What no round awaits stays in the wire for a while. It may be awaited soon, and is
-            // then copied only once.
+            // A frame that no round awaits stays in the wire for a while. It may be awaited soon,
+            // and is then copied only once.
             if urgent || self.is_wanted(from) {
                 self.pump_in(from);
             }

@@ -19,8 +19,8 @@ use crate::transport::ContextId;
 /// Maximum time that a process waits at its end: a launcher wants to know its result.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How long a thread that waits on a polled wire only yields between two polls; and how long it
-/// sleeps at most after that.
+/// The time for which a thread that waits on a polled wire only yields between two polls; and the
+/// maximum time for which it sleeps after that.
 const YIELDING: Duration = Duration::from_micros(500);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 

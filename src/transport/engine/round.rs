@@ -28,10 +28,10 @@ pub(crate) struct Driver {
     over: Instant,
 }
 
-/// How long a rank polls before it sleeps, if each rank has a core of its own.
+/// The time for which a rank polls before it sleeps, if each rank has a core of its own.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// How long it polls without yielding.
+/// The time for which it polls without yielding.
 const EAGER: Duration = Duration::from_micros(10);
 
 impl Driver {

@@ -53,7 +53,7 @@ pub(crate) struct Engine {
     /// Whether a supervisor will give the reason of a panic; and the contexts that wait for it.
     pub(crate) supervised: bool,
     pub(crate) panicked_contexts: Vec<ContextId>,
-    /// When the engine last checked all connections.
+    /// The time when the engine last checked all connections.
     pub(crate) looked: Instant,
     /// Whether a thread has panicked that had a context open.
     pub(crate) panicked: bool,

@@ -159,8 +159,8 @@ enum PathEnd {
 /// made-up replies cannot extend a traversal for ever.
 const MAX_EDGES: usize = 1024;
 
-/// What must stay the same for a deadline to hold: the last process in the context where the chain
-/// begins, and the progress of those before it. Other contexts do not count.
+/// The state that must stay the same for a deadline to hold: the last process in the context where
+/// the chain begins, and the progress of those before it. Other contexts do not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snapshot {
     last: usize,

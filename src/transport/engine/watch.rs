@@ -36,9 +36,9 @@ impl RoundInfo<'_> {
     }
 }
 
-/// How long a rank waits before it asks the rank that it waits for what that calls. The interval
-/// doubles each time. Two ranks that wait for each other in different calls send nothing that could
-/// show it.
+/// The time for which a rank waits before it asks the rank that it waits for what that calls. The
+/// interval doubles each time. Two ranks that wait for each other in different calls send nothing
+/// that could show it.
 const PROBE: Duration = Duration::from_millis(200);
 
 /// The state of a wait.
@@ -46,32 +46,33 @@ const PROBE: Duration = Duration::from_millis(200);
 pub(crate) struct Watch {
     /// The time, read once for everything between two pauses.
     now: Instant,
-    /// When something last moved, here or along the chain.
+    /// The time when something last moved, here or along the chain.
     since: Instant,
     paused: bool,
     /// The context's progress, and the engine's number of departures, when last checked.
     progress: u64,
     departures: Option<u64>,
-    /// When a needed rank was found to have left.
+    /// The time when a needed rank was found to have left.
     missed: Option<Instant>,
-    /// When the watch last ran, and how often the process had been suspended before.
+    /// The time when the watch last ran, and the number of suspensions of the process before that.
     looked: Instant,
     suspensions: u32,
-    /// When it last swept all connections, and last checked early messages.
+    /// The times when it last swept all connections, and last checked early messages.
     swept: Instant,
     patrolled: Instant,
     /// Whether the peer was asked what it called after a mismatch.
     asked: bool,
-    /// When to ask the rank that it waits for what that calls; and the rank that was asked.
+    /// The time after which to ask the rank that it waits for what that calls; and the rank that
+    /// was asked.
     probe: Duration,
     probed: Option<Rank>,
     /// The current traversal of the wait-for graph, and when it began.
     traversal: Option<(Traversal, Instant)>,
     /// The result of the last traversal.
     found: Option<Finding>,
-    /// When a traversal last ended at a rank that replies but has not called.
+    /// The time when a traversal last ended at a rank that replies but has not called.
     answered: Option<Instant>,
-    /// When the last traversal ended; the next begins some time later.
+    /// The time when the last traversal ended; the next begins some time later.
     last_traversal: Instant,
 }
 

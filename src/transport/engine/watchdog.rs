@@ -11,16 +11,17 @@ use crate::transport::Timeouts;
 pub(crate) struct Watchdog {
     pub(super) call: u64,
     pub(super) since: Instant,
-    /// When all members last replied.
+    /// The time when all members last replied.
     pub(super) last_complete: Instant,
-    /// Since when no other member is in the call.
+    /// The time since which no other member is in the call.
     pub(super) alone_since: Option<Instant>,
-    /// When the call was found unable to end.
+    /// The time when the call was found unable to end.
     pub(super) failed_since: Option<Instant>,
-    /// When to poll all members; and the poll under way.
+    /// The time after which to poll all members; and the poll under way.
     pub(super) next: Duration,
     pub(super) poll: Option<StatusPoll>,
-    /// When the watchdog last ran, and how often the process had been suspended before.
+    /// The time when the watchdog last ran, and the number of suspensions of the process before
+    /// that.
     pub(super) looked: Instant,
     pub(super) suspensions: u32,
 }

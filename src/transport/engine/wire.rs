@@ -121,8 +121,8 @@ pub(crate) struct WireEvent {
     pub(crate) urgent: bool,
 }
 
-/// What a thread sleeps on, without the engine's lock, until an event or a limit. A wire without a
-/// sleeper is polled: a waiting thread yields, and later sleeps for increasing times.
+/// The object that a thread sleeps on, without the engine's lock, until an event or a limit. A wire
+/// without a sleeper is polled: a waiting thread yields, and later sleeps for increasing times.
 pub(crate) trait Sleeper: fmt::Debug + Send {
     /// Sleeps; returns at once if the limit is zero.
     fn sleep(&mut self, limit: Duration, events: &mut Vec<WireEvent>);

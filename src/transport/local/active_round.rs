@@ -135,13 +135,13 @@ impl Membership {
 pub(super) struct Wait {
     /// Number of polls since the last progress.
     pub(super) polls: u32,
-    /// When the wait began, set once the rank is about to park.
+    /// The time when the wait began, set once the rank is about to park.
     pub(super) since: Option<Instant>,
     /// The last sample of the wait-for chain.
     pub(super) sample: Option<ChainSample>,
-    /// How many of its rendezvous messages were not released at the last poll.
+    /// The number of its rendezvous messages that were not released at the last poll.
     pub(super) outstanding: u32,
-    /// How many members had left at the last check.
+    /// The number of members that had left at the last check.
     pub(super) departures: u32,
 }
 
@@ -159,8 +159,8 @@ pub(super) type RoundError = (Option<Rank>, Cause);
 
 /// Polls before a rank parks, if each has a core of its own: about ten microseconds.
 pub(super) const SPINS: u32 = 500;
-/// How many of those come first, without a pause in between. A pause would take as long as an
-/// exchange of small messages.
+/// The number of those that come first, without a pause in between. A pause would take as long as
+/// an exchange of small messages.
 pub(super) const UNPAUSED_SPINS: u32 = 60;
 /// Polls before a rank parks if ranks share cores. It yields after each of them.
 pub(super) const YIELDS: u32 = 2;
@@ -192,10 +192,10 @@ pub(super) struct ActiveRound<'a> {
     pub(super) descriptor: &'a RoundDescriptor<'a>,
     pub(super) outbox: &'a Outbox<'a>,
     pub(super) message_id: MessageId,
-    /// What the round sends and receives.
+    /// The messages that the round sends and receives.
     pub(super) sends: &'a [Message],
     pub(super) receives: &'a [Message],
-    /// Where the messages are, if each is one piece.
+    /// The places of the messages, if each is one piece.
     pub(super) pieces: Option<&'a Pieces>,
     /// Whether all messages are eager ones of one piece.
     pub(super) eager_only: bool,

@@ -186,7 +186,7 @@ struct PieceCursor<'a> {
     bases: Bases,
     /// The next byte of the current piece.
     at: *mut u8,
-    /// How many bytes of the current piece are left.
+    /// The number of bytes of the current piece that are left.
     left: usize,
     /// Of the current run: the length of a piece, the distance from the end of a piece to the start
     /// of the next, and how many more pieces there are.

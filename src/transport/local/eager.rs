@@ -10,8 +10,8 @@ use crate::plan::{Message, Piece};
 use crate::transport::bases::Bases;
 use crate::transport::{Cause, Failure};
 
-/// What writing and reading eager messages need of an active round. It is copied, so that its
-/// fields need not be loaded again after each message.
+/// The part of an active round that writing and reading eager messages need. It is copied, so that
+/// its fields need not be loaded again after each message.
 #[derive(Clone, Copy)]
 struct EagerIo<'a> {
     group: &'a Group,

@@ -22,8 +22,8 @@ pub(super) struct RoundDescriptor<'a> {
     pub(super) program: &'a Program,
     /// Index of the round within the program.
     pub(super) index: u32,
-    /// How many rendezvous messages the rank has published in all, those of this round included,
-    /// modulo 2^32.
+    /// The number of rendezvous messages that the rank has published in all, those of this round
+    /// included, modulo 2^32.
     pub(super) due: u32,
     pub(super) bases: Bases,
 }
@@ -71,7 +71,7 @@ impl PublishedDescriptor {
     ///
     /// # Safety
     ///
-    /// What the descriptor points to is still valid: the caller's lease is not released.
+    /// The memory that the descriptor points to is still valid: the caller's lease is not released.
     #[inline]
     pub(super) unsafe fn descriptor(&self) -> &RoundDescriptor<'_> {
         // SAFETY: `new` has stored a descriptor, and what it points to lives as the caller
@@ -135,7 +135,7 @@ impl EagerMessage {
     pub(super) const ON_FIRST_LINE: usize = 32;
 }
 
-/// What the members of one context share. See the [module](self).
+/// The state that the members of one context share. See the [module](self).
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) context: ContextId,
@@ -150,7 +150,7 @@ pub(super) struct Group {
     pub(super) room: u64,
     pub(super) parked: ParkedCount,
     failure: OnceLock<Failure>,
-    /// How many members have left.
+    /// The number of members that have left.
     departures: AtomicU32,
     /// The first member that has left with its history. Each later one compares its own with it.
     first: OnceLock<usize>,
@@ -171,7 +171,7 @@ fn room(members: usize) -> u64 {
     1 << fit.clamp(least, most).ilog2()
 }
 
-/// What all members may read of one member.
+/// The state of one member that all members may read.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) sync: SyncState,
@@ -180,7 +180,7 @@ pub(super) struct Member {
     /// behind.
     recent: Mutex<[Option<SignatureChange>; 4]>,
     left: OnceLock<Exit>,
-    /// What it has called in all, once it has left.
+    /// The history of its calls, once it has left.
     history: OnceLock<History>,
 }
 
@@ -191,7 +191,7 @@ struct SignatureChange {
     signature: Signature,
 }
 
-/// Where a member is. Only the member writes it, on cache lines of its own.
+/// The position of a member. Only the member writes it, on cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct MemberStatus {
@@ -207,7 +207,7 @@ pub(super) struct MemberStatus {
     pub(super) thread: AtomicU64,
 }
 
-/// How a member left.
+/// The way in which a member left.
 #[derive(Clone, Debug)]
 pub(super) enum Exit {
     Returned,

@@ -11,7 +11,7 @@ use crate::transport::{ContextId, Disagreement, OpenError};
 /// number of ranks: 700 MB with this many.
 pub const MAX_RANKS: usize = 4096;
 
-/// How many failures are kept of each rank.
+/// The number of failures that are kept of each rank.
 const FAILURES: usize = 16;
 
 /// Error of starting a job of threads with a number of ranks that is not allowed.
@@ -23,7 +23,7 @@ pub struct SizeError {
     pub size: usize,
 }
 
-/// What the threads share.
+/// The state that the threads share.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) size: usize,

@@ -17,8 +17,8 @@
 //! # Ok::<(), local::SizeError>(())
 //! ```
 
-// How it works. Each rank has a publication slot (`slot`). It begins a round by publishing there a
-// descriptor of its messages, with a flag for each receiver. Then it takes what its peers have
+// Implementation: each rank has a publication slot (`slot`). It begins a round by publishing there
+// a descriptor of its messages, with a flag for each receiver. Then it takes what its peers have
 // published for it (`rendezvous`), checks it, and copies it from their memory into its own
 // (`copy`), or combines it with what it has (`folds`). It returns once all that it published has
 // been copied, or revoked (`outbox`). There is no queue, so nothing accumulates, and each byte is

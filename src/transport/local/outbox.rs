@@ -13,9 +13,9 @@ pub(super) struct Outbox<'a> {
     group: &'a Group,
     me: usize,
     descriptor: &'a RoundDescriptor<'a>,
-    /// How many rendezvous messages the round has.
+    /// The number of rendezvous messages of the round.
     pub(super) messages: u32,
-    /// How many there have been in all, those of this round included, modulo 2^32.
+    /// The number of rendezvous messages in all, those of this round included, modulo 2^32.
     due: u32,
 }
 

@@ -29,7 +29,7 @@ impl ParkedCount {
     }
 }
 
-/// What one rank sleeps on. See the [module](self).
+/// The object that one rank sleeps on. See the [module](self).
 #[derive(Debug)]
 pub(super) struct Parker {
     parked: AtomicBool,

@@ -1,4 +1,4 @@
-//! What a round exchanges with each peer.
+//! The messages that a round exchanges with each peer.
 
 use super::group::Group;
 use crate::ids::Rank;
@@ -10,11 +10,11 @@ use crate::plan::Message;
 /// whichever way it comes. All rendezvous data for a peer in a round count as one message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PeerCounts {
-    /// How many messages this rank has sent the peer.
+    /// The number of messages that this rank has sent the peer.
     pub(super) sent: u64,
-    /// How many of those the peer has taken, as far as this rank knows.
+    /// The number of those that the peer has taken, as far as this rank knows.
     pub(super) acknowledged: u64,
-    /// How many of the peer's messages this rank has taken.
+    /// The number of the peer's messages that this rank has taken.
     pub(super) taken: u64,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct PeerMessages {
     pub(super) protocol: Protocol,
 }
 
-/// How messages travel. Both ends choose the same.
+/// The way in which messages travel. Both ends choose the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     /// The receiver copies from the sender's memory.

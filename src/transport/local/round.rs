@@ -27,13 +27,13 @@ pub(super) struct LocalTransport {
     last: Option<(u64, u32)>,
     /// Counts of messages, by peer.
     counts: Box<[PeerCounts]>,
-    /// How many rendezvous messages it has published, modulo 2^32.
+    /// The number of rendezvous messages that it has published, modulo 2^32.
     published: u32,
-    /// What the current round still has to take. Kept between rounds for its memory.
+    /// The messages that the current round still has to take. Kept between rounds for its memory.
     pending: Vec<PeerMessages>,
-    /// What the current round still has to write. Kept between rounds for its memory.
+    /// The messages that the current round still has to write. Kept between rounds for its memory.
     unwritten: Vec<u32>,
-    /// How often it has parked.
+    /// The number of times that it has parked.
     parks: u64,
 }
 

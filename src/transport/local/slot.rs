@@ -215,14 +215,14 @@ impl<T> Drop for Lease<'_, T> {
 pub(super) struct SyncState {
     /// Unparked by whatever the rank may wait for.
     pub(super) parker: Parker,
-    /// How many leases on the rank's memory are released.
+    /// The number of released leases on the rank's memory.
     pub(super) releases: ReleaseCount,
     /// Whether the rank accesses the memory of others.
     pub(super) epoch: AccessEpoch,
     /// Whether the rank is parked until a mailbox that it writes to has room.
     pub(super) awaits_room: AtomicBool,
-    /// How many messages of each sender the rank has taken. Read by senders that need room for an
-    /// eager message, or look for the rank they wait for.
+    /// The number of messages of each sender that the rank has taken. Read by senders that need
+    /// room for an eager message, or look for the rank they wait for.
     taken: CacheLines,
 }
 

@@ -51,7 +51,7 @@ enum ChainEnd {
     Elsewhere(usize),
 }
 
-/// Where the rank at the end is, compared with the call that the rank before it waits in.
+/// The position of the rank at the end, compared with the call that the rank before it waits in.
 #[derive(Clone, Copy, Debug)]
 enum EndState {
     Left,
@@ -62,8 +62,8 @@ enum EndState {
     GoneOn(u64),
 }
 
-/// What has to stay equal for a deadline to pass: the last rank in the context where the chain
-/// begins, and the progress of the ranks there. Progress in other contexts does not count.
+/// The state that has to stay equal for a deadline to pass: the last rank in the context where the
+/// chain begins, and the progress of the ranks there. Progress in other contexts does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChainState {
     last: usize,

@@ -25,7 +25,7 @@ pub(super) struct DuplicatedComm {
     pub(super) size: usize,
     /// The number of cores that the ranks of this host share, or 0 if each rank has a core.
     pub(super) shared_cores: u64,
-    /// Which ranks can share memory, or count as if they did.
+    /// The partition of ranks by the memory that they can share, or count as sharing.
     pub(super) hosts: Hosts,
     /// Another duplicate, for the library's collectives, unless a rank uses none. It is made here,
     /// with a deadline, and not when it is first needed: no function of MPI has a deadline then.
@@ -92,7 +92,7 @@ impl DuplicatedComm {
     }
 }
 
-/// What a process tells the others at the start.
+/// The information that a process gives the others at the start.
 #[derive(Clone, Copy, Debug)]
 struct ProcessInfo {
     /// A hash of the host.

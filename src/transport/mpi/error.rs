@@ -1,8 +1,8 @@
-//! Why a process cannot take part in a job over MPI.
+//! The reason why a process cannot take part in a job over MPI.
 
 use std::time::Duration;
 
-/// Why a process cannot take part in a job over MPI.
+/// The reason why a process cannot take part in a job over MPI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MpiError {
@@ -32,7 +32,7 @@ pub enum MpiError {
     )]
     #[non_exhaustive]
     Late {
-        /// How long this rank has waited.
+        /// The time for which this rank has waited.
         waited: Duration,
         /// The number of ranks.
         size: usize,

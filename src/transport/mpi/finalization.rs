@@ -28,7 +28,7 @@ static DEPARTURES: Mutex<Vec<Departure>> = Mutex::new(Vec::new());
 /// The number of collective operations that are starting jobs.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
 
-/// Why MPI cannot be finalized: the call might never return.
+/// The reason why MPI cannot be finalized: the call might never return.
 static BLOCKER: Mutex<Option<FinalizeBlocker>> = Mutex::new(None);
 
 /// Whether this process is ending the job. The library may call `exit` for that.
@@ -45,7 +45,7 @@ const ABORT_INTERVAL: Duration = Duration::from_millis(500);
 /// The number of ranks with a whole interval.
 const WHOLE_INTERVALS: f64 = 8.0;
 
-/// Why MPI cannot be finalized.
+/// The reason why MPI cannot be finalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FinalizeBlocker {
     /// A collective operation was started, and not all ranks of the communicator have called it.

@@ -75,7 +75,7 @@ pub(super) struct PacketWire {
     /// Buffers for further sends.
     spare_buffers: Vec<Vec<u8>>,
     rendezvous: Option<RendezvousMessages>,
-    /// Why MPI can no longer be used, if so.
+    /// The reason why MPI can no longer be used, if there is one.
     broken: Option<String>,
 }
 

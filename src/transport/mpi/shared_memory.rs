@@ -1,4 +1,4 @@
-//! Which processes can share memory.
+//! Finds out which processes can share memory.
 //!
 //! `MPI_Comm_split_type` finds that out, but it blocks without a deadline, and some libraries poll
 //! without a pause meanwhile. So each process remembers the result for a set of processes, and uses

@@ -1,11 +1,11 @@
-//! Where the blocks of a native call lie.
+//! The places of the blocks of a native call.
 
 use crate::ids::Rank;
 use crate::plan::{Place, Run};
 
-/// Where one member's blocks lie in a buffer: those for all members, or from all members, its own
-/// block for itself included; or one block, as that of rank 0. A block is a list of runs, whose
-/// bytes follow each other.
+/// The places of one member's blocks in a buffer: the blocks for all members, or from all members,
+/// its own block for itself included; or one block, as that of rank 0. A block is a list of runs,
+/// whose bytes follow each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     places: Vec<Place>,

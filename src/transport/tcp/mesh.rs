@@ -19,7 +19,7 @@ pub(super) struct Mesh {
     pub(super) streams: Vec<Option<TcpStream>>,
     /// The number of ranks on this host, including this one.
     pub(super) neighbours: usize,
-    /// Which ranks share a host, or count as if they did.
+    /// The partition of ranks by the host that they share, or count as sharing.
     pub(super) hosts: Option<Hosts>,
 }
 

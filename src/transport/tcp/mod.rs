@@ -65,7 +65,7 @@
 //! - **Sockets** have the system's buffers, which grow as needed, and its congestion control; Reno
 //!   (on Linux) between two ranks of a host with a core for each.
 
-// How it works: a progress engine (`transport/engine`) over sockets (`sockets`). The bootstrap
+// Implementation: a progress engine (`transport/engine`) over sockets (`sockets`). The bootstrap
 // comes first: the ranks connect to rank 0, learn each other's addresses and connect to each other
 // (`bootstrap::rendezvous`). One loop owns all sockets until then (`bootstrap::connections`), and
 // every connection opens with a mutual authentication (`bootstrap::handshake`). The result is a

@@ -23,7 +23,7 @@ fn every_form() -> impl Iterator<Item = Arc<dyn Algorithm>> {
 }
 
 #[test]
-fn what_a_rank_does_is_what_rank_0_does_translated() {
+fn share_of_a_rank_is_that_of_rank_0_translated() {
     for d in 0..=8 {
         let problem = on_cube(d);
         // Of the larger cubes the form that is executed, and that of single elements.

@@ -12,11 +12,11 @@ pub(super) const MAX_RANKS: usize = 1 << 16;
 
 /// Error of a rank that cannot join its job.
 ///
-/// What rank 0 finds during the bootstrap ([`DuplicateRank`](Self::DuplicateRank),
+/// An error that rank 0 finds during the bootstrap ([`DuplicateRank`](Self::DuplicateRank),
 /// [`SizeMismatch`](Self::SizeMismatch), [`BuildMismatch`](Self::BuildMismatch),
 /// [`Missing`](Self::Missing), [`Late`](Self::Late), [`Lost`](Self::Lost),
-/// [`Loopback`](Self::Loopback)) is an equal error on every rank that came. If a rank fails for a
-/// reason of its own, the others get [`Abandoned`](Self::Abandoned) with its text.
+/// [`Loopback`](Self::Loopback)) is equal on every rank that came. If a rank fails for a reason of
+/// its own, the others get [`Abandoned`](Self::Abandoned) with its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {

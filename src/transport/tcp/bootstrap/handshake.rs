@@ -23,7 +23,7 @@ pub(super) const MAX_REASON: usize = 256;
 /// Length of an answer before its reason: 0 or 1, the length of the reason, the proof.
 const ANSWER: usize = 1 + 2 + PROOF;
 
-/// What a side does after it was given bytes.
+/// The step that a side takes after it was given bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HandshakeStep {
     /// Send these bytes and go on.
@@ -34,7 +34,7 @@ pub(super) enum HandshakeStep {
     Failed(HandshakeError, Vec<u8>),
 }
 
-/// Why a connection could not be authenticated.
+/// The reason why a connection could not be authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HandshakeError {
     /// The connection failed, or could not be made.
@@ -74,7 +74,7 @@ impl From<Malformed> for HandshakeError {
     }
 }
 
-/// What a process says of itself on all its connections.
+/// The identity of a process on all its connections.
 #[derive(Clone, Debug)]
 pub(super) struct Identity {
     pub(super) key: Key,

@@ -48,7 +48,7 @@ pub(super) enum HandshakeRole {
     Responder,
 }
 
-/// What a process says of itself, and for what it connects.
+/// The identity of a process, and the purpose for which it connects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) build: Build,
@@ -70,7 +70,7 @@ pub(super) struct Build {
     version: [u8; 16],
 }
 
-/// Why bytes are not a hello.
+/// The reason why bytes are not a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
     /// They are not of this crate.

@@ -20,7 +20,7 @@ const ADDRESS: usize = 18;
 /// Identifies the host of a rank: a hash of something unique to the host.
 pub(super) type HostId = [u8; 16];
 
-/// Where a rank runs and listens.
+/// The host on which a rank runs, and the address on which it listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RankLocation {
     /// The address on which it listens. Not used for rank 0, to which all are connected.

@@ -1,4 +1,4 @@
-//! What the bootstrap needs of the operating system: sockets, addresses, limits, files.
+//! The parts of the operating system that the bootstrap needs: sockets, addresses, limits, files.
 
 use std::fs::{self, File};
 use std::io;

@@ -172,7 +172,7 @@ fn member_in_another_call_is_found_before_the_deadline() {
     let (one, other) = ((Rank::new(0), signature(1).description), (Rank::new(2), signature(2).description));
     let cause = Cause::Disagree { rank_a: one.0, call_a: one.1, rank_b: other.0, call_b: other.1 };
     assert_eq!(failure.cause, cause);
-    // What a rank called before does not count.
+    // The earlier calls of a rank do not count.
     let mut watched = Watched::new(LONG);
     watched.answers([Some(status(CALL, 1)), Some(status(CALL - 1, 2))]);
     assert_eq!(watched.found(), None);
@@ -204,7 +204,7 @@ fn each_deadline_finds_only_its_own_faults() {
         let failure = watched.finds([Some(status(CALL, 1)), last.clone()]);
         let passed = matches!(&failure.cause, Cause::Deadline { deadline: passed, waited, .. } if (*passed, *waited) == (deadline, SHORT));
         assert!(failure.culprit == Some(Rank::new(2)) && passed, "{failure:?}");
-        // What only the disabled deadline would find is waited for.
+        // A fault that only the disabled deadline would find does not end the wait.
         let mut watched = Watched::new(timeouts);
         (0..3).for_each(|_| watched.answers([Some(status(CALL, 1)), other.clone()]));
         assert_eq!(watched.found(), None);

@@ -67,7 +67,7 @@ fn out_of_band_sender_alone_is_disconnected() {
     let mut world = open(&*one, ContextId::WORLD);
     let to_one = violator[0].as_mut().unwrap();
     to_one.write_all(&beginning(true).encode()).unwrap();
-    // What follows is ignored.
+    // The bytes that follow are ignored.
     to_one.write_all(&[9; LENGTH as usize]).unwrap();
     let failure = exchange(&mut *world, 0, &[], &[(1, LENGTH.into())], timeout).unwrap_err();
     assert_eq!(failure.culprit, Some(Rank::new(1)));

@@ -189,7 +189,7 @@ fn suspended_coordinator_accepts_the_decision_of_others() {
         thread::sleep(Duration::from_millis(2));
         let mut early = false;
         waiting.stopped(Duration::from_millis(200), |Waiting { one, two, .. }| {
-            // What it has sent before.
+            // The bytes that it has sent before.
             two.set_nonblocking(true).unwrap();
             let mut output = [0; 4096];
             let count = two.read(&mut output).unwrap_or(0);

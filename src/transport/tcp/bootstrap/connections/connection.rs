@@ -26,7 +26,8 @@ pub(super) struct PeerConnection {
     pub(super) outbox: Vec<u8>,
     /// Bytes of the outbox that the system has taken.
     pub(super) sent: usize,
-    /// When the handshake expires. For an incoming connection, that includes its first message.
+    /// The time when the handshake expires. For an incoming connection, that includes its first
+    /// message.
     pub(super) expires: Option<Instant>,
 }
 
@@ -46,7 +47,7 @@ pub(super) enum Stage {
     Closing { shut_down: bool },
 }
 
-/// What a connection does next.
+/// The next action of a connection.
 pub(super) enum ConnectionState {
     /// It waits for the peer.
     Waiting,

@@ -1,4 +1,4 @@
-//! What happens on the connections of a set.
+//! The events on the connections of a set.
 
 use std::net::SocketAddr;
 

@@ -13,8 +13,8 @@ use super::super::settings::{Join, Root};
 use super::super::system;
 use super::super::system::canonical;
 
-/// How long rank 0 retries to listen on a port that is in use: a socket that has just been closed
-/// may still hold it.
+/// The time for which rank 0 retries to listen on a port that is in use: a socket that has just
+/// been closed may still hold it.
 const IN_USE_PATIENCE: Duration = Duration::from_millis(300);
 /// Maximum length of a rendezvous file.
 const MAX_FILE: u64 = 512;

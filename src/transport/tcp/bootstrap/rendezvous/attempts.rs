@@ -26,7 +26,7 @@ const MAX_ATTEMPTS: usize = 16;
 pub(super) struct Attempts {
     /// The oldest first, with the address of each.
     under_way: VecDeque<(ConnectionId, SocketAddr)>,
-    /// When to make the next attempt.
+    /// The time of the next attempt.
     next: Instant,
     pause: Duration,
     patience: Duration,

@@ -75,7 +75,7 @@ struct ClientBootstrap<'a> {
 struct PendingPeer {
     address: SocketAddr,
     attempts: Attempts,
-    /// When the first attempt was made.
+    /// The time of the first attempt.
     since: Option<Instant>,
     last_error: String,
 }

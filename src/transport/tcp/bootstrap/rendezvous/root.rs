@@ -70,7 +70,7 @@ struct RootBootstrap<'a> {
     join: &'a Join,
     connections: ConnectionSet,
     file: Option<RendezvousFile>,
-    /// Where rank 0 itself is.
+    /// The location of rank 0 itself.
     location: RankLocation,
     /// The rank that each authenticated peer claims to be, and the peer's address.
     claimed: HashMap<ConnectionId, (usize, SocketAddr)>,
@@ -106,7 +106,7 @@ impl RootBootstrap<'_> {
         self.send_to_all(&table);
         self.wait_until_connected()?;
         self.connections.stop_listening();
-        // What the ranks send from now on is for the progress engine.
+        // The bytes that the ranks send from now on are for the progress engine.
         let ids: Vec<ConnectionId> = self.arrived.iter().flatten().map(|rank| rank.id).collect();
         ids.iter().for_each(|id| self.connections.stop_reading(*id));
         self.send_to_all(&BootstrapMessage::Go);

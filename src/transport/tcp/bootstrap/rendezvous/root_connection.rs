@@ -1,4 +1,4 @@
-//! How a rank connects to rank 0, which may start later than the rank itself.
+//! The connection of a rank to rank 0, which may start later than the rank itself.
 
 use std::net::SocketAddr;
 use std::time::Instant;

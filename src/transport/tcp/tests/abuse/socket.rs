@@ -36,7 +36,7 @@ fn calls(world: &mut dyn Transport, timeout: Duration) -> (usize, Option<Failure
     (well, None)
 }
 
-/// What the peer does after it has sent its bytes.
+/// The action of the peer after it has sent its bytes.
 #[derive(Clone, Copy, Debug)]
 enum After {
     Closes,
