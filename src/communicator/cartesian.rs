@@ -20,11 +20,11 @@ use crate::topology::{Coordinates, Grid, Topology};
 pub struct Cartesian {
     comm: Communicator,
     grid: Grid,
-    /// The halo that was exchanged last.
-    pub(super) halo: Option<Halo>,
+    /// The halos that were exchanged, the latest last.
+    pub(super) halos: Vec<Halo>,
 }
 
-/// The halo of an array. A grid keeps the last one, so that repeated exchanges allocate nothing.
+/// The halo of an array. A grid keeps the last ones, so that repeated exchanges allocate nothing.
 #[derive(Debug)]
 pub(super) struct Halo {
     pub(super) extents: Vec<usize>,
@@ -76,7 +76,7 @@ impl Communicator {
 
 impl Cartesian {
     fn new(comm: Communicator, grid: Grid) -> Self {
-        Self { comm, grid, halo: None }
+        Self { comm, grid, halos: Vec::new() }
     }
 
     /// Returns the process grid.
@@ -122,12 +122,15 @@ impl Cartesian {
     #[must_use]
     pub fn shift(&self, axis: usize, by: isize) -> (Option<usize>, Option<usize>) {
         let at = self.coordinates(self.rank());
+        // Round a ring, only the remainder counts, so no sum overflows.
+        let by = match self.grid.extents().get(axis) {
+            Some(&extent) if self.grid.wraps() => by % extent as isize,
+            _ => by,
+        };
         let moved = |by: Option<isize>| {
             let mut to: Vec<isize> = at.iter().map(|&x| x as isize).collect();
             let x = to.get_mut(axis)?;
-            // Round a ring, only the remainder counts, so no sum overflows.
-            let by = if self.grid.wraps() { by? % at_extent(&self.grid, axis)? } else { by? };
-            *x = x.checked_add(by)?;
+            *x = x.checked_add(by?)?;
             self.rank_at(&to)
         };
         (moved(by.checked_neg()), moved(Some(by)))
@@ -222,11 +225,6 @@ impl Cartesian {
         self.comm.local_parts.add(axes);
         Ok(Self::new(self.comm.part_with(context, &ranks)?, grid))
     }
-}
-
-/// Returns the extent of an axis.
-fn at_extent(grid: &Grid, axis: usize) -> Option<isize> {
-    grid.extents().get(axis).map(|&extent| extent as isize)
 }
 
 impl Deref for Cartesian {

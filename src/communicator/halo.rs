@@ -12,6 +12,9 @@ use crate::error::{ArgumentError, CallError, Error};
 use crate::plan::Strided;
 use crate::topology::Topology;
 
+/// The most halos that a grid keeps.
+const MOST_HALOS: usize = 32;
+
 impl Cartesian {
     /// Returns the neighbours of this rank in the process grid. Local.
     ///
@@ -67,14 +70,20 @@ impl Cartesian {
     }
 
     fn exchange_sides<T: Pod>(&mut self, buffer: &mut [T], extents: &[usize], width: usize) -> Result<(), CallError> {
-        let known = self.halo.take().filter(|halo| halo.extents == extents && halo.width == width);
-        let halo = known.map_or_else(|| self.halo_of(extents, width), Ok)?;
+        let known = self.halos.iter().position(|halo| halo.extents == extents && halo.width == width);
+        let halo = match known {
+            Some(at) => self.halos.remove(at),
+            None => self.halo_of(extents, width)?,
+        };
         let elements = extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
         check("buffer", buffer.len(), elements.unwrap_or(usize::MAX))?;
         let (from, into) = (Listed(&halo.from), Listed(&halo.into));
         let meeting = Meeting::of::<T>("exchange_halo", &halo.near, Side::Listed(&from), Side::Listed(&into));
         self.meet(meeting.in_place(), &[], buffer)?;
-        self.halo = Some(halo);
+        if self.halos.len() == MOST_HALOS {
+            self.halos.remove(0);
+        }
+        self.halos.push(halo);
         Ok(())
     }
 

@@ -82,17 +82,16 @@ impl Communicator {
         into.check_disjoint()?;
         let length = from.length.max(into.length);
         let (sent, received) = if in_place { (length, length) } else { (from.length, into.length) };
-        let sends = by_rank("send", &from, &near.destinations, (sent, |rank| Block::new(me, rank)));
-        let receives = by_rank("receive", &into, &near.sources, (received, |rank| Block::new(rank, me)));
+        let sends = by_rank(("send", me), &from, &near.destinations, (sent, |rank| Block::new(me, rank)));
+        let receives = by_rank(("receive", me), &into, &near.sources, (received, |rank| Block::new(rank, me)));
         let (sends, receives) = (sends.list(), receives.list());
         let buffer = if in_place { Buffer::Output } else { Buffer::Input };
         let layout = Layout::strided(element.size, (buffer, sends.strided()), receives.strided())?;
         let own = Block::new(me, me);
-        let of_own = |list: &BlockList<'_>| list.elements_of(own);
-        if let (sent, expected) = (of_own(&sends), of_own(&receives))
-            && sent != expected
-        {
-            let (sent, expected) = (sent.unwrap_or(0), expected.unwrap_or(0));
+        let of_own = |list: &BlockList<'_>| list.elements_of(own).unwrap_or(0);
+        let (to_itself, from_itself) = (of_own(&sends), of_own(&receives));
+        if to_itself != from_itself {
+            let (sent, expected) = (to_itself, from_itself);
             return Err(ArgumentError::SelfBlock { rank: me.index(), sent, expected }.into());
         }
         // Each rank begins with the ranks above it, so that they do not all send to one.
@@ -137,7 +136,7 @@ impl ByRank {
 }
 
 fn by_rank(
-    side: &'static str,
+    (side, me): (&'static str, Rank),
     blocks: &BlockList<'_>,
     directions: &[Option<Direction>],
     (length, name): (usize, impl Fn(Rank) -> Block),
@@ -148,6 +147,11 @@ fn by_rank(
             joined.entry(rank).or_default().push((number, parts));
         }
     }
+    // A rank may be its own neighbour on one side only, if it has nothing for itself.
+    let is_empty = |parts: &[(usize, &[Strided])]| {
+        parts.iter().flat_map(|(_, parts)| parts.iter()).all(|part| part.elements() == Some(0))
+    };
+    joined.retain(|&rank, parts| rank != me.index() || !is_empty(parts));
     let names = joined.keys().map(|&rank| name(Rank::new(rank))).collect();
     let in_order = |mut parts: Vec<(usize, &[Strided])>| {
         parts.sort_by_key(|(number, _)| *number);

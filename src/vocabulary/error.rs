@@ -13,8 +13,8 @@ pub enum BuildError {
     Topology(#[from] crate::topology::ParseError),
     /// The number of ranks does not fit the topology.
     #[error(
-        "{ranks} ranks on {}, which has {nodes} nodes; use {nodes} ranks, or a topology of {ranks} nodes, as by \
-         NECKLACE_TOPOLOGY=complete:{ranks}",
+        "{ranks} ranks on {}, which has {nodes} nodes; use {nodes} ranks, or a topology of {ranks} nodes, such as \
+         complete:{ranks}",
         shown(topology)
     )]
     #[non_exhaustive]

@@ -146,3 +146,33 @@ fn empty_blocks_of_neighbours_are_no_messages() {
         });
     }
 }
+
+/// Every third rank has an element for the root, or gets one from it.
+fn rooted(mut comm: Communicator) {
+    let (me, root) = (comm.rank(), 5);
+    let counts: Vec<usize> = (0..16).map(|rank| usize::from(rank % 3 == 0)).collect();
+    let all: Vec<usize> = (0..16).filter(|rank| rank % 3 == 0).collect();
+    let own = vec![me; counts[me]];
+    let mut gathered = vec![99; all.len()];
+    comm.gatherv(&own, (me == root).then_some(&mut gathered[..]), &counts, root).unwrap();
+    assert!(me != root || gathered == all);
+    let mut part = vec![99; counts[me]];
+    comm.scatterv((me == root).then_some(&all[..]), &counts, &mut part, root).unwrap();
+    assert_eq!(part, own);
+}
+
+#[test]
+fn empty_blocks_of_a_root_are_no_messages() {
+    let backends: [&'static dyn Backend; 2] = [&Threads, &Tcp];
+    for (backend, name) in backends.into_iter().zip(["threads", "TCP"]) {
+        watched(name, move || {
+            let events = traced(backend, rooted);
+            let gathered: Vec<(usize, usize)> = (0..6).map(|i| (3 * i, 5)).collect();
+            let scattered: Vec<(usize, usize)> = gathered.iter().map(|&(rank, root)| (root, rank)).collect();
+            for direction in [Direction::Out, Direction::In] {
+                assert_eq!(pairs(&events, "gatherv", direction), gathered, "{name}, {direction:?}");
+                assert_eq!(pairs(&events, "scatterv", direction), scattered, "{name}, {direction:?}");
+            }
+        });
+    }
+}

@@ -36,11 +36,11 @@ pub(super) fn ranks_along_axes_form_communicators() {
                     assert_eq!(line.allgather_one(me).unwrap(), wanted);
                     assert_eq!(line.grid().extents(), [extent]);
                     let at = wanted.iter().position(|&rank| rank == me).unwrap();
-                    for by in [-7, -1, 0, 1, 5] {
-                        let rank = |x: isize| Some(wanted[x.rem_euclid(wanted.len() as isize) as usize]);
-                        assert_eq!(grid.shift(axis, by), (rank(at as isize - by), rank(at as isize + by)));
+                    for by in [isize::MIN, -7, -1, 0, 1, 5, isize::MAX] {
+                        let rank = |x: i128| Some(wanted[x.rem_euclid(wanted.len() as i128) as usize]);
+                        let (at, far) = (at as i128, by as i128);
+                        assert_eq!(grid.shift(axis, by), (rank(at - far), rank(at + far)), "{by} along {axis}");
                     }
-                    assert_eq!(grid.shift(axis, isize::MIN).0, None);
                 }
                 // The whole, with its axes in reverse order: transposed.
                 let axes: Vec<usize> = (0..extents.len()).rev().collect();

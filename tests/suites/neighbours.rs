@@ -324,6 +324,11 @@ pub(super) fn mistakes_with_neighbours_are_refused() {
             refused(comm.neighbour_allgather_init::<u8>(&near, usize::MAX).map(drop), "receive block");
             let one = [Strided::run(0, 1)];
             refused(comm.neighbour_alltoallw(&near, (&[1; 3], &one), (&mut [0; 3], &one)), "list of send blocks");
+            let me = comm.rank();
+            comm.sendrecv::<u64>(&[], None, &mut [], Some(me)).unwrap();
+            comm.sendrecv::<u64>(&[], Some(me), &mut [], None).unwrap();
+            refused(comm.sendrecv(&[], None, &mut [1], Some(me)), "sends itself 0 elements but expects 1");
+            refused(comm.sendrecv(&[1], Some(me), &mut [], None), "sends itself 1 elements but expects 0");
             refused(comm.sendrecv(&[1], Some(3), &mut [0], None), "rank 3");
             refused(comm.sendrecv(&[1], None, &mut [0], Some(7)), "rank 7");
             refused(comm.shift(&[1], &mut [0; 2], 1), "receive buffer");
