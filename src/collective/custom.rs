@@ -92,9 +92,14 @@ impl Row for Custom {
         self.post.get(role.rank.index()).cloned().unwrap_or_default()
     }
 
-    /// A custom collective has no buffers of equal blocks.
+    /// The buffers of a custom collective follow no pattern.
     fn buffers(&self) -> (Blocks, Blocks) {
         (Blocks::None, Blocks::None)
+    }
+
+    fn lengths(&self, role: Role) -> (usize, usize) {
+        let blocks = |sides: &[Holding]| sides.get(role.rank.index()).map_or(0, Vec::len);
+        (blocks(&self.pre), blocks(&self.post))
     }
 
     fn most(&self, _: u64) -> u64 {

@@ -215,9 +215,15 @@ impl Collective {
         self.row(|row| row.result(self.role(size, rank)))
     }
 
-    /// Returns the number of blocks in a rank's input and output. A custom collective has none.
+    /// Returns the pattern of the number of blocks in a rank's input and output. A custom
+    /// collective has none.
     pub(crate) fn buffers(&self) -> (Blocks, Blocks) {
         self.row(Row::buffers)
+    }
+
+    /// Returns the number of blocks in the input and in the output of one rank.
+    pub(crate) fn lengths(&self, size: usize, rank: Rank) -> (usize, usize) {
+        self.row(|row| row.lengths(self.role(size, rank)))
     }
 
     /// Returns the most blocks that any of `ranks` ranks holds, before or after.

@@ -143,6 +143,13 @@ pub(crate) trait Row {
     /// Returns the number of blocks in a rank's input and output.
     fn buffers(&self) -> (Blocks, Blocks);
 
+    /// Returns the number of blocks in the input and in the output of one rank.
+    #[inline]
+    fn lengths(&self, role: Role) -> (usize, usize) {
+        let (before, after) = self.buffers();
+        (before.at(role), after.at(role))
+    }
+
     /// Returns the most blocks that any of `ranks` ranks holds, before or after.
     fn most(&self, ranks: u64) -> u64 {
         let (before, after) = self.buffers();

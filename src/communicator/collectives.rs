@@ -328,10 +328,15 @@ impl Communicator {
         self.reduce_by(Collective::ReduceScatter, send, receive, &op).map_err(self.context.error_of("reduce_scatter"))
     }
 
-    /// Executes a collective that is given as a value: any but a [custom](Collective::Custom) one.
+    /// Executes a collective that is given as a value.
     ///
     /// `send` has the blocks that this rank holds before the call, `receive` those that it holds
     /// after it, one after the other in rank order. Only reductions use the operation.
+    ///
+    /// The blocks of a [custom](Collective::Custom) collective have equal lengths, and lie in the
+    /// order of its conditions. There is no algorithm for it in the registry: pass one by
+    /// [`using`](Self::using). A rank that relays blocks must also hold some, before or after,
+    /// because their length follows from its buffers.
     ///
     /// ```
     /// use necklace::collective::Collective;
@@ -344,10 +349,28 @@ impl Communicator {
     /// assert_eq!(sums.unwrap(), [3, 3, 3]);
     /// ```
     ///
+    /// The k-to-all broadcast (Grama et al., problem 4.16) is a custom collective:
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use necklace::Rank;
+    /// use necklace::algorithm::custom::KToAllBroadcast;
+    /// use necklace::collective::{Collective, Custom};
+    /// use necklace::op::Max;
+    /// let sources = [Rank::new(1), Rank::new(2)];
+    /// let collective = Collective::Custom(Arc::new(Custom::k_to_all_broadcast(8, &sources)));
+    /// let all = necklace::local::run_on("hypercube:3", |mut comm| {
+    ///     let send = if [1, 2].contains(&comm.rank()) { vec![10 * comm.rank()] } else { vec![] };
+    ///     let mut receive = [0; 2];
+    ///     comm.using(Arc::new(KToAllBroadcast)).perform(&collective, &send, &mut receive, Max).unwrap();
+    ///     receive
+    /// });
+    /// assert_eq!(all.unwrap(), [[10, 20]; 8]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`ArgumentError::Length`] unless the buffers have the lengths that the collective needs;
-    /// [`ArgumentError::Custom`] for a custom collective;
     /// [`BuildError::Rank`](crate::error::BuildError::Rank) if the root is not a member;
     /// [`BuildError::Unfit`](crate::error::BuildError::Unfit) if there is no algorithm for it;
     /// otherwise see [`allreduce`](Self::allreduce).
@@ -367,7 +390,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// Those of [`perform`](Self::perform).
+    /// [`ArgumentError::Custom`] for a custom collective; otherwise those of
+    /// [`perform`](Self::perform).
     #[track_caller]
     pub fn perform_in_place<T: Pod>(
         &mut self,
@@ -390,9 +414,6 @@ impl Communicator {
         receive: &mut [T],
         op: &O,
     ) -> Result<(), CallError> {
-        if let Collective::Custom(_) = collective {
-            return Err(ArgumentError::Custom.into());
-        }
         if collective.is_reduction() {
             return self.reduce_by(collective.clone(), send, receive, op);
         }
@@ -480,9 +501,7 @@ impl Communicator {
 
     /// Returns the numbers of blocks in this rank's input and output.
     pub(super) fn blocks(&self, key: &PlanKey) -> (usize, usize) {
-        let (before, after) = key.collective.buffers();
-        let role = key.collective.role(self.size(), Rank::new(self.rank()));
-        let (before, after) = (before.at(role), after.at(role));
+        let (before, after) = key.collective.lengths(self.size(), Rank::new(self.rank()));
         if key.in_place { (0, before.max(after)) } else { (before, after) }
     }
 }

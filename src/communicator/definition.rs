@@ -403,8 +403,10 @@ impl Communicator {
         let PlanKey { collective, element, elements, in_place, purpose, commutes, .. } = key;
         let (rank, size) = (Rank::new(self.rank()), self.size());
         let problem = self.problem_of(key)?;
+        // A block in parts, of which a rank holds all, lies in its buffer as the whole.
+        let name = |block: Block| if block.count() == block.of() { block.whole() } else { block };
         let blocks =
-            |holding: crate::collective::Holding| holding.into_iter().map(|(block, _)| block).collect::<Vec<_>>();
+            |holding: crate::collective::Holding| holding.into_iter().map(|(block, _)| name(block)).collect::<Vec<_>>();
         let (before, after) = (blocks(collective.before(size, rank)), blocks(collective.after(size, rank)));
         let mut layout = Layout::consecutive(element.size, *elements, &before, &after)?;
         if *in_place && before.len() > after.len() {

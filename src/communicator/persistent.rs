@@ -293,8 +293,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Custom`] for a custom collective; otherwise those of
-    /// [`reduce_init`](Self::reduce_init).
+    /// Those of [`reduce_init`](Self::reduce_init), and [`BuildError::Unfit`] if there is no
+    /// algorithm for the collective.
     #[track_caller]
     pub fn perform_init<T: Pod>(
         &mut self,
@@ -303,7 +303,6 @@ impl Communicator {
         op: impl Op<T> + 'static,
     ) -> Result<Persistent<T>, Error> {
         let planned = match collective {
-            Collective::Custom(_) => Err(ArgumentError::Custom.into()),
             _ if collective.is_reduction() => self.combining(collective.clone(), elements, op),
             _ => self.moving(collective.clone(), elements),
         };

@@ -62,8 +62,8 @@ pub enum ArgumentError {
         /// The names of all collectives.
         known: Vec<&'static str>,
     },
-    /// A custom collective cannot be executed by [`perform`](crate::Communicator::perform).
-    #[error("a custom collective does not define buffers of equal blocks; expected any other collective")]
+    /// A custom collective does not say where its blocks lie in one buffer.
+    #[error("a custom collective cannot be in place; expected two buffers, or any other collective")]
     Custom,
     /// An operation claims to be predefined on numbers that the elements cannot hold.
     #[error(

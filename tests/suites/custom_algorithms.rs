@@ -2,15 +2,49 @@
 
 use std::sync::Arc;
 
+use necklace::Rank;
+use necklace::algorithm::custom::{KToAllBroadcast, KToAllParts, KToAllPersonalised};
 use necklace::algorithm::{Algorithm, alltoall::Direct, find};
-use necklace::collective::Collective;
+use necklace::collective::{Collective, Custom};
 use necklace::communicator::How;
 use necklace::error::{ArgumentError, BuildError};
+use necklace::op::Max;
 
 use super::custom::{Mine, NETWORKS, Pairs, Twist, differs, fitting, is_wrong, schedule, varying};
 use super::definitions::{alltoall, everything, performs};
 use super::failures::POISON;
 use crate::jobs::{Job, on, topology, watched};
+
+/// Grama et al., problems 4.16, 4.18 and 4.20.
+pub(super) fn k_to_all_collectives_are_performed() {
+    for (bits, sources) in [(1, vec![0]), (2, vec![0, 3]), (3, vec![1, 6]), (3, vec![4, 1, 2, 7]), (3, vec![5])] {
+        watched(&format!("{sources:?} of {}", 1 << bits), move || {
+            let (ranks, sources) = (1 << bits, sources.iter().copied().map(Rank::new).collect::<Vec<_>>());
+            let parts = (ranks / sources.len()) as u32;
+            let kinds: [(Custom, How); 3] = [
+                (Custom::k_to_all_broadcast(ranks, &sources), How::from(Arc::new(KToAllBroadcast))),
+                (
+                    Custom::k_to_all_broadcast_in_parts(ranks, &sources, parts).unwrap(),
+                    How::from(Arc::new(KToAllParts)),
+                ),
+                (Custom::k_to_all_personalised(ranks, &sources), How::from(Arc::new(KToAllPersonalised))),
+            ];
+            let kinds = kinds.map(|(custom, how)| (Collective::Custom(Arc::new(custom)), how));
+            let run = on(&format!("hypercube:{bits}")).run(|mut comm| {
+                for (collective, how) in &kinds {
+                    for elements in [0, 1, 5, 8] {
+                        performs(&mut comm.using(how), collective, elements);
+                    }
+                    let unfit = comm.perform(collective, &[0_u64; 0], &mut [], Max).unwrap_err();
+                    assert!(unfit.to_string().contains("there is no algorithm for it"), "{unfit}");
+                    let placed = comm.using(how).perform_in_place(collective, &mut [0_u64], Max).unwrap_err();
+                    assert!(matches!(placed.argument(), Some(ArgumentError::Custom)), "{placed}");
+                }
+            });
+            run.unwrap();
+        });
+    }
+}
 
 pub(super) fn custom_algorithm_executes_every_collective() {
     for text in NETWORKS {
