@@ -4,14 +4,11 @@ use crate::algorithm::Algorithm;
 use crate::block::Volume;
 use crate::vocabulary::{HostLoads, HostWork, Problem, RankAmounts, Work};
 
-/// The most ranks whose messages are counted.
-const MOST_COUNTED: usize = 1 << 7;
-
 /// Returns the sum over rounds of the largest volume that leaves or enters one host, and the most
-/// work of one host. `None` if there are too many ranks to count.
-pub(super) fn count(algorithm: &dyn Algorithm, problem: &Problem) -> Option<(Volume, Work)> {
+/// work of one host. `None` for more than `most` ranks.
+pub(super) fn count(algorithm: &dyn Algorithm, problem: &Problem, most: usize) -> Option<(Volume, Work)> {
     let Some(hosts) = problem.hosts() else { return Some((Volume::ZERO, Work::default())) };
-    if problem.ranks() > MOST_COUNTED {
+    if problem.ranks() > most {
         return None;
     }
     let (mut loads, mut work, mut sum) = (HostLoads::new(hosts), HostWork::new(hosts), Volume::ZERO);

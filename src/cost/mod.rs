@@ -186,13 +186,13 @@ impl Demand {
     /// [`BuildError::Unfit`] if the algorithm does not fit the problem; [`BuildError::Unscheduled`]
     /// if the algorithm has no schedule.
     pub fn claimed(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Self, BuildError> {
-        Ok(Self::claimed_within(algorithm, &Search::of(problem))?.with_hosts(algorithm, problem))
+        Ok(Self::claimed_within(algorithm, &Search::of(problem))?.with_hosts(algorithm, problem, MOST_COUNTED))
     }
 
     /// Adds what leaves and enters hosts, and what their ranks do together, which algorithms do not
-    /// claim.
-    pub(crate) fn with_hosts(mut self, algorithm: &dyn Algorithm, problem: &Problem) -> Self {
-        match at_hosts::count(algorithm, problem) {
+    /// claim. Both are lower bounds for more than `most` ranks.
+    pub(crate) fn with_hosts(mut self, algorithm: &dyn Algorithm, problem: &Problem, most: usize) -> Self {
+        match at_hosts::count(algorithm, problem, most) {
             Some((host, work)) => Self { host, work, ..self },
             None => {
                 self.at_least.extend([HOST, WORK]);
@@ -377,6 +377,9 @@ const REARRANGEMENTS: &str = "rearrangements";
 const COMBINED: &str = "volume combined";
 const HOST: &str = "transmission by host";
 const WORK: &str = "work of a host";
+
+/// The most ranks whose messages are counted.
+pub(crate) const MOST_COUNTED: usize = 1 << 7;
 
 /// The name of the term that is not part of the total.
 const SYNCHRONISATION: &str = "synchronisation";

@@ -7,7 +7,7 @@ use super::{Machine, Switching};
 use crate::quote::quoted;
 
 /// The reason why a text does not describe a machine.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
     /// No machine has this name.
@@ -56,6 +56,13 @@ pub enum MachineError {
         /// The reason.
         reason: String,
     },
+}
+
+/// Prints the text of the error, which `unwrap` and `main` show.
+impl fmt::Debug for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Switching {

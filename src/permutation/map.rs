@@ -29,7 +29,7 @@ pub struct BitMap {
 }
 
 /// The reason why a map of address bits is invalid.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BitMapError {
     /// Addresses have too many bits.
@@ -80,6 +80,13 @@ pub enum BitMapError {
         /// The address bits of the second map.
         second: usize,
     },
+}
+
+/// Prints the text of the error, which `unwrap` and `main` show.
+impl fmt::Debug for BitMapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl BitMap {

@@ -1,12 +1,13 @@
 //! Errors of topology texts and edge lists.
 
+use std::fmt;
 use std::io;
 
 use crate::ids::MAX_NODES;
 use crate::quote::quoted;
 
 /// Edges that do not form a connected network.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
     /// The graph has no node.
@@ -44,8 +45,15 @@ pub enum GraphError {
     },
 }
 
+/// Prints the text of the error, which `unwrap` and `main` show.
+impl fmt::Debug for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// An invalid topology text, or an invalid file that a text names.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
     /// The text is invalid.
@@ -107,4 +115,11 @@ pub enum ParseError {
         /// The fault of the edges.
         fault: GraphError,
     },
+}
+
+/// Prints the text of the error, which `unwrap` and `main` show.
+impl fmt::Debug for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -3,9 +3,10 @@
 use super::Mismatch;
 use crate::ids::{Node, Rank};
 use crate::quote::{quoted, shown};
+use std::fmt;
 
 /// The reason why a schedule cannot be built.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The topology text is invalid.
@@ -153,4 +154,11 @@ pub enum BuildError {
         /// The two ends of the transfer.
         mismatch: Box<Mismatch>,
     },
+}
+
+/// Prints the text of the error, which `unwrap` and `main` show.
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -2,9 +2,10 @@
 
 use crate::quote::fault_in_json;
 use crate::vocabulary::BuildError;
+use std::fmt;
 
 /// The reason why a schedule cannot be read from JSON, or written. Needs the feature `json`.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
     /// The text is not JSON, or a member has the wrong type.
@@ -50,6 +51,13 @@ pub enum JsonError {
     /// Reading or writing failed.
     #[error("the schedule cannot be read or written")]
     Io(#[from] std::io::Error),
+}
+
+/// Prints the text of the error, which `unwrap` and `main` show.
+impl fmt::Debug for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Returns the error of a text that the parser rejects, or of a reader that fails.
