@@ -301,7 +301,8 @@ impl Communicator {
         let History { calls, digest } = self.context.history;
         let calls = calls - FIRST_CALL;
         let plan = self.barrier_of_agreement().map_err(self.context.error_of("close"))?;
-        let signature = self.signature(format!("close after {calls} calls ({digest:016x})"));
+        let signature =
+            self.signature(format!("close after {calls} call{} ({digest:016x})", if calls == 1 { "" } else { "s" }));
         self.context.run(&plan, Buffers { input: &[], output: &mut [], scratch: &mut [] }, &signature, None)
     }
 
@@ -430,8 +431,11 @@ impl Communicator {
             if let Some(more) = purpose.strip_prefix(START) {
                 return format!("start of {size} ranks on {topology}{more}");
             }
-            let what = format!("{collective}{what} of blocks of {elements} x {bytes} bytes ({name}){order}");
-            format!("{what} among {size} ranks by {algorithm} on {topology}")
+            let blocks = match collective.has_bytes() {
+                true => format!(" of blocks of {elements} x {bytes} bytes ({name}){order}"),
+                false => String::new(),
+            };
+            format!("{collective}{what}{blocks} among {size} ranks by {algorithm} on {topology}")
         };
         if let Some(user) = self.how(collective.name(), key.is_internal()).and_then(How::as_user) {
             let name = user.certified(&problem)?;
