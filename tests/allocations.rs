@@ -61,6 +61,8 @@ fn executing_a_plan_allocates_nothing() {
             let columns: Vec<Strided> = (0..16).map(|peer| Strided::matrix(peer, counts[peer], 1, 16)).collect();
             let mut plan = comm.alltoallw_init::<u64>(&columns, &columns).unwrap();
             settles(&mut comm, "alltoallw", |comm| plan.execute(comm, &send, &mut receive).unwrap());
+            let mut plan = comm.alltoallw_init::<u64>(&columns, &columns).unwrap().in_place(&mut comm).unwrap();
+            settles(&mut comm, "alltoallw in place", |comm| plan.execute_in_place(comm, &mut receive).unwrap());
             let mut plan = comm.allgather_init::<u64>(3).unwrap();
             settles(&mut comm, "allgather", |comm| plan.execute(comm, &send[..3], &mut receive).unwrap());
         })

@@ -9,6 +9,7 @@ use super::element::Element;
 use super::lengths::BufferLength;
 use super::meeting_key::{BufferLengths, Meeting, MeetingKey, Near};
 use super::neighbourhood::Direction;
+use super::persistent::Origin;
 use super::planned_call::PlannedCall;
 use super::varying_plan::{BlockList, busy_ranks};
 use super::{Communicator, Persistent};
@@ -43,14 +44,19 @@ impl Communicator {
     /// Plans an exchange between neighbours as a persistent plan.
     pub(super) fn meeting_init<T: Pod>(&mut self, meeting: &Meeting<'_>) -> Result<Persistent<T>, CallError> {
         let key = self.listed_meeting(meeting, (None, None))?;
+        self.meeting_persistent(key)
+    }
+
+    /// Plans an exchange whose blocks are listed as a persistent plan.
+    pub(super) fn meeting_persistent<T: Pod>(&mut self, key: MeetingKey) -> Result<Persistent<T>, CallError> {
         let (planned, sent, received) = self.plan_meeting(&key)?;
         Ok(Persistent {
             planned,
             owner: self.context.communicator(),
-            send: BufferLength::AtLeast(if meeting.in_place { 0 } else { sent }),
+            send: BufferLength::AtLeast(if key.in_place { 0 } else { sent }),
             receive: BufferLength::AtLeast(received),
             reduction: None,
-            key: None,
+            origin: Origin::Meeting(key),
             of: PhantomData,
         })
     }

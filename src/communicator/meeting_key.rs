@@ -6,6 +6,9 @@ use super::element::Element;
 use super::neighbourhood::Neighbourhood;
 use super::varying_key::{ListedBlocks, Side};
 
+/// The name of the exchange that a program may also make in one buffer.
+pub(super) const NEIGHBOUR_ALLTOALLW: &str = "neighbour_alltoallw";
+
 /// A call, before anything about it is checked or listed.
 #[derive(Clone, Debug)]
 pub(super) struct Meeting<'a> {
@@ -66,7 +69,8 @@ impl<'a> Meeting<'a> {
 /// The lengths of the buffers in elements, if they are known.
 pub(super) type BufferLengths = (Option<usize>, Option<usize>);
 
-/// A call whose blocks are listed: the key of a cached plan.
+/// A call whose blocks are listed: the key of a cached plan, and what a persistent one is planned
+/// from.
 #[derive(Debug)]
 pub(super) struct MeetingKey {
     pub(super) name: &'static str,
@@ -88,5 +92,10 @@ impl MeetingKey {
             && meeting.near.is(&self.near)
             && meeting.send.is(&self.send)
             && meeting.receive.is(&self.receive)
+    }
+
+    /// Returns the same call in one buffer, or `None` if there is no such form.
+    pub(super) fn in_one_buffer(self) -> Option<Self> {
+        (self.in_place || self.name == NEIGHBOUR_ALLTOALLW).then_some(Self { in_place: true, ..self })
     }
 }

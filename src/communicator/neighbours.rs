@@ -6,7 +6,7 @@
 use bytemuck::Pod;
 
 use super::collectives::key;
-use super::meeting_key::{Meeting, Near};
+use super::meeting_key::{Meeting, NEIGHBOUR_ALLTOALLW, Near};
 use super::neighbourhood::{Direction, Neighbourhood};
 use super::varying_key::{Listed, Side};
 use super::{Communicator, Counts, Persistent};
@@ -177,7 +177,7 @@ impl Communicator {
         (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
     ) -> Result<(), Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let meeting = Meeting::of::<T>("neighbour_alltoallw", near, Side::Listed(&from), Side::Listed(&into));
+        let meeting = Meeting::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
         self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_alltoallw"))
     }
 
@@ -199,7 +199,7 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<(), Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let meeting = Meeting::of::<T>("neighbour_alltoallw_in_place", near, Side::Listed(&from), Side::Listed(&into));
+        let meeting = Meeting::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
         self.meet(meeting.in_place(), &[], buffer).map_err(self.context.error_of("neighbour_alltoallw_in_place"))
     }
 
@@ -216,7 +216,7 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let meeting = Meeting::of::<T>("neighbour_alltoallw", near, Side::Listed(&from), Side::Listed(&into));
+        let meeting = Meeting::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
         self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_alltoallw_init"))
     }
 

@@ -10,6 +10,7 @@ use super::element::Element;
 use super::how::How;
 use super::lengths::{BufferLength, check, total};
 use super::permute_report::{PermuteReport, PlannedPermutation};
+use super::persistent::Origin;
 use super::planned_call::PlannedCall;
 use super::{Communicator, Persistent};
 use crate::block::Volume;
@@ -115,7 +116,15 @@ impl Communicator {
         let (planned, report) = self.plan_permutation(map, Element::of::<T>(), width)?;
         let (owner, need) = (self.context.communicator(), BufferLength::Exactly(length));
         Ok((
-            Persistent { planned, owner, send: need, receive: need, reduction: None, key: None, of: PhantomData },
+            Persistent {
+                planned,
+                owner,
+                send: need,
+                receive: need,
+                reduction: None,
+                origin: Origin::Permutation,
+                of: PhantomData,
+            },
             report,
         ))
     }

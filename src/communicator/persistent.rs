@@ -9,7 +9,9 @@ use super::Communicator;
 use super::call_context::CommunicatorId;
 use super::collectives::{key, reduction_key};
 use super::lengths::{BufferLength, total};
+use super::meeting_key::MeetingKey;
 use super::planned_call::{PlanKey, PlannedCall};
+use super::varying_key::{NO_FORM, VaryingKey};
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::op::{OnBytes, Op};
@@ -41,9 +43,20 @@ pub struct Persistent<T> {
     pub(super) send: BufferLength,
     pub(super) receive: BufferLength,
     pub(super) reduction: Option<Box<dyn Reduction + Send + Sync>>,
-    /// The call, if its blocks have equal lengths.
-    pub(super) key: Option<PlanKey>,
+    pub(super) origin: Origin,
     pub(super) of: PhantomData<fn(T)>,
+}
+
+/// What a persistent plan is made from, so that the same call can be planned in place.
+pub(super) enum Origin {
+    /// A call with blocks of equal lengths.
+    Regular(PlanKey),
+    /// A call with blocks of different lengths.
+    Varying(VaryingKey),
+    /// An exchange with neighbours.
+    Meeting(MeetingKey),
+    /// A permutation, which has no form in one buffer.
+    Permutation,
 }
 
 impl<T: Pod> Persistent<T> {
@@ -96,7 +109,14 @@ impl<T: Pod> Persistent<T> {
     }
 
     /// Plans the same call in one buffer, as the methods `.._in_place` of [`Communicator`] do, for
-    /// [`execute_in_place`](Self::execute_in_place). Local.
+    /// [`execute_in_place`](Self::execute_in_place). Local, or collective if making the plan was.
+    ///
+    /// The call is planned again, by the algorithm that is chosen now. As in MPI, an alltoall sends
+    /// each block from where the one from the same rank is received, and an allgather or the root
+    /// of a gather has this rank's own block where it would be received: their positions in the
+    /// send buffer are not used. Both lists of
+    /// [`neighbour_alltoallw_init`](Communicator::neighbour_alltoallw_init) then name blocks of the
+    /// one buffer.
     ///
     /// ```
     /// use necklace::op::Max;
@@ -109,11 +129,26 @@ impl<T: Pod> Persistent<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// Blocks of different lengths, with this rank's own at its place:
+    ///
+    /// ```
+    /// let all = necklace::local::run(3, |mut comm| {
+    ///     let mut gather = comm.allgatherv_init(&[1, 2, 1])?.in_place(&mut comm)?;
+    ///     let mut all = [9; 4];
+    ///     all[[0..1, 1..3, 3..4][comm.rank()].clone()].fill(comm.rank());
+    ///     gather.execute_in_place(&mut comm, &mut all).map(|()| all)
+    /// })?;
+    /// assert_eq!(all.into_iter().collect::<Result<Vec<_>, _>>()?, [[0, 1, 1, 2]; 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`ArgumentError::Persistent`] if another communicator made the plan;
-    /// [`ArgumentError::NotInPlace`] for a call with blocks of different lengths, or a permutation;
-    /// otherwise those of [`alltoall_init`](Communicator::alltoall_init).
+    /// [`ArgumentError::NotInPlace`] for a permutation and for exchanges with neighbours other than
+    /// `neighbour_alltoallw` and halos, which have no form in one buffer, and for an alltoall whose
+    /// block for a rank has another length than the one from it; otherwise those of the method that
+    /// made the plan.
     #[track_caller]
     pub fn in_place(self, comm: &mut Communicator) -> Result<Self, Error> {
         self.moved_in_place(comm).map_err(comm.context.error_of("in_place"))
@@ -124,10 +159,20 @@ impl<T: Pod> Persistent<T> {
         if made != used {
             return Err(ArgumentError::Persistent { made: made.to_string(), used: used.to_string() }.into());
         }
-        let Some(key) = self.key else {
-            return Err(ArgumentError::NotInPlace { call: self.planned.signature.description }.into());
-        };
-        comm.persistent(PlanKey { in_place: true, ..key }, self.reduction)
+        let call = self.planned.signature.description;
+        let refused = |reason: String| ArgumentError::NotInPlace { call, reason };
+        match self.origin {
+            Origin::Regular(key) => comm.persistent(PlanKey { in_place: true, ..key }, self.reduction),
+            Origin::Varying(key) => {
+                let key = key.in_one_buffer(comm.rank()).map_err(refused)?;
+                comm.varying_persistent(key, self.reduction)
+            }
+            Origin::Meeting(key) => {
+                let key = key.in_one_buffer().ok_or_else(|| refused(NO_FORM.to_owned()))?;
+                comm.meeting_persistent(key)
+            }
+            Origin::Permutation => Err(refused(NO_FORM.to_owned()).into()),
+        }
     }
 
     /// Describes the call in text: collective, sizes, algorithm, network.
@@ -345,7 +390,7 @@ impl Communicator {
             planned: self.compile(&key)?,
             owner: self.context.communicator(),
             reduction,
-            key: Some(key),
+            origin: Origin::Regular(key),
             of: PhantomData,
         })
     }

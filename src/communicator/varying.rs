@@ -7,7 +7,8 @@ use bytemuck::Pod;
 use super::collectives::reduction_key;
 use super::element::Element;
 use super::lengths::{BufferLength, check};
-use super::varying_key::{Listed, ListedBlocks, Side, VaryingForm, VaryingKey, VaryingOp};
+use super::persistent::Origin;
+use super::varying_key::{Listed, Side, VaryingForm, VaryingKey, VaryingOp};
 use super::varying_plan::{ALLTOALLV, ALLTOALLW, BlockList, VaryingCall};
 use super::{Communicator, Counts, Persistent};
 use crate::collective::Collective;
@@ -641,12 +642,12 @@ impl Communicator {
     ) -> Result<(), CallError> {
         let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
         if self.using.is_some() || !self.varying.find_by(|key| key.is(&form)) {
-            let (send, receive) = self.listed(&form)?;
-            let (mut planned, is_local) = self.plan_varying(call(&form, &send, &receive, false))?;
+            let key = self.listed(&form)?;
+            let (mut planned, is_local) = self.plan_varying(call(&key, false))?;
             if self.using.is_some() || !is_local {
                 return Ok(self.context.execute(&mut planned, input, output, reduction)?);
             }
-            self.varying.insert(VaryingKey::of(&form, send, receive), planned);
+            self.varying.insert(key, planned);
         }
         let lost = || Error::Internal("a plan just made is not in the cache".into());
         let planned = self.varying.last().ok_or_else(lost)?;
@@ -659,45 +660,47 @@ impl Communicator {
         form: VaryingForm<'_>,
         reduction: Option<Box<dyn Reduction + Send + Sync>>,
     ) -> Result<Persistent<T>, CallError> {
-        let (send, receive) = self.listed(&form)?;
-        let call = call(&form, &send, &receive, true);
-        let (sent, received) = (call.send.length, call.receive.length);
+        let key = self.listed(&form)?;
+        self.varying_persistent(key, reduction)
+    }
+
+    /// Plans a call whose blocks are listed as a persistent plan.
+    pub(super) fn varying_persistent<T: Pod>(
+        &mut self,
+        key: VaryingKey,
+        reduction: Option<Box<dyn Reduction + Send + Sync>>,
+    ) -> Result<Persistent<T>, CallError> {
+        let call = call(&key, true);
+        let (sent, received) = (if key.in_place { 0 } else { call.send.length }, call.receive.length);
         Ok(Persistent {
             planned: self.plan_varying(call)?.0,
             owner: self.context.communicator(),
             send: BufferLength::AtLeast(sent),
             receive: BufferLength::AtLeast(received),
             reduction,
-            key: None,
+            origin: Origin::Varying(key),
             of: PhantomData,
         })
     }
 
     /// Lists the blocks to send and to receive.
-    fn listed(&self, form: &VaryingForm<'_>) -> Result<(ListedBlocks, ListedBlocks), ArgumentError> {
-        Ok((form.send.list("send", self.size())?, form.receive.list("receive", self.size())?))
+    fn listed(&self, form: &VaryingForm<'_>) -> Result<VaryingKey, ArgumentError> {
+        let (send, receive) = (form.send.list("send", self.size())?, form.receive.list("receive", self.size())?);
+        Ok(VaryingKey::of(form, send, receive))
     }
 }
 
-/// Describes a call of these blocks to its planner.
-fn call<'a>(
-    form: &VaryingForm<'a>,
-    send: &'a [Vec<Strided>],
-    receive: &'a [Vec<Strided>],
-    persistent: bool,
-) -> VaryingCall<'a> {
-    let VaryingForm { name, ref collective, element, lengths, in_place, known, ref op, .. } = *form;
-    VaryingCall {
-        name,
-        collective: collective.clone(),
-        element,
-        send: BlockList::new("send", send, lengths.0),
-        receive: BlockList::new("receive", receive, lengths.1),
-        in_place,
-        persistent,
-        known,
-        op: op.clone(),
+/// Describes a call to its planner.
+fn call(key: &VaryingKey, persistent: bool) -> VaryingCall<'_> {
+    let VaryingKey { name, ref collective, element, lengths, in_place, ref op, ref send, ref receive } = *key;
+    let (mut send, mut receive) =
+        (BlockList::new("send", send, lengths.0), BlockList::new("receive", receive, lengths.1));
+    if in_place {
+        let length = send.length.max(receive.length);
+        (send.length, receive.length) = (length, length);
     }
+    let (collective, op, known) = (collective.clone(), op.clone(), key.known());
+    VaryingCall { name, collective, element, send, receive, in_place, persistent, known, op }
 }
 
 /// The lengths of the two buffers, if they are known.
@@ -712,7 +715,7 @@ fn varying<'a, T: Pod>(
     lengths: BufferLengths,
 ) -> VaryingForm<'a> {
     let element = Element::of::<T>();
-    VaryingForm { name, collective, element, send, receive, lengths, in_place: false, known: None, op: None }
+    VaryingForm { name, collective, element, send, receive, lengths, in_place: false, op: None }
 }
 
 /// Describes an alltoall with these blocks.
@@ -727,8 +730,7 @@ fn exchange<'a, T: Pod>(
 
 /// Describes an allgather of blocks of lengths that every rank knows.
 fn allgather<'a, T: Pod>(from: Side<'a>, counts: &'a Counts<'a>, lengths: BufferLengths) -> VaryingForm<'a> {
-    let form = varying::<T>("allgatherv", Collective::Allgather, from, Side::Counted(counts), lengths);
-    VaryingForm { known: Some(counts.lengths()), ..form }
+    varying::<T>("allgatherv", Collective::Allgather, from, Side::Counted(counts), lengths)
 }
 
 /// Describes a reduction of blocks of lengths that every rank knows.
@@ -742,7 +744,7 @@ fn reduce_scatter<'a, T: Pod>(
     let key = reduction_key(collective.clone(), op)?;
     let form = varying::<T>("reduce_scatterv", collective, Side::Counted(counts), into, lengths);
     let op = VaryingOp { name: key.purpose, commutes: key.commutes, predefined: key.predefined };
-    Ok(VaryingForm { op: Some(op), known: Some(counts.lengths()), ..form })
+    Ok(VaryingForm { op: Some(op), ..form })
 }
 
 /// Makes the error for blocks that are too long together.

@@ -1,5 +1,5 @@
-//! Calls with blocks of different lengths as the program makes them, and the keys by which their
-//! plans are cached.
+//! Calls with blocks of different lengths as the program makes them, and as their plans are made
+//! and cached.
 
 use std::borrow::Cow;
 
@@ -23,8 +23,6 @@ pub(super) struct VaryingForm<'a> {
     pub(super) lengths: (Option<usize>, Option<usize>),
     /// Whether the blocks that the rank starts with lie in the receive buffer.
     pub(super) in_place: bool,
-    /// If every rank knows the lengths of all blocks: the length of each rank's.
-    pub(super) known: Option<&'a [usize]>,
     /// The operation of a reduction.
     pub(super) op: Option<VaryingOp>,
 }
@@ -120,20 +118,24 @@ impl Side<'_> {
     }
 }
 
+/// The reason why a call that needs two buffers is not planned in place.
+pub(super) const NO_FORM: &str = "expected a call that has a form in one buffer";
+
 /// The parts of each block.
 pub(super) type ListedBlocks = Vec<Vec<Strided>>;
 
-/// The key of a cached plan.
+/// A call whose blocks are listed: the key of a cached plan, and what a persistent one is planned
+/// from.
 #[derive(Debug)]
 pub(super) struct VaryingKey {
-    name: &'static str,
-    collective: Collective,
-    element: Element,
-    lengths: (Option<usize>, Option<usize>),
-    in_place: bool,
-    op: Option<VaryingOp>,
-    send: ListedBlocks,
-    receive: ListedBlocks,
+    pub(super) name: &'static str,
+    pub(super) collective: Collective,
+    pub(super) element: Element,
+    pub(super) lengths: (Option<usize>, Option<usize>),
+    pub(super) in_place: bool,
+    pub(super) op: Option<VaryingOp>,
+    pub(super) send: ListedBlocks,
+    pub(super) receive: ListedBlocks,
 }
 
 impl VaryingKey {
@@ -154,4 +156,54 @@ impl VaryingKey {
             && form.send.is(&self.send)
             && form.receive.is(&self.receive)
     }
+
+    /// Returns the length of each rank's block, if every rank knows the lengths of all.
+    pub(super) fn known(&self) -> Option<Vec<usize>> {
+        let all = match self.collective {
+            Collective::Allgather => &self.receive,
+            Collective::ReduceScatter => &self.send,
+            _ => return None,
+        };
+        // What overflows is refused before these lengths are used.
+        Some(all.iter().map(|parts| elements(parts).unwrap_or(usize::MAX)).collect())
+    }
+
+    /// Returns the same call in one buffer, as the methods `.._in_place` make it on this rank.
+    ///
+    /// Fails with the reason if there is no such form, or if a received block has another length
+    /// than the one whose place it takes.
+    pub(super) fn in_one_buffer(self, rank: usize) -> Result<Self, String> {
+        let Self { collective, send, receive, .. } = self;
+        let own = |all: &ListedBlocks| all.get(rank).cloned().into_iter().collect();
+        let (send, receive) = match collective {
+            Collective::Alltoall => {
+                let lengths = send.iter().zip(&receive).map(|(send, receive)| (elements(send), elements(receive)));
+                if let Some((peer, (sent, received))) =
+                    (0..).zip(lengths).find(|(_, (sent, received))| sent != received)
+                {
+                    let [sent, received] = [sent, received].map(Option::unwrap_or_default);
+                    return Err(format!(
+                        "{sent} elements go to rank {peer} and {received} come from it; expected as many both ways"
+                    ));
+                }
+                (receive.clone(), receive)
+            }
+            Collective::Allgather => (own(&receive), receive),
+            Collective::Gather { root } if root.index() == rank => (own(&receive), receive),
+            Collective::Scatter { root } if root.index() == rank => {
+                let own = own(&send);
+                (send, own)
+            }
+            // The buffer of a rank that is not the root is its block. That of a reduction has the
+            // contributions, and then the result at its start.
+            Collective::Gather { .. } | Collective::Scatter { .. } | Collective::ReduceScatter => (send, receive),
+            _ => return Err(NO_FORM.to_owned()),
+        };
+        Ok(Self { collective, send, receive, in_place: true, ..self })
+    }
+}
+
+/// Returns the number of elements of a block, or `None` if it overflows.
+fn elements(parts: &[Strided]) -> Option<usize> {
+    parts.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.elements()?))
 }

@@ -45,7 +45,7 @@ pub(super) struct VaryingCall<'a> {
     pub(super) in_place: bool,
     pub(super) persistent: bool,
     /// If every rank knows the lengths of all blocks: the length of each rank's.
-    pub(super) known: Option<&'a [usize]>,
+    pub(super) known: Option<Vec<usize>>,
     /// The operation of a reduction.
     pub(super) op: Option<VaryingOp>,
 }
@@ -99,7 +99,7 @@ impl Communicator {
         let op = op.as_ref().map_or(String::new(), |VaryingOp { name, commutes, .. }| {
             format!(" ({name}){}", if *commutes { "" } else { ", in rank order," })
         });
-        let counts = known.map_or(String::new(), described);
+        let counts = known.as_deref().map_or(String::new(), described);
         let what = format!("{counts}of {}-byte elements ({}) among {size} ranks by {by}", element.size, element.name);
         let description = format!("{name}{root}{op} {what} on {}", self.topology.text());
         let result = collective.result(size, rank).map(|(_, of)| CombinedResult {
@@ -162,7 +162,7 @@ impl Communicator {
         call: &VaryingCall<'_>,
         layout: &Layout,
     ) -> Result<(Arc<dyn Algorithm>, Option<NativeCall>), CallError> {
-        let bytes = call.known.map(|known| average(known, call.element.size));
+        let bytes = call.known.as_deref().map(|known| average(known, call.element.size));
         let algorithm: Arc<dyn Algorithm> = match (named, bytes) {
             (Some(name), _) => find(problem.collective(), name)?,
             (None, Some(bytes)) => self.by_price(problem, bytes)?,
@@ -379,7 +379,7 @@ fn native_call(call: &VaryingCall<'_>, layout: &Layout) -> Result<NativeCall, Ca
         let blocks = Blocks::new(side.iter().map(|(_, place)| place.clone()).collect());
         blocks.ok_or(Error::Internal("blocks that are in no buffer".into()))
     };
-    let all = call.known.map_or(0, |known| known.iter().map(|&count| count as u128).sum());
+    let all = call.known.as_deref().map_or(0, |known| known.iter().map(|&count| count as u128).sum());
     Ok(NativeCall::Varying(Varying {
         collective: call.collective.clone(),
         element: layout.element,

@@ -128,11 +128,13 @@ pub enum ArgumentError {
         dimensions: usize,
     },
     /// A persistent plan cannot be planned in place.
-    #[error("{call} cannot be in place; expected a plan of blocks of equal lengths")]
+    #[error("{call} cannot be in place: {reason}")]
     #[non_exhaustive]
     NotInPlace {
         /// Describes the call.
         call: Arc<str>,
+        /// What was found, and what is expected.
+        reason: String,
     },
     /// A block is invalid: it lies outside its buffer, or names an element twice.
     #[error("{side} block {block}: {fault}")]

@@ -188,6 +188,9 @@ macro_rules! suites {
                 plan_is_executed_repeatedly_between_other_calls
                 plan_and_direct_call_of_equal_sizes_agree
                 plans_of_empty_blocks_work
+                plans_of_any_lengths_are_executed_in_place
+                plan_and_direct_call_in_place_agree
+                mistakes_with_plans_in_place_are_refused
             }
             plans {
                 plan_refuses_buffers_of_other_lengths

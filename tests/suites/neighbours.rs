@@ -61,18 +61,31 @@ fn exchanges(comm: &mut Communicator, near: &Neighbourhood, number: impl Fn(usiz
     plan.execute(comm, &send, &mut receive).unwrap();
     same(comm, "planned neighbour_alltoallv", &receive, &wanted);
     every_length_is_collected(comm, near);
-    let every_second = |counts: &[usize]| -> Vec<Strided> {
+    let every_second = |counts: &[usize], first: usize| -> Vec<Strided> {
         let begin = |i: usize| counts[..i].iter().sum::<usize>();
         (0..counts.len())
-            .map(|i| Strided::run(2 * begin(i), 1).repeated(counts[i], 2))
+            .map(|i| Strided::run(first + 2 * begin(i), 1).repeated(counts[i], 2))
             .map(Strided::transposed)
             .collect()
     };
     let spread = |values: &[u64]| values.iter().flat_map(|&value| [value, 7]).collect::<Vec<u64>>();
     let mut receive = vec![7; 2 * wanted.len()];
-    let (from, into) = (every_second(&sent), every_second(&expected));
+    let (from, into) = (every_second(&sent, 0), every_second(&expected, 0));
     comm.neighbour_alltoallw(near, (&spread(&send), &from), (&mut receive, &into)).unwrap();
     same(comm, "neighbour_alltoallw", &receive, &spread(&wanted));
+    // The same within one buffer, whose other half is received.
+    let into = every_second(&expected, 2 * send.len());
+    let before = [spread(&send), vec![7; 2 * wanted.len()]].concat();
+    let wanted = [spread(&send), spread(&wanted)].concat();
+    let mut buffer = before.clone();
+    comm.neighbour_alltoallw_in_place(near, &mut buffer, &from, &into).unwrap();
+    same(comm, "neighbour_alltoallw in place", &buffer, &wanted);
+    let mut plan = comm.neighbour_alltoallw_init::<u64>(near, &from, &into).unwrap().in_place(comm).unwrap();
+    for _ in 0..2 {
+        buffer.copy_from_slice(&before);
+        plan.execute_in_place(comm, &mut buffer).unwrap();
+        same(comm, "planned neighbour_alltoallw in place", &buffer, &wanted);
+    }
 }
 
 /// Collects from the neighbours blocks of lengths that differ between ranks, also of none, with a

@@ -8,14 +8,14 @@ use super::failures::POISON;
 use crate::jobs::{self, on, watched};
 
 /// Counts and displacements of one side of one rank.
-struct Side {
-    counts: Vec<usize>,
-    displacements: Vec<usize>,
-    length: usize,
+pub(super) struct Side {
+    pub(super) counts: Vec<usize>,
+    pub(super) displacements: Vec<usize>,
+    pub(super) length: usize,
 }
 
 /// Puts blocks of these lengths in any order, with gaps.
-fn side(counts: Vec<usize>, dice: &mut Dice) -> Side {
+pub(super) fn side(counts: Vec<usize>, dice: &mut Dice) -> Side {
     let mut displacements = vec![0; counts.len()];
     let mut length = dice.below(3);
     for i in dice.order(counts.len()) {
@@ -26,7 +26,7 @@ fn side(counts: Vec<usize>, dice: &mut Dice) -> Side {
 }
 
 /// Elements from one rank to another: often none.
-fn count(seed: u64, from: usize, to: usize) -> usize {
+pub(super) fn count(seed: u64, from: usize, to: usize) -> usize {
     let mut dice = Dice(seed ^ (from as u64) << 40 ^ (to as u64) << 20);
     if dice.below(3) == 0 { 0 } else { dice.below(12) }
 }
