@@ -162,6 +162,7 @@ impl<T: Pod> Persistent<T> {
         let call = self.planned.signature.description;
         let refused = |reason: String| ArgumentError::NotInPlace { call, reason };
         match self.origin {
+            Origin::Regular(PlanKey { collective: Collective::Custom(_), .. }) => Err(ArgumentError::Custom.into()),
             Origin::Regular(key) => comm.persistent(PlanKey { in_place: true, ..key }, self.reduction),
             Origin::Varying(key) => {
                 let key = key.in_one_buffer(comm.rank()).map_err(refused)?;

@@ -7,6 +7,7 @@ use necklace::algorithm::custom::{KToAllBroadcast, KToAllParts, KToAllPersonalis
 use necklace::algorithm::{Algorithm, alltoall::Direct, find};
 use necklace::collective::{Collective, Custom};
 use necklace::communicator::How;
+use necklace::communicator::Persistent;
 use necklace::error::{ArgumentError, BuildError};
 use necklace::op::Max;
 
@@ -38,6 +39,9 @@ pub(super) fn k_to_all_collectives_are_performed() {
                     let unfit = comm.perform(collective, &[0_u64; 0], &mut [], Max).unwrap_err();
                     assert!(unfit.to_string().contains("there is no algorithm for it"), "{unfit}");
                     let placed = comm.using(how).perform_in_place(collective, &mut [0_u64], Max).unwrap_err();
+                    assert!(matches!(placed.argument(), Some(ArgumentError::Custom)), "{placed}");
+                    let plan = comm.using(how).perform_init(collective, 3, Max).map(|plan: Persistent<u64>| plan);
+                    let placed = plan.unwrap().in_place(&mut comm).map(drop).unwrap_err();
                     assert!(matches!(placed.argument(), Some(ArgumentError::Custom)), "{placed}");
                 }
             });
