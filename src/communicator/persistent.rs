@@ -339,8 +339,9 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// Those of [`reduce_init`](Self::reduce_init), and [`BuildError::Unfit`] if there is no
-    /// algorithm for the collective.
+    /// Those of [`reduce_init`](Self::reduce_init), and
+    /// [`BuildError::Unfit`](crate::error::BuildError::Unfit) if there is no algorithm for the
+    /// collective.
     #[track_caller]
     pub fn perform_init<T: Pod>(
         &mut self,
