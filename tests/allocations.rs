@@ -8,7 +8,7 @@ mod counting;
 use std::sync::Arc;
 
 use necklace::algorithm::alltoall::{Bruck, NecklaceExchange, Ring, TorusExchange};
-use necklace::algorithm::{Algorithm, find};
+use necklace::algorithm::{Algorithm, find, registry};
 use necklace::collective::Collective;
 use necklace::communicator::How;
 use necklace::launch::Launch;
@@ -22,16 +22,162 @@ use necklace::simulate::Simulation;
 use necklace::topology::{Complete, Grid, Hypercube, parse};
 use necklace::transport::native::{NativeCall, NativeCollectives, NativeIo};
 use necklace::transport::{ContextId, Endpoint, Failure, OpenError, RoundIo, Transport};
-use necklace::{Rank, Strided};
+use necklace::{Communicator, Error, Persistent, Rank, Strided};
 
 use counting::counted;
 
 /// Does something again and again on every rank; from the third time on nothing may be allocated.
-fn settles<C>(comm: &mut C, what: &str, mut call: impl FnMut(&mut C)) {
+fn settles<C>(comm: &mut C, what: &str, call: impl FnMut(&mut C)) {
+    settles_at(0, comm, what, call);
+}
+
+/// As [`settles`], with so many allocations each time: of results that the call returns.
+fn settles_at<C>(allocations: u64, comm: &mut C, what: &str, mut call: impl FnMut(&mut C)) {
     for turn in 0..20 {
         let ((), count) = counted(|| call(comm));
-        assert!(turn < 2 || count.allocations == 0, "{what}, turn {turn}: {count:?}");
+        assert!(turn < 2 || count.allocations == allocations, "{what}, turn {turn}: {count:?}");
     }
+}
+
+/// The lengths of 16 ranks' blocks, where they differ.
+const COUNTS: [usize; 16] = [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0];
+
+/// Their sum.
+const TOTAL: usize = 15;
+
+/// The lengths of the blocks that a rank exchanges with each of 16. What rank i sends to j is as
+/// long as what j sends to i.
+fn exchanged(rank: usize) -> [usize; 16] {
+    std::array::from_fn(|peer| (peer + rank) % 3)
+}
+
+/// A call of 16 ranks, given a root and a buffer of 64 elements.
+type InPlace = (&'static str, fn(&mut Communicator, usize, &mut [f64]) -> Result<(), Error>);
+
+const IN_PLACE: [InPlace; 16] = [
+    ("alltoall", |comm, _, buffer| comm.alltoall_in_place(buffer)),
+    ("alltoallv", |comm, _, buffer| {
+        let counts = exchanged(comm.rank());
+        comm.alltoallv_in_place(&mut buffer[..counts.iter().sum()], &counts)
+    }),
+    ("alltoallw", |comm, _, buffer| {
+        let counts = exchanged(comm.rank());
+        let columns: [_; 16] = std::array::from_fn(|peer| Strided::matrix(peer, counts[peer], 1, 16));
+        comm.alltoallw_in_place(buffer, &columns)
+    }),
+    ("allgather", |comm, _, buffer| comm.allgather_in_place(buffer)),
+    ("allgatherv", |comm, _, buffer| comm.allgatherv_in_place(&mut buffer[..TOTAL], &COUNTS)),
+    ("gather", |comm, root, buffer| {
+        let elements = if comm.rank() == root { 48 } else { 3 };
+        comm.gather_in_place(&mut buffer[..elements], root)
+    }),
+    ("gatherv", |comm, root, buffer| {
+        let elements = if comm.rank() == root { TOTAL } else { COUNTS[comm.rank()] };
+        comm.gatherv_in_place(&mut buffer[..elements], &COUNTS, root)
+    }),
+    ("scatter", |comm, root, buffer| {
+        let elements = if comm.rank() == root { 48 } else { 3 };
+        comm.scatter_in_place(&mut buffer[..elements], root)
+    }),
+    ("scatterv", |comm, root, buffer| {
+        let elements = if comm.rank() == root { TOTAL } else { COUNTS[comm.rank()] };
+        comm.scatterv_in_place(&mut buffer[..elements], &COUNTS, root)
+    }),
+    ("reduce", |comm, root, buffer| comm.reduce_in_place(buffer, root, Sum)),
+    ("allreduce", |comm, _, buffer| comm.allreduce_in_place(buffer, Max)),
+    ("reduce_scatter", |comm, _, buffer| comm.reduce_scatter_in_place(buffer, Sum)),
+    ("reduce_scatterv", |comm, _, buffer| comm.reduce_scatterv_in_place(&mut buffer[..TOTAL], &COUNTS, Sum)),
+    ("scan", |comm, _, buffer| comm.scan_in_place(buffer, by("least", f64::min))),
+    ("exscan", |comm, _, buffer| comm.exscan_in_place(buffer, Sum)),
+    ("shift", |comm, _, buffer| comm.shift_in_place(buffer, 5)),
+];
+
+/// A short form, given a root, and how many results of it are in memory of their own, at the root
+/// and elsewhere.
+type Short = (&'static str, [u64; 2], fn(&mut Communicator, usize) -> Result<(), Error>);
+
+const SHORT: [Short; 19] = [
+    ("allreduce_one", [0, 0], |comm, _| comm.allreduce_one(1.5, Sum).map(drop)),
+    ("reduce_one", [0, 0], |comm, root| comm.reduce_one(1.5, root, Max).map(drop)),
+    ("scan_one", [0, 0], |comm, _| comm.scan_one(1.5, Sum).map(drop)),
+    ("exscan_one", [0, 0], |comm, _| comm.exscan_one(1.5, Sum).map(drop)),
+    ("broadcast_one", [0, 0], |comm, root| comm.broadcast_one((comm.rank() == root).then_some(1.5), root).map(drop)),
+    ("scatter_one", [0, 0], |comm, root| {
+        comm.scatter_one((comm.rank() == root).then_some(&[1.5; 16][..]), root).map(drop)
+    }),
+    ("gather_one", [1, 0], |comm, root| comm.gather_one(1.5, root).map(drop)),
+    ("allgather_one", [1, 1], |comm, _| comm.allgather_one(1.5).map(drop)),
+    ("allreduce_vec", [1, 1], |comm, _| comm.allreduce_vec(&[1.5; 3], Sum).map(drop)),
+    ("reduce_vec", [1, 0], |comm, root| comm.reduce_vec(&[1.5; 3], root, Sum).map(drop)),
+    ("reduce_scatter_vec", [1, 1], |comm, _| comm.reduce_scatter_vec(&[1.5; 48], Sum).map(drop)),
+    ("scan_vec", [1, 1], |comm, _| comm.scan_vec(&[1.5; 3], Sum).map(drop)),
+    ("exscan_vec", [1, 1], |comm, _| comm.exscan_vec(&[1.5; 3], Sum).map(drop)),
+    ("broadcast_vec", [1, 1], |comm, root| {
+        comm.broadcast_vec((comm.rank() == root).then_some(&[1.5; 3][..]), root).map(drop)
+    }),
+    ("scatter_vec", [1, 1], |comm, root| {
+        comm.scatter_vec((comm.rank() == root).then_some(&[1.5; 48][..]), root).map(drop)
+    }),
+    ("gather_vec", [1, 0], |comm, root| comm.gather_vec(&[1.5; 3], root).map(drop)),
+    // The blocks, and their lengths.
+    ("gatherv_vec", [2, 0], |comm, root| comm.gatherv_vec(&[1.5; 3], root).map(drop)),
+    ("allgatherv_vec", [2, 2], |comm, _| comm.allgatherv_vec(&[1.5; 3]).map(drop)),
+    ("alltoall_vec", [1, 1], |comm, _| comm.alltoall_vec(&[1.5; 48]).map(drop)),
+];
+
+/// Returns plans of 16 ranks, each with the lengths of its two buffers.
+fn plans(comm: &mut Communicator, root: usize) -> Result<Vec<(Persistent<f64>, usize, usize)>, Error> {
+    let (is_root, mine) = (comm.rank() == root, COUNTS[comm.rank()]);
+    let at_root = |elements: usize| if is_root { elements } else { 0 };
+    Ok(vec![
+        (comm.alltoall_init(3)?, 48, 48),
+        (comm.allgather_init(3)?, 3, 48),
+        (comm.allgatherv_init(&COUNTS)?, mine, TOTAL),
+        (comm.gather_init(3, root)?, 3, at_root(48)),
+        (comm.gatherv_init(mine, &COUNTS, root)?, mine, at_root(TOTAL)),
+        (comm.scatter_init(3, root)?, at_root(48), 3),
+        (comm.scatterv_init(&COUNTS, mine, root)?, at_root(TOTAL), mine),
+        (comm.reduce_init(3, root, Sum)?, 3, at_root(3)),
+        (comm.allreduce_init(3, Max)?, 3, 3),
+        (comm.reduce_scatter_init(3, Sum)?, 48, 3),
+        (comm.reduce_scatterv_init(&COUNTS, Sum)?, TOTAL, mine),
+        (comm.scan_init(3, by("least", f64::min))?, 3, 3),
+        (comm.exscan_init(3, Sum)?, 3, 3),
+        (comm.shift_init(3, 5)?, 3, 3),
+    ])
+}
+
+/// Returns plans of 16 ranks in place, each with the length of its buffer.
+fn plans_in_place(comm: &mut Communicator, root: usize) -> Result<Vec<(Persistent<f64>, usize)>, Error> {
+    let all_or_one = if comm.rank() == root { 48 } else { 3 };
+    Ok(vec![
+        (comm.alltoall_init(3)?.in_place(comm)?, 48),
+        (comm.allgather_init(3)?.in_place(comm)?, 48),
+        (comm.broadcast_init(3, root)?, 3),
+        (comm.gather_init(3, root)?.in_place(comm)?, all_or_one),
+        (comm.scatter_init(3, root)?.in_place(comm)?, all_or_one),
+        (comm.reduce_init(3, root, Sum)?.in_place(comm)?, 3),
+        (comm.allreduce_init(3, Max)?.in_place(comm)?, 3),
+        (comm.reduce_scatter_init(3, Sum)?.in_place(comm)?, 48),
+        (comm.scan_init(3, by("least", f64::min))?.in_place(comm)?, 3),
+        (comm.exscan_init(3, Sum)?.in_place(comm)?, 3),
+        (comm.shift_init(3, 5)?.in_place(comm)?, 3),
+    ])
+}
+
+/// Executes each of the plans again and again.
+fn plans_settle(comm: &mut Communicator, root: usize) {
+    let (send, mut receive) = ([1.5; 48], [0.0; 48]);
+    for (mut plan, sent, received) in plans(comm, root).unwrap() {
+        let what = format!("planned {}", plan.description());
+        settles(comm, &what, |comm| plan.execute(comm, &send[..sent], &mut receive[..received]).unwrap());
+    }
+    for (mut plan, elements) in plans_in_place(comm, root).unwrap() {
+        let what = format!("planned {} in place", plan.description());
+        settles(comm, &what, |comm| plan.execute_in_place(comm, &mut receive[..elements]).unwrap());
+    }
+    let mut plan = comm.barrier_init().unwrap();
+    settles(comm, "planned barrier", |comm| plan.execute(comm, &[], &mut []).unwrap());
 }
 
 #[test]
@@ -133,34 +279,100 @@ fn repeated_calls_allocate_nothing() {
 }
 
 #[test]
+fn executing_any_kind_of_plan_allocates_nothing() {
+    local::run_on("torus:4x4", |mut comm| [0, 7].into_iter().for_each(|root| plans_settle(&mut comm, root))).unwrap();
+}
+
+#[test]
+fn repeated_calls_in_place_allocate_nothing() {
+    local::run_on("torus:4x4", |mut comm| {
+        let mut buffer = [1.5; 64];
+        for root in [0, 7] {
+            for (what, call) in IN_PLACE {
+                settles(&mut comm, what, |comm| call(comm, root, &mut buffer).unwrap());
+            }
+            settles(&mut comm, "all in place", |comm| {
+                IN_PLACE.iter().for_each(|(_, call)| call(comm, root, &mut buffer).unwrap());
+            });
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn repeated_short_forms_allocate_their_results_only() {
+    local::run_on("torus:4x4", |mut comm| {
+        for root in [0, 7] {
+            for (what, [at_root, elsewhere], call) in SHORT {
+                let results = if comm.rank() == root { at_root } else { elsewhere };
+                settles_at(results, &mut comm, what, |comm| call(comm, root).unwrap());
+            }
+        }
+    })
+    .unwrap();
+}
+
+/// Every form of every algorithm, on networks that fit many.
+#[test]
+fn repeated_calls_by_any_algorithm_allocate_nothing() {
+    for network in ["torus:4x4", "hypercube:3", "complete:5"] {
+        local::run_on(network, |mut comm| {
+            let (size, me) = (comm.size(), Rank::new(comm.rank()));
+            for algorithm in registry() {
+                let (kind, name) = (algorithm.about().collective, algorithm.name());
+                let collective = Collective::named(kind, Rank::new(size / 2)).unwrap();
+                if algorithm.priced_as().is_some() || comm.choose(kind, &name).is_err() {
+                    continue;
+                }
+                let elements = if collective == Collective::Barrier { 0 } else { 3 };
+                let send = vec![1.5; elements * collective.before(size, me).len()];
+                let mut receive = vec![0.0; elements * collective.after(size, me).len()];
+                let mut buffer = vec![1.5; send.len().max(receive.len())];
+                let what = |form: &str| format!("{form} {collective} by {name} on {network}");
+                let op = by("sum", |left: f64, right| left + right).commutative();
+                settles(&mut comm, &what("plain"), |comm| comm.perform(&collective, &send, &mut receive, op).unwrap());
+                settles(&mut comm, &what("in place"), |comm| {
+                    comm.perform_in_place(&collective, &mut buffer, op).unwrap();
+                });
+                let mut plan = comm.perform_init(&collective, elements, op).unwrap();
+                settles(&mut comm, &what("planned"), |comm| plan.execute(comm, &send, &mut receive).unwrap());
+                let mut plan = plan.in_place(&mut comm).unwrap();
+                settles(&mut comm, &what("planned in place"), |comm| plan.execute_in_place(comm, &mut buffer).unwrap());
+            }
+        })
+        .unwrap();
+    }
+}
+
+#[test]
 fn repeated_calls_with_varying_blocks_allocate_nothing() {
     local::run_on("torus:4x4", |mut comm| {
-        let counts: [usize; 16] = std::array::from_fn(|i| i % 3);
-        let total: usize = counts.iter().sum();
-        let mine = counts[comm.rank()];
+        let mine = COUNTS[comm.rank()];
         let (send, mut receive) = ([1.5; 64], [0.0; 64]);
-        // What rank i sends to j is as long as what j sends to i.
-        let both: [usize; 16] = std::array::from_fn(|i| (i + comm.rank()) % 3);
-        let exchanged: usize = both.iter().sum();
+        let both = exchanged(comm.rank());
+        let total: usize = both.iter().sum();
         let columns: Vec<Strided> = (0..16).map(|peer| Strided::matrix(peer, both[peer], 1, 16)).collect();
         settles(&mut comm, "alltoallv", |comm| {
-            comm.alltoallv(&send[..exchanged], &both, &mut receive[..exchanged], &both).unwrap();
+            comm.alltoallv(&send[..total], &both, &mut receive[..total], &both).unwrap();
         });
         settles(&mut comm, "alltoallw", |comm| comm.alltoallw(&send, &columns, &mut receive, &columns).unwrap());
         settles(&mut comm, "allgatherv", |comm| {
-            comm.allgatherv(&send[..mine], &mut receive[..total], &counts).unwrap();
+            comm.allgatherv(&send[..mine], &mut receive[..TOTAL], &COUNTS).unwrap();
         });
         settles(&mut comm, "reduce_scatterv", |comm| {
-            comm.reduce_scatterv(&send[..total], &counts, &mut receive[..mine], Sum).unwrap();
+            comm.reduce_scatterv(&send[..TOTAL], &COUNTS, &mut receive[..mine], Sum).unwrap();
         });
-        settles(&mut comm, "gatherv", |comm| {
-            let at_root = (comm.rank() == 3).then_some(&mut receive[..total]);
-            comm.gatherv(&send[..mine], at_root, &counts, 3).unwrap();
-        });
-        settles(&mut comm, "scatterv in place", |comm| {
-            let len = if comm.rank() == 3 { total } else { mine };
-            comm.scatterv_in_place(&mut receive[..len], &counts, 3).unwrap();
-        });
+        for root in [0, 7] {
+            let is_root = comm.rank() == root;
+            settles(&mut comm, "gatherv", |comm| {
+                let at_root = is_root.then_some(&mut receive[..TOTAL]);
+                comm.gatherv(&send[..mine], at_root, &COUNTS, root).unwrap();
+            });
+            settles(&mut comm, "scatterv", |comm| {
+                let at_root = is_root.then_some(&send[..TOTAL]);
+                comm.scatterv(at_root, &COUNTS, &mut receive[..mine], root).unwrap();
+            });
+        }
     })
     .unwrap();
 }
@@ -192,6 +404,21 @@ fn repeated_exchanges_with_neighbours_allocate_nothing() {
         settles(&mut comm, "neighbour_alltoallw", |comm| {
             comm.neighbour_alltoallw(&near, (&send, &columns), (&mut receive, &columns)).unwrap();
         });
+        let rows: Vec<Strided> = (0..4).map(|row| Strided::matrix(32 + 4 * row, 1, 3, 4)).collect();
+        settles(&mut comm, "neighbour_alltoallw in place", |comm| {
+            comm.neighbour_alltoallw_in_place(&near, &mut receive, &columns, &rows).unwrap();
+        });
+        let planned = [
+            (comm.neighbour_alltoall_init(&near, 2).unwrap(), 8, 8),
+            (comm.neighbour_alltoallv_init(&far, &counts[..2], &counts[..2]).unwrap(), 3, 3),
+            (comm.neighbour_alltoallw_init(&near, &columns, &columns).unwrap(), 64, 64),
+            (comm.neighbour_allgather_init(&near, 2).unwrap(), 2, 8),
+            (comm.neighbour_allgatherv_init(&near, 4, &[4; 4]).unwrap(), 4, 16),
+        ];
+        for (mut plan, sent, received) in planned {
+            let what = format!("planned {}", plan.description());
+            settles(&mut comm, &what, |comm| plan.execute(comm, &send[..sent], &mut receive[..received]).unwrap());
+        }
         let partner = comm.rank() ^ 1;
         settles(&mut comm, "sendrecv", |comm| {
             comm.sendrecv(&send[..3], Some(partner), &mut receive[..3], Some(partner)).unwrap();
@@ -201,6 +428,8 @@ fn repeated_exchanges_with_neighbours_allocate_nothing() {
         });
         let mut grid = comm.on_grid(Grid::torus(&[4, 4]).unwrap()).unwrap();
         settles(&mut grid, "halo", |grid| grid.exchange_halo(&mut receive, &[8, 8], 1).unwrap());
+        let mut plan = grid.halo_init(&[8, 8], 1).unwrap();
+        settles(&mut grid, "planned halo", |grid| plan.execute_in_place(grid, &mut receive).unwrap());
     })
     .unwrap();
 }
@@ -283,12 +512,19 @@ fn repeated_native_calls_allocate_nothing() {
         "alltoall",
         "alltoallv",
         "allgather",
-        "allreduce",
-        "scan",
-        "broadcast",
-        "barrier",
         "allgatherv",
+        "gather",
+        "gatherv",
+        "scatter",
+        "scatterv",
+        "broadcast",
+        "reduce",
+        "allreduce",
+        "reduce_scatter",
         "reduce_scatterv",
+        "scan",
+        "exscan",
+        "barrier",
     ] {
         job = job.choose(kind, "native");
     }
@@ -314,6 +550,15 @@ fn repeated_native_calls_allocate_nothing() {
         let columns: Vec<Strided> = (0..16).map(|peer| Strided::matrix(peer, 2, 1, 16)).collect();
         let mut plan = comm.alltoallw_init::<u64>(&columns, &columns).unwrap();
         settles(&mut comm, "alltoallw", |comm| plan.execute(comm, &send, &mut receive).unwrap());
+        plans_settle(&mut comm, 7);
+        // Without a plan, these exchange their counts in every native call.
+        for kind in ["alltoallv", "gatherv", "scatterv"] {
+            comm.choose(kind, "auto").unwrap();
+        }
+        let mut buffer = [1.5; 64];
+        for (what, call) in IN_PLACE {
+            settles(&mut comm, &format!("{what} in place"), |comm| call(comm, 7, &mut buffer).unwrap());
+        }
     })
     .unwrap();
 }

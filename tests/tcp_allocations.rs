@@ -89,6 +89,19 @@ fn plans_and_repeated_calls_over_tcp_allocate_nothing() {
                 let places: Vec<usize> = (0..size).map(|peer| elements * peer).collect();
                 let mut plan = comm.alltoallv_init::<u64>((&counts, &places), (&counts, &places)).unwrap();
                 settles(&mut comm, "alltoallv", &mut |comm| plan.execute(comm, &send, &mut receive).unwrap());
+                let root = size - 1;
+                let is_root = comm.rank() == root;
+                let mut plan = comm.reduce_init::<u64>(elements, root, Sum).unwrap().in_place(&mut comm).unwrap();
+                settles(&mut comm, "in place and from a root", &mut |comm| {
+                    comm.alltoall_in_place(&mut receive).unwrap();
+                    comm.reduce_scatter_in_place(&mut receive, Sum).unwrap();
+                    comm.gather(&send[..elements], is_root.then_some(&mut receive[..]), root).unwrap();
+                    comm.scatter(is_root.then_some(&send[..]), &mut receive[..elements], root).unwrap();
+                    plan.execute_in_place(comm, &mut receive[..elements]).unwrap();
+                    comm.reduce_one(1, root, Sum).unwrap();
+                    comm.broadcast_one(is_root.then_some(1), root).unwrap();
+                    comm.exscan_one(1, Sum).unwrap();
+                });
             }
         })
         .unwrap();

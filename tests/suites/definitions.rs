@@ -125,6 +125,80 @@ pub fn broadcast<T: Element>(comm: &mut Communicator, elements: usize, root: usi
     same(comm, &format!("broadcast from {root}"), &buffer, &block(root, 1, elements));
 }
 
+/// Calls gather, in both forms, and checks what arrives.
+pub fn gather<T: Element>(comm: &mut Communicator, elements: usize, root: usize) {
+    let (me, size) = (comm.rank(), comm.size());
+    let (is_root, send) = (me == root, block::<T>(me, 6, elements));
+    let all: Vec<T> = (0..size).flat_map(|from| block(from, 6, elements)).collect();
+    let none = poisoned::<T>(all.len());
+    let mut receive = none.clone();
+    comm.gather(&send, is_root.then_some(&mut receive[..]), root).unwrap();
+    same(comm, &format!("gather to {root}"), &receive, if is_root { &all } else { &none });
+    let mut buffer = if is_root { none } else { send.clone() };
+    if is_root {
+        buffer[me * elements..][..elements].copy_from_slice(&send);
+    }
+    comm.gather_in_place(&mut buffer, root).unwrap();
+    same(comm, &format!("gather to {root} in place"), &buffer, if is_root { &all } else { &send });
+}
+
+/// Calls scatter, in both forms, and checks what arrives.
+pub fn scatter<T: Element>(comm: &mut Communicator, elements: usize, root: usize) {
+    let (me, size) = (comm.rank(), comm.size());
+    let (is_root, wanted) = (me == root, block::<T>(root, me, elements));
+    let all: Vec<T> = (0..size).flat_map(|to| block(root, to, elements)).collect();
+    let mut receive = poisoned(elements);
+    comm.scatter(is_root.then_some(&all[..]), &mut receive, root).unwrap();
+    same(comm, &format!("scatter from {root}"), &receive, &wanted);
+    let mut buffer = if is_root { all.clone() } else { poisoned(elements) };
+    comm.scatter_in_place(&mut buffer, root).unwrap();
+    same(comm, &format!("scatter from {root} in place"), &buffer, if is_root { &all } else { &wanted });
+}
+
+/// Combines maps by reduce, in both forms, and checks the result.
+pub fn reduce(comm: &mut Communicator, elements: usize, root: usize) {
+    let (me, size, op) = (comm.rank(), comm.size(), by("compose", compose));
+    // Odd factors lose nothing.
+    let map = |rank: usize, i: usize| element::<u64>(rank, 8, i) | 1 << 32;
+    let all = |i: usize| (1..size).fold(map(0, i), |all, rank| compose(all, map(rank, i)));
+    let (is_root, none) = (me == root, poisoned(elements));
+    let send: Vec<u64> = (0..elements).map(|i| map(me, i)).collect();
+    let result: Vec<u64> = (0..elements).map(all).collect();
+    let mut receive = none.clone();
+    comm.reduce(&send, is_root.then_some(&mut receive[..]), root, op).unwrap();
+    same(comm, &format!("reduce to {root}"), &receive, if is_root { &result } else { &none });
+    let mut buffer = send.clone();
+    comm.reduce_in_place(&mut buffer, root, op).unwrap();
+    same(comm, &format!("reduce to {root} in place"), &buffer, if is_root { &result } else { &send });
+}
+
+/// Calls gatherv and scatterv, in both forms, and checks what arrives. Blocks have 0, 1 or 2 times
+/// as many elements as given. Only the root knows the counts.
+pub fn varying_blocks<T: Element>(comm: &mut Communicator, elements: usize, root: usize) {
+    let (me, size) = (comm.rank(), comm.size());
+    let lengths: Vec<usize> = (0..size).map(|rank| elements * ((rank + root) % 3)).collect();
+    let (is_root, own) = (me == root, block::<T>(me, 9, lengths[me]));
+    let counts = if is_root { &lengths[..] } else { &[] };
+    let all: Vec<T> = (0..size).flat_map(|rank| block(rank, 9, lengths[rank])).collect();
+    let none = poisoned::<T>(all.len());
+    let mut receive = none.clone();
+    comm.gatherv(&own, is_root.then_some(&mut receive[..]), counts, root).unwrap();
+    same(comm, &format!("gatherv to {root}"), &receive, if is_root { &all } else { &none });
+    let mut buffer = if is_root { none } else { own.clone() };
+    if is_root {
+        let begin: usize = lengths[..me].iter().sum();
+        buffer[begin..][..own.len()].copy_from_slice(&own);
+    }
+    comm.gatherv_in_place(&mut buffer, counts, root).unwrap();
+    same(comm, &format!("gatherv to {root} in place"), &buffer, if is_root { &all } else { &own });
+    let mut receive = poisoned(own.len());
+    comm.scatterv(is_root.then_some(&all[..]), counts, &mut receive, root).unwrap();
+    same(comm, &format!("scatterv from {root}"), &receive, &own);
+    let mut buffer = if is_root { all.clone() } else { poisoned(own.len()) };
+    comm.scatterv_in_place(&mut buffer, counts, root).unwrap();
+    same(comm, &format!("scatterv from {root} in place"), &buffer, if is_root { &all } else { &own });
+}
+
 /// Reductions that do not commute, of any type: they tell which contribution came first or last,
 /// and that of no more.
 pub fn ends<T: Element>(comm: &mut Communicator, elements: usize) {

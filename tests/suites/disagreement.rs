@@ -92,62 +92,71 @@ const CALLS: [Call; 25] = [
     ("split", |comm| comm.split(0, 0).map(|_| ())),
 ];
 
+/// A call whose result goes into a buffer of two elements for each rank, and a word of what an
+/// error must say of it. Rank i contributes the bit 1 << i.
+type Filling = (&'static str, fn(&mut Communicator, &mut [u64]) -> Result<(), Error>);
+
 /// The same, of collectives with a root and of reductions.
-const ROOTED_AND_REDUCED: [Call; 20] = [
-    ("reduce from root 0 (sum) of blocks of 1", |comm| reduced(comm, 1, 0)),
-    ("reduce from root 1 (sum) of blocks of 1", |comm| reduced(comm, 1, 1)),
-    ("reduce from root 0 (sum) of blocks of 2", |comm| reduced(comm, 2, 0)),
-    ("reduce from root 0 (max)", |comm| {
-        let mut most = [POISON];
-        let at_root = (comm.rank() == 0).then_some(&mut most[..]);
-        comm.reduce(&[1], at_root, 0, Max)
+const ROOTED_AND_REDUCED: [Filling; 20] = [
+    ("reduce from root 0 (sum) of blocks of 1", |comm, all| reduced(comm, &mut all[..1], 0)),
+    ("reduce from root 1 (sum) of blocks of 1", |comm, all| reduced(comm, &mut all[..1], 1)),
+    ("reduce from root 0 (sum) of blocks of 2", |comm, all| reduced(comm, &mut all[..2], 0)),
+    ("reduce from root 0 (max)", |comm, most| {
+        let (own, is_root) = (own(comm, 1), comm.rank() == 0);
+        comm.reduce(&own, is_root.then_some(&mut most[..1]), 0, Max)
     }),
-    ("gather from root 0 of blocks of 1", |comm| gathered(comm, 1, 0)),
-    ("gather from root 1 of blocks of 1", |comm| gathered(comm, 1, 1)),
-    ("gather from root 0 of blocks of 2", |comm| gathered(comm, 2, 0)),
-    ("gatherv with root 0", |comm| gathered_varying(comm, 0)),
-    ("gatherv with root 1", |comm| gathered_varying(comm, 1)),
-    ("scatter from root 0 of blocks of 1", |comm| scattered(comm, 1, 0)),
-    ("scatter from root 1 of blocks of 1", |comm| scattered(comm, 1, 1)),
-    ("scatter from root 0 of blocks of 2", |comm| scattered(comm, 2, 0)),
-    ("scatterv with root 0", |comm| scattered_varying(comm, 0)),
-    ("scatterv with root 1", |comm| scattered_varying(comm, 1)),
-    ("reduce_scatter (sum) of blocks of 1", |comm| comm.reduce_scatter(&vec![1_u64; comm.size()], &mut [0], Sum)),
-    ("reduce_scatter (max)", |comm| comm.reduce_scatter(&vec![1_u64; comm.size()], &mut [0], Max)),
-    ("reduce_scatter (sum) of blocks of 2", |comm| {
-        comm.reduce_scatter(&vec![1_u64; 2 * comm.size()], &mut [0; 2], Sum)
+    ("gather from root 0 of blocks of 1", |comm, all| gathered(comm, 1, all, 0)),
+    ("gather from root 1 of blocks of 1", |comm, all| gathered(comm, 1, all, 1)),
+    ("gather from root 0 of blocks of 2", |comm, all| gathered(comm, 2, all, 0)),
+    ("gatherv with root 0", |comm, all| gathered_varying(comm, all, 0)),
+    ("gatherv with root 1", |comm, all| gathered_varying(comm, all, 1)),
+    ("scatter from root 0 of blocks of 1", |comm, block| scattered(comm, &mut block[..1], 0)),
+    ("scatter from root 1 of blocks of 1", |comm, block| scattered(comm, &mut block[..1], 1)),
+    ("scatter from root 0 of blocks of 2", |comm, block| scattered(comm, &mut block[..2], 0)),
+    ("scatterv with root 0", |comm, block| scattered_varying(comm, &mut block[..1], 0)),
+    ("scatterv with root 1", |comm, block| scattered_varying(comm, &mut block[..1], 1)),
+    ("reduce_scatter (sum) of blocks of 1", |comm, block| {
+        comm.reduce_scatter(&own(comm, comm.size()), &mut block[..1], Sum)
     }),
-    ("exscan (sum) of blocks of 1", |comm| comm.exscan(&[1_u64], &mut [0], Sum)),
-    ("exscan (max)", |comm| comm.exscan(&[1_u64], &mut [0], Max)),
-    ("exscan (sum) of blocks of 2", |comm| comm.exscan(&[1_u64; 2], &mut [0; 2], Sum)),
+    ("reduce_scatter (max)", |comm, block| comm.reduce_scatter(&own(comm, comm.size()), &mut block[..1], Max)),
+    ("reduce_scatter (sum) of blocks of 2", |comm, block| {
+        comm.reduce_scatter(&own(comm, 2 * comm.size()), &mut block[..2], Sum)
+    }),
+    ("exscan (sum) of blocks of 1", |comm, before| comm.exscan(&own(comm, 1), &mut before[..1], Sum)),
+    ("exscan (max)", |comm, before| comm.exscan(&own(comm, 1), &mut before[..1], Max)),
+    ("exscan (sum) of blocks of 2", |comm, before| comm.exscan(&own(comm, 2), &mut before[..2], Sum)),
 ];
 
-fn reduced(comm: &mut Communicator, elements: usize, root: usize) -> Result<(), Error> {
-    let mut sum = vec![0; elements];
-    let at_root = (comm.rank() == root).then_some(&mut sum[..]);
-    comm.reduce(&vec![1_u64; elements], at_root, root, Sum)
+/// Returns what a rank contributes.
+fn own(comm: &Communicator, elements: usize) -> Vec<u64> {
+    vec![1 << comm.rank(); elements]
 }
 
-fn gathered(comm: &mut Communicator, elements: usize, root: usize) -> Result<(), Error> {
-    let mut all = vec![0; elements * comm.size()];
-    let at_root = (comm.rank() == root).then_some(&mut all[..]);
-    comm.gather(&vec![1_u64; elements], at_root, root)
+fn reduced(comm: &mut Communicator, sum: &mut [u64], root: usize) -> Result<(), Error> {
+    let (own, is_root) = (own(comm, sum.len()), comm.rank() == root);
+    comm.reduce(&own, is_root.then_some(sum), root, Sum)
 }
 
-fn gathered_varying(comm: &mut Communicator, root: usize) -> Result<(), Error> {
-    let (mut all, counts) = (vec![0; comm.size()], vec![1; comm.size()]);
-    let at_root = (comm.rank() == root).then_some(&mut all[..]);
-    comm.gatherv(&[1_u64], at_root, &counts, root)
+fn gathered(comm: &mut Communicator, elements: usize, all: &mut [u64], root: usize) -> Result<(), Error> {
+    let all = &mut all[..elements * comm.size()];
+    let (own, is_root) = (own(comm, elements), comm.rank() == root);
+    comm.gather(&own, is_root.then_some(all), root)
 }
 
-fn scattered(comm: &mut Communicator, elements: usize, root: usize) -> Result<(), Error> {
-    let all = vec![1_u64; elements * comm.size()];
-    comm.scatter((comm.rank() == root).then_some(&all[..]), &mut vec![0; elements], root)
+fn gathered_varying(comm: &mut Communicator, all: &mut [u64], root: usize) -> Result<(), Error> {
+    let (all, counts) = (&mut all[..comm.size()], vec![1; comm.size()]);
+    let (own, is_root) = (own(comm, 1), comm.rank() == root);
+    comm.gatherv(&own, is_root.then_some(all), &counts, root)
 }
 
-fn scattered_varying(comm: &mut Communicator, root: usize) -> Result<(), Error> {
-    let (all, counts) = (vec![1_u64; comm.size()], vec![1; comm.size()]);
-    comm.scatterv((comm.rank() == root).then_some(&all[..]), &counts, &mut [0], root)
+fn scattered(comm: &mut Communicator, block: &mut [u64], root: usize) -> Result<(), Error> {
+    let all = own(comm, block.len() * comm.size());
+    comm.scatter((comm.rank() == root).then_some(&all[..]), block, root)
+}
+
+fn scattered_varying(comm: &mut Communicator, block: &mut [u64], root: usize) -> Result<(), Error> {
+    let (all, counts) = (own(comm, comm.size()), vec![1; comm.size()]);
+    comm.scatterv((comm.rank() == root).then_some(&all[..]), &counts, block, root)
 }
 
 fn exchange(comm: &mut Communicator, elements: usize) -> Result<(), Error> {
@@ -166,36 +175,45 @@ fn varying(comm: &mut Communicator, algorithm: &str) -> Result<(), Error> {
 }
 
 pub(super) fn any_two_different_calls_disagree_on_two_ranks() {
-    any_two_different_calls_disagree(&CALLS, 2, |_, _| true, |i, j| (i + j) % 2);
+    any_two_different_calls_disagree(&CALLS, 2, |_, _| true, |i, j| (i + j) % 2, different);
 }
 
 pub(super) fn different_calls_disagree_on_five_ranks() {
     // A third of the pairs, so that each call is the odd one and the others' one several times.
-    any_two_different_calls_disagree(&CALLS, 5, |i, j| (i + j).is_multiple_of(3), |i, j| (i + 2 * j) % 5);
+    any_two_different_calls_disagree(&CALLS, 5, |i, j| (i + j).is_multiple_of(3), |i, j| (i + 2 * j) % 5, different);
 }
 
 pub(super) fn different_roots_and_reductions_disagree() {
     let calls = &ROOTED_AND_REDUCED;
-    // Among more ranks, one that only sends may be through before the difference shows.
-    any_two_different_calls_disagree(calls, 2, |i, j| i.abs_diff(j) <= 3, |i, j| (i + j) % 2);
+    any_two_different_calls_disagree(calls, 2, |i, j| i.abs_diff(j) <= 3, |i, j| (i + j) % 2, differently_filled);
 }
 
-fn any_two_different_calls_disagree(
-    calls: &[Call],
+pub(super) fn different_roots_and_reductions_disagree_on_three_ranks() {
+    let calls = &ROOTED_AND_REDUCED;
+    // Each call is the odd one and the others' one.
+    let is_tried = |i: usize, j: usize| j == (i + 1) % 20 || i == j + 2 && i.is_multiple_of(2);
+    any_two_different_calls_disagree(calls, 3, is_tried, |i, j| (i + j) % 3, differently_filled);
+}
+
+/// Checks pairs of calls of a table, given the ranks, the odd one, the call of most, and that of
+/// the odd one.
+fn any_two_different_calls_disagree<F: Copy + Send + 'static>(
+    calls: &[(&'static str, F)],
     ranks: usize,
     is_tried: fn(usize, usize) -> bool,
     dissenter: fn(usize, usize) -> usize,
+    different: fn(usize, usize, [(&'static str, F); 2]),
 ) {
     for (i, most) in calls.iter().copied().enumerate() {
         for (j, odd) in calls.iter().copied().enumerate().filter(|(j, _)| *j != i && is_tried(i, *j)) {
             let dissenter = dissenter(i, j);
             let case = format!("rank {dissenter} of {ranks} calls {} ({j}), the others {} ({i})", odd.0, most.0);
-            watched(&case, move || different(ranks, dissenter, most, odd));
+            watched(&case, move || different(ranks, dissenter, [most, odd]));
         }
     }
 }
 
-fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
+fn different(ranks: usize, dissenter: usize, [most, odd]: [Call; 2]) {
     let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
         let call = if comm.rank() == dissenter { odd } else { most };
         // A rank whose part does not depend on the others may have finished; it gets the failure in
@@ -204,14 +222,45 @@ fn different(ranks: usize, dissenter: usize, most: Call, odd: Call) {
         is_dead(&mut comm, &failure(&outcome).clone());
         outcome
     });
-    let failure = one_failure(&outcomes);
-    let Cause::Disagree { rank_a, call_a, rank_b, call_b, .. } = &failure.cause else { panic!("{failure}") };
-    assert!((rank_a.index() == dissenter) != (rank_b.index() == dissenter), "nobody names rank {dissenter}: {failure}");
-    let (of_dissenter, of_other) = if rank_a.index() == dissenter { (call_a, call_b) } else { (call_b, call_a) };
-    assert!(of_dissenter.contains(odd.0), "{:?} is not named in {failure}", odd.0);
     // Another rank may have been through its call and be in the barrier already, but then it is not
     // the same call.
-    assert!(of_other.contains(most.0) || of_other.contains("barrier"), "{:?} is not named in {failure}", most.0);
+    disagreement(&outcomes, dissenter, [&[odd.0], &[most.0, "barrier"]]);
+}
+
+/// As [`different`]. Nothing from the dissenter may arrive at others, nor anything from them at it.
+fn differently_filled(ranks: usize, dissenter: usize, [most, odd]: [Filling; 2]) {
+    let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
+        let is_odd = comm.rank() == dissenter;
+        let mut buffer = vec![POISON; 2 * ranks];
+        let outcome = (if is_odd { odd } else { most }).1(&mut comm, &mut buffer);
+        let foreign = if is_odd { !(1 << dissenter) } else { 1 << dissenter | !0 << ranks };
+        let is_foreign = buffer.iter().any(|&element| element != POISON && element & foreign != 0);
+        assert!(!is_foreign, "rank {} received {buffer:x?}", comm.rank());
+        // Where ranks only send, two of three may be through a barrier before anything shows; not
+        // through `close`.
+        if outcome.is_ok() && ranks > 2 {
+            return comm.close();
+        }
+        let outcome = outcome.and_then(|()| comm.barrier());
+        is_dead(&mut comm, &failure(&outcome).clone());
+        outcome
+    });
+    let (odd, other): (&[_], _) =
+        if ranks > 2 { (&[odd.0, "close"], [most.0, "close"]) } else { (&[odd.0], [most.0, "barrier"]) };
+    disagreement(&outcomes, dissenter, [odd, &other]);
+}
+
+/// Asserts that every rank gets one failure, which names the dissenter, another rank, and what each
+/// calls: something with one of the words for it.
+fn disagreement(outcomes: &[Result<(), Error>], dissenter: usize, [odd, other]: [&[&str]; 2]) {
+    let failure = one_failure(outcomes);
+    let Cause::Disagree { rank_a, call_a, rank_b, call_b, .. } = &failure.cause else { panic!("{failure}") };
+    assert!((rank_a.index() == dissenter) != (rank_b.index() == dissenter), "nobody names rank {dissenter}: {failure}");
+    assert_ne!(call_a, call_b, "{failure}");
+    let (of_dissenter, of_other) = if rank_a.index() == dissenter { (call_a, call_b) } else { (call_b, call_a) };
+    for (call, words) in [(of_dissenter, odd), (of_other, other)] {
+        assert!(words.iter().any(|word| call.contains(word)), "none of {words:?} is named in {failure}");
+    }
 }
 
 pub(super) fn disagreeing_rank_exchanges_no_data() {

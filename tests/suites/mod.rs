@@ -136,6 +136,7 @@ macro_rules! suites {
                 any_two_different_calls_disagree_on_two_ranks
                 different_calls_disagree_on_five_ranks
                 different_roots_and_reductions_disagree
+                different_roots_and_reductions_disagree_on_three_ranks
                 disagreeing_rank_exchanges_no_data
                 planned_call_disagrees_with_another_call
                 reductions_of_different_element_types_disagree
@@ -211,6 +212,7 @@ macro_rules! suites {
                 every_collective_moves_every_type
                 blocks_of_a_mebibyte_are_exchanged
                 every_rank_broadcasts_as_root
+                every_rank_gathers_scatters_and_reduces_as_root
                 barrier_waits_for_every_rank
                 buffer_may_change_after_the_call
                 random_sequences_of_calls_have_correct_results

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use num_complex::Complex64;
 use quickcheck::{QuickCheck, TestResult};
 
-use super::definitions::{Dice, allgather, alltoall, broadcast, composition, ends, everything};
+use super::definitions::{
+    Dice, allgather, alltoall, broadcast, composition, ends, everything, gather, reduce, scatter, varying_blocks,
+};
 use crate::jobs::{self, watched};
 
 const RANKS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 32];
@@ -51,6 +53,27 @@ pub(super) fn every_rank_broadcasts_as_root() {
     for ranks in RANKS {
         watched(&format!("{ranks} ranks"), move || {
             jobs::run(ranks, |mut comm| (0..ranks).for_each(|root| broadcast::<u64>(&mut comm, 5, root))).unwrap();
+        });
+    }
+}
+
+pub(super) fn every_rank_gathers_scatters_and_reduces_as_root() {
+    for ranks in [2, 3, 5, 8] {
+        watched(&format!("{ranks} ranks"), move || {
+            jobs::run(ranks, |mut comm| {
+                for root in 0..ranks {
+                    for elements in [0, 1, 3] {
+                        gather::<u64>(&mut comm, elements, root);
+                        gather::<[f32; 3]>(&mut comm, elements, root);
+                        scatter::<u64>(&mut comm, elements, root);
+                        scatter::<[f32; 3]>(&mut comm, elements, root);
+                        reduce(&mut comm, elements, root);
+                        varying_blocks::<u64>(&mut comm, elements, root);
+                        varying_blocks::<[f32; 3]>(&mut comm, elements, root);
+                    }
+                }
+            })
+            .unwrap();
         });
     }
 }
