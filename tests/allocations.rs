@@ -428,6 +428,11 @@ fn repeated_exchanges_with_neighbours_allocate_nothing() {
         });
         let mut grid = comm.on_grid(Grid::torus(&[4, 4]).unwrap()).unwrap();
         settles(&mut grid, "halo", |grid| grid.exchange_halo(&mut receive, &[8, 8], 1).unwrap());
+        let mut other = [0_u64; 60];
+        settles(&mut grid, "halos in turn", |grid| {
+            grid.exchange_halo(&mut receive, &[8, 8], 1).unwrap();
+            grid.exchange_halo(&mut other, &[6, 10], 1).unwrap();
+        });
         let mut plan = grid.halo_init(&[8, 8], 1).unwrap();
         settles(&mut grid, "planned halo", |grid| plan.execute_in_place(grid, &mut receive).unwrap());
     })

@@ -328,6 +328,24 @@ pub(super) fn reductions_of_different_element_types_disagree() {
     });
 }
 
+/// A shift by the number of ranks needs no message, and so no round.
+pub(super) fn call_without_messages_is_named_in_a_disagreement() {
+    for ranks in [2, 3, 5] {
+        watched(&format!("{ranks} ranks"), move || {
+            let outcomes = run(on(&format!("complete:{ranks}")), |mut comm| {
+                let by = if comm.rank() == 1 { ranks } else { 1 };
+                comm.barrier()?;
+                comm.shift(&[comm.rank() as u64], &mut [POISON], by)?;
+                comm.barrier()
+            });
+            let failure = one_failure(&outcomes);
+            let Cause::Disagree { call_a, call_b, .. } = &failure.cause else { panic!("{failure}") };
+            let shifts = [call_a, call_b].iter().filter(|call| call.starts_with("shift by")).count();
+            assert!(shifts > 0 && !failure.to_string().contains("start of"), "{failure}");
+        });
+    }
+}
+
 pub(super) fn extra_call_of_one_rank_is_found() {
     for ranks in [2, 5] {
         watched(&format!("{ranks} ranks"), move || {

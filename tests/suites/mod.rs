@@ -140,6 +140,7 @@ macro_rules! suites {
                 disagreeing_rank_exchanges_no_data
                 planned_call_disagrees_with_another_call
                 reductions_of_different_element_types_disagree
+                call_without_messages_is_named_in_a_disagreement
                 extra_call_of_one_rank_is_found
                 disagreement_stays_within_its_part
                 lengths_are_compared_without_fingerprints

@@ -129,7 +129,7 @@ fn startup_price_applies_to_every_startup() {
     let on = ["cost", "--topology=torus:16x16", "--collective=alltoall", "--algorithm=torus-exchange", "--bytes=1"];
     let text = printed(&[&on[..], &["--machine=paragon"]].concat());
     let names: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
-    let terms = ["startup", "transmission", "propagation", "rearrangement", "combination", "synchronisation"];
+    let terms = ["startup", "transmission", "propagation", "rearrangement", "combination", "cores", "synchronisation"];
     assert_eq!(names, [&["bytes", "by", "total"][..], &terms].concat());
     let line = text.lines().find(|line| line.contains("formula")).unwrap();
     // Ten start-ups of 75 us.

@@ -224,7 +224,7 @@ fn unsupported_native_call_uses_the_best_schedule() {
         })
         .unwrap();
         let made: Vec<Arc<str>> = calls.of_all().into_iter().map(|(_, words)| words).collect();
-        for kind in ["alltoall of", "allgather of", "broadcast from", "barrier of", "allreduce (sum)"] {
+        for kind in ["alltoall of", "allgather of", "broadcast from", "barrier among", "allreduce (sum)"] {
             assert!(made.iter().any(|words| words.starts_with(kind)), "no {kind} in {made:?}");
         }
         assert!(!made.iter().any(|words| words.contains("compose") || words.contains("(first)")), "{made:?}");
