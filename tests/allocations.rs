@@ -96,7 +96,7 @@ const IN_PLACE: [InPlace; 16] = [
 /// and elsewhere.
 type Short = (&'static str, [u64; 2], fn(&mut Communicator, usize) -> Result<(), Error>);
 
-const SHORT: [Short; 19] = [
+const SHORT: [Short; 22] = [
     ("allreduce_one", [0, 0], |comm, _| comm.allreduce_one(1.5, Sum).map(drop)),
     ("reduce_one", [0, 0], |comm, root| comm.reduce_one(1.5, root, Max).map(drop)),
     ("scan_one", [0, 0], |comm, _| comm.scan_one(1.5, Sum).map(drop)),
@@ -123,6 +123,11 @@ const SHORT: [Short; 19] = [
     ("gatherv_vec", [2, 0], |comm, root| comm.gatherv_vec(&[1.5; 3], root).map(drop)),
     ("allgatherv_vec", [2, 2], |comm, _| comm.allgatherv_vec(&[1.5; 3]).map(drop)),
     ("alltoall_vec", [1, 1], |comm, _| comm.alltoall_vec(&[1.5; 48]).map(drop)),
+    ("alltoallv_vec", [2, 2], |comm, _| comm.alltoallv_vec(&[1.5; 48], &[3; 16]).map(drop)),
+    ("scatterv_vec", [1, 1], |comm, root| {
+        comm.scatterv_vec((comm.rank() == root).then_some((&[1.5; 48][..], &[3; 16][..])), root).map(drop)
+    }),
+    ("reduce_scatterv_vec", [1, 1], |comm, _| comm.reduce_scatterv_vec(&[1.5; 48], &[3; 16], Sum).map(drop)),
 ];
 
 /// Returns plans of 16 ranks, each with the lengths of its two buffers.

@@ -395,7 +395,7 @@ impl Communicator {
         from: Option<usize>,
     ) -> Result<(), Error> {
         let all = Side::One(0, buffer.len());
-        let meeting = Meeting::of::<T>("sendrecv_in_place", Near::Partners { to, from }, all, all);
+        let meeting = Meeting::of::<T>("sendrecv", Near::Partners { to, from }, all, all);
         self.meet(meeting.in_place(), &[], buffer).map_err(self.context.error_of("sendrecv_in_place"))
     }
 

@@ -431,10 +431,10 @@ impl Communicator {
     fn check_packed(&self, elements: usize, counts: &[usize], list: &'static str) -> Result<(), ArgumentError> {
         super::lengths::check(list, counts.len(), self.size())?;
         let all = counts.iter().map(|&count| count as u128).sum::<u128>();
-        let expected = format!("{all}, the sum of the counts");
         if all == elements as u128 {
             return Ok(());
         }
+        let expected = format!("{all}, the sum of the counts");
         Err(ArgumentError::Length { what: "send buffer", expected, found: elements })
     }
 }
