@@ -14,7 +14,7 @@
 //!
 //! The implementation defines the number of nodes, their neighbours, distances and routes. The
 //! conformance suite for topologies checks it. All algorithms that need no special network run on
-//! it, and their schedules are verified on its channels before any data moves.
+//! it. The example proves the schedule of one on its channels.
 //!
 //! ```text
 //! cargo run --release --example custom_topology

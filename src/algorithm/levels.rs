@@ -11,16 +11,17 @@ use crate::ids::Rank;
 use crate::vocabulary::{End, Hosts, Problem, RankRound, Share};
 
 /// The properties of a problem that the algorithms on two levels need.
-pub(super) const NEEDS: &str =
-    "to know which ranks share a host: two hosts or more, and two ranks or more on one of them";
+pub(super) const NEEDS: &str = "two hosts or more, one of them with two or more ranks";
 
 /// Returns the unmet requirement, if there is one.
 pub(super) fn lacks(problem: &Problem) -> Option<String> {
     let Some(hosts) = problem.hosts() else {
-        return Some(format!("it needs {NEEDS}; here that is not known"));
+        return Some(format!("it needs {NEEDS}; the hosts of these ranks are unknown"));
     };
     let (ranks, count) = (hosts.ranks(), hosts.count());
-    (count < 2 || count == ranks).then(|| format!("it needs {NEEDS}; here are {ranks} ranks on {count}"))
+    (count < 2 || count == ranks).then(|| {
+        format!("it needs {NEEDS}; there are {ranks} ranks on {count} host{}", if count == 1 { "" } else { "s" })
+    })
 }
 
 /// Returns the unmet requirement of a reduction, if there is one: ranks combine within hosts first.

@@ -136,6 +136,17 @@ impl Cartesian {
         (moved(by.checked_neg()), moved(Some(by)))
     }
 
+    /// Returns when all members have called it, and checks that all have made the same calls, as
+    /// [`Communicator::close`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Communicator::close`].
+    #[track_caller]
+    pub fn close(self) -> Result<(), Error> {
+        self.comm.close()
+    }
+
     /// Makes a communicator of the same members with the same process grid, as
     /// [`Communicator::dup`].
     ///

@@ -175,7 +175,8 @@ impl Communicator {
     ///
     /// It applies to the calls made through the returned value, to plans made through it
     /// (`*_init`), to [`explain`](Self::explain) and to [`prove`](Self::prove). Afterwards the
-    /// earlier choice holds again, also if a call has failed. The cache keeps the plans of both.
+    /// earlier choice holds again, also if a call has failed. The cache keeps the plans of both,
+    /// except those of calls with blocks of different lengths, which plan each call anew.
     ///
     /// Local. An algorithm or schedule of your own is [verified](How#what-is-proved) before it
     /// runs. For many calls, make a [`How`] once and pass it to each, so that its plans and proofs

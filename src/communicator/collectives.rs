@@ -488,7 +488,10 @@ impl Communicator {
         if !found.is_multiple_of(blocks) {
             return Err(ArgumentError::Length {
                 what,
-                expected: format!("a multiple of {blocks} (a block for each rank)"),
+                expected: match blocks == self.size() {
+                    true => format!("a multiple of {blocks} (a block for each rank)"),
+                    false => format!("a multiple of {blocks}, the number of blocks"),
+                },
                 found,
             });
         }

@@ -284,7 +284,8 @@ impl Communicator {
     /// covers this communicator alone: communicators made from it by [`split`](Self::split) have
     /// calls of their own.
     ///
-    /// Dropping a communicator is not a call and waits for no rank. Members that leave later
+    /// Dropping a communicator is not a call. It waits for no rank, unless it is the last handle of
+    /// a process (see [`connect`](crate::connect())). Members that leave later
     /// compare calls; [`launch`](crate::launch()) and `local::run` return the disagreements that
     /// they find. No rank compares the calls of a communicator that is leaked, of a process that
     /// calls `std::process::exit`, or of a communicator that [`connect`](crate::connect()) made and

@@ -34,10 +34,13 @@
 // the user's own.
 //
 // `varying.rs` has the collectives with blocks of different lengths, which `counts.rs` describes,
-// and `varying_plan.rs` plans them. `neighbours.rs` has the exchanges with a few other ranks,
-// `halo.rs` those in a process grid, and `meeting.rs` plans them. `permute.rs` permutes distributed arrays, and
-// `permute_report.rs` is what that costs. `persistent.rs` has the plans that a program keeps.
-// `split.rs` makes communicators from communicators, `cartesian.rs` those with a process grid.
+// `varying_key.rs` has the keys of their plans, and `varying_plan.rs` plans them.
+// `neighbourhood.rs` has the neighbours of a rank, `neighbours.rs` the exchanges with them, and
+// `halo.rs` those in a process grid; `meeting_key.rs` and `meeting.rs` are their keys and plans.
+// `permute.rs` permutes distributed arrays, and `permute_report.rs` has its costs.
+// `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
+// communicators, `local_parts.rs` tracks those made without a message, `cartesian.rs` has those
+// with a process grid.
 // `owned.rs` has the short forms of collectives, for one value or a vector. `options.rs` has the
 // options of a new one.
 

@@ -26,9 +26,8 @@
 //! In each round, the transmission is the volume through the busiest port at the price of a byte,
 //! or the volume over the busiest channel at the price of a channel, whichever is larger. If only
 //! receivers move bytes ([`one_sided`](Machine::one_sided)), the busiest port is that of the rank
-//! that receives the most. Under
-//! store-and-forward switching a message is paid for again on each channel of its route; the first
-//! and the last channel are as slow as the ports at the ends.
+//! that receives the most. Under store-and-forward switching a message is paid for again on each
+//! channel of its route; the first and the last channel are as slow as the ports at the ends.
 //!
 //! This is the papers' model, `t_s + m t_c + h t_l` for a round (Suh & Shin 2001, 2;
 //! store-and-forward: Grama et al., 2.5.1). It is exact if there is no contention, each rank sends
@@ -39,11 +38,10 @@
 //!   the next one: only the longer of the two counts. The last message starts when the others have
 //!   left.
 //! - If messages wait for a channel, the last of them takes its own time after the others. A
-//!   message from farther away waits less: the longer of its way and the others' time counts.
+//!   message from farther away waits less: the longer counts, its route or the time of the others.
 //! - If each rank keeps the same destination in all rounds, as on a ring, ranks do not wait for
 //!   the longest route of every round. Hops then count along the
 //!   [longest chain](Figures::chained_hops) of messages that depend on each other.
-//!
 //! - If ranks share cores, the cores also do what all ranks of a host do, one after the other: the
 //!   [`Work`] of the host at the same prices, divided by the cores. Where this takes longer than the
 //!   other terms, the term `cores` is the difference.

@@ -104,8 +104,8 @@ pub enum ArgumentError {
     },
     /// An array has no halo of that width for a process grid.
     #[error(
-        "an array of extents {extents:?} with a halo of {width} on a grid of {axes} axes; expected an extent for each axis, \
-         at least three times the width of the halo"
+        "no halo of width {width} fits an array of extents {extents:?} on a grid of {axes} axes; expected an extent for each axis, \
+         at least three times the width"
     )]
     #[non_exhaustive]
     Halo {

@@ -174,7 +174,7 @@ pub(super) fn effective(variable: Variable<'_>, meant: bool, connects: bool) -> 
     }
     for (i, one) in several.iter().enumerate() {
         if let Some(other) = several[i + 1..].iter().find(|other| !one.agrees(other)) {
-            let advice = format!("unset what does not count, {ALTERNATIVES}");
+            let advice = format!("unset the variables that do not apply, {ALTERNATIVES}");
             return Err(contradiction(one.description(), other.description(), advice));
         }
     }

@@ -41,8 +41,7 @@ fn named(name: &str, connects: bool, built: &dyn Fn(&Row) -> bool) -> Result<&'s
     if connects && row.threads {
         let names: Vec<&str> = ROWS.iter().filter(|row| !row.threads).map(|row| row.name).collect();
         let expected = format!(
-            "one of {}, because this program connects, as a process that is a rank of a job; it is `launch` that runs ranks \
-             as threads",
+            "one of {}, because this program connects, as a process that is a rank of a job; only `launch` runs ranks as threads",
             names.join(", ")
         );
         return Err(invalid("NECKLACE_BACKEND", name, expected));

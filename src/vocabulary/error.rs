@@ -14,7 +14,7 @@ pub enum BuildError {
     Topology(#[from] crate::topology::ParseError),
     /// The number of ranks does not fit the topology.
     #[error(
-        "{ranks} ranks on {}, which has {nodes} nodes; use {nodes} ranks, or a topology of {ranks} nodes, such as \
+        "{ranks} ranks do not fit {} ({nodes} nodes); use {nodes} ranks, or a topology of {ranks} nodes, such as \
          complete:{ranks}",
         shown(topology)
     )]
@@ -38,7 +38,7 @@ pub enum BuildError {
     },
     /// An array cannot be distributed over this number of ranks.
     #[error(
-        "an array of 2^{bits} elements on {ranks} ranks: the ranks must be a power of two, and no more than the elements"
+        "an array of 2^{bits} elements cannot be divided among {ranks} ranks; expected a power of two, at most 2^{bits}"
     )]
     #[non_exhaustive]
     Array {

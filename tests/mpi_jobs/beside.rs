@@ -288,7 +288,7 @@ fn jobs_run_on_the_programs_own_communicators() {
     for said in &ended.said {
         let errors: Vec<&str> = said.iter().filter_map(|line| line.strip_prefix("error ")).collect();
         let [size, inter] = errors[..] else { panic!("{ended}") };
-        assert!(size.contains("): 4 ranks on ring:5, which has 5 nodes; use "), "{ended}");
+        assert!(size.contains("): 4 ranks do not fit ring:5 (5 nodes); use "), "{ended}");
         assert!(inter.contains("an intercommunicator"), "{ended}");
     }
 }

@@ -32,7 +32,7 @@ fn variables_of_necklace_run_count_under_mpirun() {
 #[test]
 fn contradictory_launchers_are_refused() {
     let job = Job::of(2, "launch").set("RANK", "5").set("WORLD_SIZE", "8");
-    refused(job, &["RANK is 5, WORLD_SIZE is 8 (torchrun)", "unset what does not count"]);
+    refused(job, &["RANK is 5, WORLD_SIZE is 8 (torchrun)", "unset the variables that do not apply"]);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn settings_that_do_not_fit_are_refused_on_every_rank() {
     for what in ["connect", "launch"] {
         let job = || Job::of(2, what);
         refused(job().set("NECKLACE_RANKS", "3"), &["NECKLACE_RANKS is 3", "MPI has started 2"]);
-        refused(job().set("NECKLACE_TOPOLOGY", "ring:5"), &["2 ranks on ring:5, which has 5 nodes"]);
+        refused(job().set("NECKLACE_TOPOLOGY", "ring:5"), &["2 ranks do not fit ring:5 (5 nodes)"]);
         refused(job().set("NECKLACE_TOPOLOGY", "moebius:2"), &["moebius"]);
     }
     refused(

@@ -76,7 +76,7 @@ pub(crate) fn odd(rank: &Rank) -> i32 {
 fn ranks_do_not_wait_for_one_with_another_network() {
     let ended = Job::of(3, "odd").run().with(0);
     let error = ended.heard("error ")[1];
-    assert!(error.is_some_and(|error| error.contains("): 3 ranks on ring:4, which has 4 nodes; use ")), "{ended}");
+    assert!(error.is_some_and(|error| error.contains("): 3 ranks do not fit ring:4 (4 nodes); use ")), "{ended}");
     let failed = ended.heard("failed ");
     assert!(failed[0].is_some_and(|failed| failed.starts_with("gone 1 ")) && failed[0] == failed[2], "{ended}");
 }

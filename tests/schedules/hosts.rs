@@ -145,10 +145,10 @@ fn two_level_is_refused_without_two_hosts_and_a_pair() {
         let collective = Collective::named(algorithm.about().collective, Rank::new(1)).unwrap();
         let unknown = Problem::new(network(), collective).unwrap();
         let refused = |problem: &Problem| algorithm.fits(problem).unwrap_err().to_string();
-        assert!(refused(&unknown).contains("here that is not known"), "{}", refused(&unknown));
+        assert!(refused(&unknown).contains("the hosts of these ranks are unknown"), "{}", refused(&unknown));
         let on = |each| unknown.clone().on_hosts(Hosts::of_consecutive(6, each)).unwrap();
-        assert!(refused(&on(6)).contains("here are 6 ranks on 1"), "{}", refused(&on(6)));
-        assert!(refused(&on(1)).contains("here are 6 ranks on 6"), "{}", refused(&on(1)));
+        assert!(refused(&on(6)).contains("there are 6 ranks on 1 host"), "{}", refused(&on(6)));
+        assert!(refused(&on(1)).contains("there are 6 ranks on 6 hosts"), "{}", refused(&on(1)));
         assert!(algorithm.fits(&on(5)).is_ok());
     }
     let barrier = Problem::new(network(), Collective::Barrier).unwrap();

@@ -123,7 +123,9 @@ pub(crate) fn check(algorithm: &dyn Algorithm, problem: &Problem, elements: usiz
 fn topologies() -> Vec<Arc<dyn Topology>> {
     let rings = [1, 2, 3, 4, 5, 7, 8, 12, 13, 16].into_iter().map(Grid::ring);
     let tori: [&[usize]; 6] = [&[4, 4], &[2, 2, 2], &[4, 8], &[8, 8], &[3, 5], &[4, 4, 4]];
-    rings.chain(tori.map(Grid::torus)).map(|grid| Arc::new(grid.unwrap()) as Arc<dyn Topology>).collect()
+    let meshes: [&[usize]; 3] = [&[4, 6], &[3, 5], &[2, 3, 4]];
+    let grids = rings.chain(tori.map(Grid::torus)).chain(meshes.map(Grid::mesh));
+    grids.map(|grid| Arc::new(grid.unwrap()) as Arc<dyn Topology>).collect()
 }
 
 #[test]

@@ -51,7 +51,7 @@ The environment of each rank has NECKLACE_RANK, NECKLACE_SIZE, NECKLACE_ROOT (th
 other ranks) and NECKLACE_KEY_FILE (a file with the key of this job, which only this user can read). It also has
 NECKLACE_TOPOLOGY, NECKLACE_ALGORITHM, NECKLACE_TIMEOUT and NECKLACE_ARRIVAL_TIMEOUT, if they are given as options
 or in the environment of this command. Ranks on other hosts run in the same working directory, and receive the
-variables NECKLACE_* and RUST_* of this command. Standard input is empty.
+variables RUST_* and NECKLACE_* of this command, except those of one job or one host. Standard input is empty.
 
 Within a Slurm allocation, the ranks run on its nodes (SLURM_JOB_NODELIST), with a slot for each task
 (SLURM_TASKS_PER_NODE). --hosts and --hostfile override this; --hosts localhost runs all ranks here.

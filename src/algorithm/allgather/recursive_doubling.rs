@@ -41,7 +41,7 @@ pub struct RecursiveDoubling;
 static ABOUT: About = About {
     collective: "allgather",
     name: "recursive-doubling",
-    summary: "pairs fold down to a power of two of ranks; in round k each exchanges all its blocks with the one that differs in bit k",
+    summary: "pairs of ranks join until a power of two remains; in round k each exchanges all its blocks with the one that differs in bit k",
     source: "Grama et al., 4.2.3",
     needs: "nothing",
     claims: "for powers of two log N start-ups, N - 1 blocks, on a cube log N hops; otherwise floor(log N) + 2 start-ups, up to 2.5 N blocks; contention-free on cubes and complete networks",

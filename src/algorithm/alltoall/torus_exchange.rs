@@ -95,7 +95,7 @@ static ABOUT: About = About {
     collective: "alltoall",
     name: "torus-exchange",
     summary: "message combining: cell by cell, then half by half, then neighbour to neighbour",
-    source: "Suh & Shin 2001, 3.1 and 3.2; for extents that are no multiples of 4 own work",
+    source: "Suh & Shin 2001, 3.1 and 3.2; other extents: own work",
     needs: "a ring or torus, with a rank on every node",
     claims: "n >= 2 dimensions, multiples of 4, the longest N1: n (N1/4 + 1) start-ups, n/8 (N1 + 4) N blocks, n (N1 - 1) hops, \
              n + 1 rearrangements (1 if N1 = 4); else the sum over extents k: k/2 start-ups if even, k - 1 if odd, k - 1 hops, \

@@ -40,7 +40,7 @@ pub struct RecursiveHalving;
 static ABOUT: About = About {
     collective: "reduce_scatter",
     name: "recursive-halving",
-    summary: "pairs fold down to a power of two of ranks; in round k each sends half of its remaining blocks to the one that differs in bit k, in rank order",
+    summary: "pairs of ranks join until a power of two remains; in round k each sends half of its remaining blocks to the one that differs in bit k, in rank order",
     source: "Grama et al., 4.3",
     needs: "nothing",
     claims: "for powers of two log N start-ups, N - 1 blocks, on a cube log N hops; otherwise floor(log N) + 2 start-ups, up to 2 N + log N blocks; contention-free on cubes and complete networks; combines in rank order",

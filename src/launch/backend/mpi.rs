@@ -23,7 +23,7 @@ pub(super) static ROW: Row = Row {
 };
 
 /// Advice for errors of claims, where MPI itself could tell rank and size.
-const ASK_MPI: &str = "; or set NECKLACE_BACKEND=mpi, where what MPI itself says counts";
+const ASK_MPI: &str = "; or set NECKLACE_BACKEND=mpi, to take rank and size from MPI";
 
 /// Selects MPI for a process that MPI has started, unless a variable means another backend.
 fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {

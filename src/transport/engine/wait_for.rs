@@ -293,7 +293,7 @@ impl Traversal {
             Some(PathEnd::NotCalled) => ", which has not called".to_owned(),
             Some(PathEnd::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
             Some(PathEnd::MovedOn(call)) => format!(", which has gone on to call {call}"),
-            Some(PathEnd::Cycle) => ", and so in a circle".to_owned(),
+            Some(PathEnd::Cycle) => ", which closes a cycle".to_owned(),
             Some(PathEnd::CycleElsewhere) => ", and so on".to_owned(),
             Some(PathEnd::Unresponsive) | None => ", which does not answer".to_owned(),
         };

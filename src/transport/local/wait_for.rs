@@ -156,7 +156,7 @@ impl WaitChain {
 
     fn ending(&self) -> String {
         match &self.end {
-            ChainEnd::Cycle => ", and so in a circle".to_owned(),
+            ChainEnd::Cycle => ", which closes a cycle".to_owned(),
             ChainEnd::Elsewhere(_) => ", and so on".to_owned(),
             ChainEnd::Rank(_, _, EndState::Left) => ", which has left".to_owned(),
             ChainEnd::Rank(_, _, EndState::NotCalled) => ", which has not called".to_owned(),

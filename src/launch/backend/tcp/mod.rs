@@ -31,7 +31,7 @@ pub(super) static ROW: Row = Row {
     enter: None,
 };
 
-const NO_RANK: &str = "nothing says which rank this process is";
+const NO_RANK: &str = "the rank of this process is unknown";
 
 /// Selects TCP for a process that is a rank by any launcher and of no other backend.
 fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
@@ -59,7 +59,7 @@ fn selects(environment: &Environment<'_>) -> Result<Selection, JobError> {
     }
     if let (Some((_, said)), Some(_)) = (&point, environment.accepting(&ROW, &claim)) {
         let error = ROW.not_built(format!("{said}, for ranks over TCP, but "));
-        return Err(with_advice(error, &format!(": unset it, and {} counts for MPI", claim.description())));
+        return Err(with_advice(error, &format!("; or unset it, so that MPI uses {}", claim.description())));
     }
     let threads = environment.rows.iter().find(|row| row.threads && (environment.built)(row) && !environment.connects);
     let threads = threads.map(|row| format!("; NECKLACE_BACKEND={} starts a job of threads in each process", row.name));

@@ -56,7 +56,7 @@ impl HandshakeError {
     pub(super) fn description(&self) -> String {
         match self {
             Self::Io(why) => why.clone(),
-            Self::NotNecklace => "it is no rank of a job of necklace".to_owned(),
+            Self::NotNecklace => "it is not a rank of a Necklace job".to_owned(),
             Self::Protocol(theirs) => format!("it speaks protocol {theirs}, this rank speaks {}", hello::PROTOCOL),
             Self::Key => "it does not hold the key of this job".to_owned(),
             Self::Refused(reason) => format!("it refuses: {reason}"),

@@ -93,7 +93,7 @@ impl ConnectionSet {
         let silent = || self.connections.iter().find(|(_, connection)| connection.is_silent()).map(|(id, _)| *id);
         let Some(id) = self.unauthenticated.evict()?.or_else(silent) else { return Ok(false) };
         if let Some(connection) = self.connections.remove(&id) {
-            self.record_rejection(&connection, "others came while it said nothing");
+            self.record_rejection(&connection, "it sent nothing while others were waiting");
         }
         Ok(true)
     }
