@@ -136,9 +136,9 @@ fn unfit(problem: &Problem, algorithm: String, needs: String) -> BuildError {
 const MOST_ON_CORES: usize = 1 << 5;
 
 /// The algorithms for a problem and their demands, which do not depend on the block size. What
-/// leaves and enters hosts, and what their ranks do together, is counted only for a machine on which
-/// it counts. Finding the demands is
-/// the slow part of a selection: it takes milliseconds if the messages of placed ranks are counted.
+/// leaves and enters hosts, and what their ranks do together, is counted only for a machine on
+/// which it counts. Finding the demands is the slow part of a selection: it takes milliseconds if
+/// the messages of placed ranks are counted.
 pub(crate) struct Field {
     problem: Problem,
     /// Algorithms in the registry's order, with their demand or the reason why there is none.

@@ -40,8 +40,8 @@ pub(super) fn peers(ranks: usize, rank: Rank) -> impl Iterator<Item = Rank> + us
 }
 
 /// Returns the round in which a rank sends to each other rank the block that `sent` returns for it,
-/// and receives `received` from each; no round if there are no other ranks. The round is long, so it
-/// is made only when it is needed.
+/// and receives `received` from each; no round if there are no other ranks. The round is long, so
+/// it is made only when it is needed.
 pub(super) fn round(
     ranks: usize,
     rank: Rank,

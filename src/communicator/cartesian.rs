@@ -201,8 +201,8 @@ impl Cartesian {
     }
 
     /// Returns the communicator of the ranks that differ from this one only along some axes, with
-    /// the grid of these axes, in the order given, as `MPI_Cart_sub`. Like [`axis`](Self::axis), every
-    /// member calls it and no message is sent.
+    /// the grid of these axes, in the order given, as `MPI_Cart_sub`. Like [`axis`](Self::axis),
+    /// every member calls it and no message is sent.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Exchanges with neighbours as the program calls them, and the keys by which their plans are cached.
+//! Exchanges with neighbours as the program calls them, and the keys by which their plans are
+//! cached.
 
 use bytemuck::Pod;
 

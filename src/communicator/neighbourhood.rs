@@ -5,9 +5,10 @@ use super::call_context::CommunicatorId;
 /// The ranks that a rank sends blocks to and receives blocks from, in order, for neighbourhood
 /// collectives.
 ///
-/// Made by [`Communicator::neighbourhood`](super::Communicator::neighbourhood) (the neighbours in the network),
-/// [`Cartesian::neighbourhood`](super::Cartesian::neighbourhood) (in a process grid) and
-/// [`Communicator::neighbourhood_of`](super::Communicator::neighbourhood_of) (in a graph of the program's own).
+/// Made by [`Communicator::neighbourhood`](super::Communicator::neighbourhood) (the neighbours in
+/// the network), [`Cartesian::neighbourhood`](super::Cartesian::neighbourhood) (in a process grid)
+/// and [`Communicator::neighbourhood_of`](super::Communicator::neighbourhood_of) (in a graph of the
+/// program's own).
 #[derive(Clone, Debug)]
 pub struct Neighbourhood {
     /// For each block to send, the receiver and the direction. `None` at a border.

@@ -74,8 +74,8 @@ impl Options {
     /// MiB.
     ///
     /// The communicator drops the least recently used plans first, and keeps one plan of any size.
-    /// Permutations of arrays, calls with blocks of different lengths, and exchanges with neighbours
-    /// have caches of their own, of the same size.
+    /// Permutations of arrays, calls with blocks of different lengths, and exchanges with
+    /// neighbours have caches of their own, of the same size.
     #[must_use]
     pub fn cache(self, plans: usize, bytes: usize) -> Self {
         Self { plans, plan_bytes: bytes, ..self }

@@ -256,8 +256,8 @@ impl Communicator {
         Ok(block)
     }
 
-    /// Distributes blocks of any lengths from the root, as [`scatterv`](Self::scatterv), and returns
-    /// this rank's.
+    /// Distributes blocks of any lengths from the root, as [`scatterv`](Self::scatterv), and
+    /// returns this rank's.
     ///
     /// The root passes its elements and how many of them go to each rank: the first `counts[0]` to
     /// rank 0, and so on. The other ranks pass `None`, and learn how long their blocks are: this
@@ -382,8 +382,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// Those of [`reduce_scatterv`](Self::reduce_scatterv); [`ArgumentError::Memory`] if there is no
-    /// memory for the result.
+    /// Those of [`reduce_scatterv`](Self::reduce_scatterv); [`ArgumentError::Memory`] if there is
+    /// no memory for the result.
     #[track_caller]
     pub fn reduce_scatterv_vec<T: Pod>(
         &mut self,

@@ -153,8 +153,8 @@ impl Communicator {
         Ok((planned?, false))
     }
 
-    /// Chooses an algorithm by name, or by price. Also returns the call of the backend's library, if
-    /// that is the choice.
+    /// Chooses an algorithm by name, or by price. Also returns the call of the backend's library,
+    /// if that is the choice.
     fn choose_varying(
         &mut self,
         named: Option<&str>,

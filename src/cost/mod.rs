@@ -43,8 +43,8 @@
 //!   the longest route of every round. Hops then count along the
 //!   [longest chain](Figures::chained_hops) of messages that depend on each other.
 //! - If ranks share cores, the cores also do what all ranks of a host do, one after the other: the
-//!   [`Work`] of the host at the same prices, divided by the cores. Where this takes longer than the
-//!   other terms, the term `cores` is the difference.
+//!   [`Work`] of the host at the same prices, divided by the cores. Where this takes longer than
+//!   the other terms, the term `cores` is the difference.
 //!
 //! In these cases the price is an estimate, since ranks overlap what is added up here.
 //! [`simulate`](crate::simulate) plays the schedule out, and `necklace sweep` compares the choices
@@ -104,8 +104,8 @@ pub struct Demand {
     pub ends: Volume,
     /// Sum over rounds of the longest route, or less: [`Figures::chained_hops`].
     pub hops: u64,
-    /// Sum over rounds of the largest volume that leaves or enters one host, if the problem knows its
-    /// hosts. [`claimed`](Self::claimed) counts it for up to 128 ranks.
+    /// Sum over rounds of the largest volume that leaves or enters one host, if the problem knows
+    /// its hosts. [`claimed`](Self::claimed) counts it for up to 128 ranks.
     pub host: Volume,
     /// The work of the ranks of one host together, if the problem knows its hosts.
     /// [`claimed`](Self::claimed) counts it for up to 128 ranks.
@@ -199,8 +199,8 @@ impl Demand {
         }
     }
 
-    /// Like [`claimed`](Self::claimed), for several algorithms of a problem that share its bounds, and
-    /// without what leaves and enters hosts.
+    /// Like [`claimed`](Self::claimed), for several algorithms of a problem that share its bounds,
+    /// and without what leaves and enters hosts.
     pub(crate) fn claimed_within(algorithm: &dyn Algorithm, search: &Search) -> Result<Self, BuildError> {
         let problem = search.problem();
         scheduled(algorithm, problem)?;

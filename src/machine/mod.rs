@@ -68,14 +68,15 @@ pub struct Machine {
     /// unless set. It counts only where it is [known](crate::schedule::Problem::hosts) which ranks
     /// share a host.
     pub host: u64,
-    /// The number of cores of a host, which its ranks share. 0 unless set: each rank has a core of its own. It
-    /// counts only where it is [known](crate::schedule::Problem::hosts) which ranks share a host.
+    /// The number of cores of a host, which its ranks share. 0 unless set: each rank has a core of
+    /// its own. It counts only where it is [known](crate::schedule::Problem::hosts) which ranks
+    /// share a host.
     pub cores: u64,
     /// Time of each byte that is rearranged between phases (`rho`).
     pub rearrangement: u64,
     /// Time of each byte of a reduction that is combined with another (`t_add` for a word, Grama et
-    /// al., problem 4.8). On [one-sided](Self::one_sided) machines, a byte is combined as it is moved,
-    /// so that of this price and that of a byte, the higher one counts.
+    /// al., problem 4.8). On [one-sided](Self::one_sided) machines, a byte is combined as it is
+    /// moved, so that of this price and that of a byte, the higher one counts.
     pub combination: u64,
     /// Time of a barrier between two rounds (`t_b`), before [`doubling`](Self::doubling) is added;
     /// the sum is at least 0. The papers put a barrier between any two rounds. This crate executes

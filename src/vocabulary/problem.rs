@@ -36,8 +36,8 @@ impl Problem {
     ///
     /// [`BuildError::Rank`] if the root is out of range; [`BuildError::Ranks`] if there are more
     /// ranks than nodes, or none; [`BuildError::Placement`] if a rank's node is out of range;
-    /// [`BuildError::Factors`] if the [factors](Topology::factors) of the network have another number
-    /// of nodes.
+    /// [`BuildError::Factors`] if the [factors](Topology::factors) of the network have another
+    /// number of nodes.
     pub fn placed(
         topology: Arc<dyn Topology>,
         placement: Placement,

@@ -24,9 +24,9 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts process `rank` of a job of `size` processes on these hosts, over a wire. The
-    /// ranks of this host share `shared_cores` cores. If that is 0, each has a core, so that waiting
-    /// ranks may poll.
+    /// Starts process `rank` of a job of `size` processes on these hosts, over a wire. The ranks of
+    /// this host share `shared_cores` cores. If that is 0, each has a core, so that waiting ranks
+    /// may poll.
     ///
     /// # Errors
     ///

@@ -11,8 +11,8 @@
 //! For a small message, two copies cost less than a wait: its sender continues as soon as it has
 //! written the message. There are r cells for each sender, two or more, so two ranks that exchange
 //! message for message always find a free one. Both know that from the messages themselves: each
-//! carries an acknowledgement, the number of messages of the other that its writer has taken. Only a
-//! rank that sends without receiving reads the receiver's [state](super::slot::SyncState), whose
+//! carries an acknowledgement, the number of messages of the other that its writer has taken. Only
+//! a rank that sends without receiving reads the receiver's [state](super::slot::SyncState), whose
 //! cache lines the receiver otherwise has to itself. The more cells there are, the further such a
 //! rank gets ahead: if ranks share cores, the root of a broadcast then yields less often.
 //!

@@ -25,11 +25,11 @@
 // copied once.
 //
 // Small messages are copied twice, because that costs less than to wait for each other. They are
-// eager messages (`eager`), written into the receiver's mailbox (`mailbox`), which has room for a few
-// of each sender. The sender does not wait unless there is no room. Both ends know which messages
-// are small, so each looks for a message where it comes. Before a rank parks it also looks where
-// the message should not come, and finds that the two disagree (`mismatch`). An eager message is
-// never revoked: a sender that has gone on learns of a failure in its next round.
+// eager messages (`eager`), written into the receiver's mailbox (`mailbox`), which has room for a
+// few of each sender. The sender does not wait unless there is no room. Both ends know which
+// messages are small, so each looks for a message where it comes. Before a rank parks it also looks
+// where the message should not come, and finds that the two disagree (`mismatch`). An eager message
+// is never revoked: a sender that has gone on learns of a failure in its next round.
 //
 // A rank that has to wait parks (`parker`). It is unparked by a rank that publishes or writes a
 // message for it, that releases the last of its rendezvous messages, or that takes an eager message

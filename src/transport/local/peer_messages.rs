@@ -19,7 +19,8 @@ pub(super) struct PeerCounts {
 }
 
 impl PeerCounts {
-    /// Whether there may be no room for another eager message, in a mailbox with room for that many.
+    /// Whether there may be no room for another eager message, in a mailbox with room for that
+    /// many.
     #[inline]
     pub(super) fn is_full(&self, room: u64) -> bool {
         self.sent - self.acknowledged >= room

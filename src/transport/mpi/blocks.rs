@@ -85,8 +85,8 @@ impl CountedBlocks {
         (buffer.wrapping_byte_add(offset as usize), self.counts.first().copied().unwrap_or(0))
     }
 
-    /// Returns the offsets of the blocks if they lie one after the other, and their end. All lengths
-    /// together are not [`long`](Varying::long).
+    /// Returns the offsets of the blocks if they lie one after the other, and their end. All
+    /// lengths together are not [`long`](Varying::long).
     pub(super) fn consecutive(&self) -> (Vec<c_int>, usize) {
         let mut end = 0;
         let place = |count: &c_int| {

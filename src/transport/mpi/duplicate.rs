@@ -79,7 +79,8 @@ impl DuplicatedComm {
         let collective = if all_lend { Some(Comm::new(another(comm)?)?) } else { None };
         let groups = match known {
             Some(known) if infos.iter().all(|info| info.knows_groups) => known,
-            // Every rank has come, so that this call, which has no deadline, waits for none to come.
+            // Every rank has come, so that this call, which has no deadline, waits for none to
+            // come.
             _ => {
                 let own = shared_memory::split(comm, rank)?;
                 let groups = gather(until, comm, size, [own])?.concat();

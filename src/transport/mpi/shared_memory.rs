@@ -32,8 +32,8 @@ impl Group {
         call!(MPI_Comm_group(comm, &mut group)).map(|()| Self(group))
     }
 
-    /// Returns what the first ranks of this group are in another; `MPI_UNDEFINED` for those that are
-    /// not in it.
+    /// Returns what the first ranks of this group are in another; `MPI_UNDEFINED` for those that
+    /// are not in it.
     fn translate(&self, ranks: usize, other: &Self) -> Result<Vec<c_int>, MpiError> {
         let (own, mut theirs) = ((0..ranks as c_int).collect::<Vec<_>>(), vec![0; ranks]);
         call!(MPI_Group_translate_ranks(self.0, ranks as c_int, own.as_ptr(), other.0, theirs.as_mut_ptr()))?;

@@ -38,8 +38,9 @@ pub struct Regular {
     /// root stays where it is.
     pub in_place: bool,
     /// The operation of a reduction, if libraries have it. Its numbers have the size of an element,
-    /// and the buffers have their alignment. For any other operation, see [`NativeIo::reduction`](super::NativeIo::reduction)
-    /// and [whether it commutes](crate::plan::Reduction::is_commutative).
+    /// and the buffers have their alignment. For any other operation, see
+    /// [`NativeIo::reduction`](super::NativeIo::reduction) and [whether it
+    /// commutes](crate::plan::Reduction::is_commutative).
     pub predefined: Option<Predefined>,
 }
 
@@ -194,7 +195,8 @@ impl NativeCall {
         self.predefined().map_or(1, |of| of.number.layout().align())
     }
 
-    /// Whether the call combines contributions, and so needs a [`Reduction`](crate::plan::Reduction).
+    /// Whether the call combines contributions, and so needs a
+    /// [`Reduction`](crate::plan::Reduction).
     #[must_use]
     pub fn reduces(&self) -> bool {
         self.collective().is_reduction()

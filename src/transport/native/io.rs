@@ -75,8 +75,8 @@ impl<'a> NativeIo<'a> {
         (self.input, &mut *self.output)
     }
 
-    /// Returns how contributions are combined, also by a [`Predefined`](super::Predefined) operation. It is present
-    /// for every call that combines.
+    /// Returns how contributions are combined, also by a [`Predefined`](super::Predefined)
+    /// operation. It is present for every call that combines.
     #[must_use]
     pub fn reduction(&self) -> Option<&'a dyn Reduction> {
         self.reduction

@@ -11,8 +11,8 @@
 //!   blocks, since layouts are local; [`Varying::long`] says what members know of them.
 //! - **Calls** have rising numbers, like those of rounds. All members make the same calls in the
 //!   same order. Members compare a call before a communicator makes it for the first time, by
-//!   rounds with its number and [`Signature`](super::Signature). Later they do not. A backend that can detect a
-//!   later disagreement should; it has the signature.
+//!   rounds with its number and [`Signature`](super::Signature). Later they do not. A backend that
+//!   can detect a later disagreement should; it has the signature.
 //! - **Memory.** When the call returns, also with an error, the library no longer accesses it.
 //! - **Failure** is as for a round: the first failure of the context is common to all members. An
 //!   error of the library becomes a failure of round 0 of the call.
@@ -21,9 +21,10 @@
 //! - **Results** follow the collective's definition. Contributions combine in rank order unless
 //!   the operation is predefined or commutes; the library chooses the grouping. For a
 //!   [`Predefined`] operation the library's own is allowed only if it gives the documented result.
-//! - **Panics.** A [`Reduction`](crate::plan::Reduction) may panic. If the library cannot be unwound through, the backend
-//!   catches the panic, lets the library finish, and resumes it afterwards. If any member may have
-//!   a wrong result, the call fails on every member ([`Cause::Aborted`](super::Cause::Aborted)).
+//! - **Panics.** A [`Reduction`](crate::plan::Reduction) may panic. If the library cannot be
+//!   unwound through, the backend catches the panic, lets the library finish, and resumes it
+//!   afterwards. If any member may have a wrong result, the call fails on every member
+//!   ([`Cause::Aborted`](super::Cause::Aborted)).
 //! - **Lengths** have 64 bits. They may be 0, and so may the element size: all members still call.
 //! - **Allocation** is allowed in the backend. The layers above it allocate nothing.
 
@@ -49,8 +50,8 @@ pub trait NativeCollectives {
     ///
     /// # Errors
     ///
-    /// The context's first failure, the same on every member. [`Cause::Aborted`](super::Cause::Aborted) for a call that it
-    /// does not offer.
+    /// The context's first failure, the same on every member.
+    /// [`Cause::Aborted`](super::Cause::Aborted) for a call that it does not offer.
     fn call(&mut self, io: NativeIo<'_>) -> Result<(), Failure>;
 }
 
