@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Once;
 
 use serde_json::{Value, json};
 
@@ -68,7 +69,8 @@ impl Checker {
         let Some(mut child) = script.is_file().then(|| python.spawn().ok()).flatten() else {
             let missing = format!("python3 or {} is missing", script.display());
             assert!(std::env::var_os("NECKLACE_REQUIRE_CHECKER").is_none(), "{missing}");
-            eprintln!("not checked independently: {missing}");
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| crate::skipped(&format!("the independent check of documents: {missing}")));
             return None;
         };
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));

@@ -11,6 +11,7 @@ pub mod mpirun;
 pub mod promises;
 pub mod suites;
 
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -20,6 +21,13 @@ use necklace::topology::{Topology, parse};
 
 /// Far longer than any case takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Prints that a test is skipped, or a part of one, past the test runner, which shows what a test
+/// prints only if it fails.
+pub fn skipped(reason: &str) {
+    // Nothing reads the text if this fails.
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+}
 
 /// Runs a case in its own thread. Panics with its name if it does not return in time; the thread
 /// then continues.

@@ -13,6 +13,7 @@ use necklace::{Communicator, Strided};
 use crate::calls::join;
 use crate::job::Job;
 use crate::rank::Rank;
+use necklace_tests::skipped;
 use necklace_tests::suites::definitions::Dice;
 
 /// If set, a lack of memory is a failure.
@@ -213,8 +214,7 @@ fn run(what: &str, gibibytes: u64) {
     if available < needed {
         let words = format!("{what}: it takes {needed} bytes of memory, {available} are available");
         assert!(env::var_os(REQUIRED).is_none(), "{words}");
-        println!("skipped {words}");
-        return;
+        return skipped(&words);
     }
     let ended = Job::of(2, &format!("long {what}")).within(Duration::from_secs(300)).run().with(0);
     println!("{what}: {:?}", ended.all("took "));
@@ -223,7 +223,7 @@ fn run(what: &str, gibibytes: u64) {
 /// Runs a task that takes long, if that is requested.
 fn run_long(what: &str, gibibytes: u64) {
     if env::var_os(PATIENT).is_none() {
-        return println!("skipped {what}: it takes long, and {PATIENT} is not set");
+        return skipped(&format!("{what}: it takes long, and {PATIENT} is not set"));
     }
     run(what, gibibytes);
 }
