@@ -12,7 +12,7 @@ use super::call_context::CallContext;
 use super::element::Element;
 use super::how::How;
 use super::local_parts::LocalParts;
-use super::meeting_key::MeetingKey;
+use super::neighbour_key::NeighbourKey;
 use super::permute_report::PlannedPermutation;
 use super::planned_call::{CombinedResult, PlanKey, PlannedCall, native_qualifier};
 use super::varying_key::VaryingKey;
@@ -86,7 +86,7 @@ pub struct Communicator {
     /// The plans of calls with blocks of different lengths, by the algorithms of `choose`.
     pub(super) varying: Cache<VaryingKey, PlannedCall>,
     /// Plans of exchanges with neighbours.
-    pub(super) meetings: Cache<MeetingKey, PlannedCall>,
+    pub(super) neighbour_calls: Cache<NeighbourKey, PlannedCall>,
     /// The candidates, by collective and whether its operation commutes.
     pub(super) fields: Cache<(Collective, bool), Field>,
     pub(super) permutations: Cache<(BitMap, Element, usize, Option<How>), PlannedPermutation>,
@@ -192,7 +192,7 @@ impl Communicator {
             using: None,
             cache: Cache::new(options.plans, options.plan_bytes),
             varying: Cache::new(options.plans, options.plan_bytes),
-            meetings: Cache::new(options.plans, options.plan_bytes),
+            neighbour_calls: Cache::new(options.plans, options.plan_bytes),
             fields: Cache::new(FIELDS, usize::MAX),
             permutations: Cache::new(options.plans, options.plan_bytes),
             splits: 0,

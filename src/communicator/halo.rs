@@ -4,7 +4,7 @@ use bytemuck::Pod;
 
 use super::cartesian::Halo;
 use super::lengths::check;
-use super::meeting_key::Meeting;
+use super::neighbour_key::NeighbourCall;
 use super::neighbourhood::{Direction, Neighbourhood};
 use super::varying_key::{Listed, Side};
 use super::{Cartesian, Persistent};
@@ -78,8 +78,8 @@ impl Cartesian {
         let elements = extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
         check("buffer", buffer.len(), elements.unwrap_or(usize::MAX))?;
         let (from, into) = (Listed(&halo.from), Listed(&halo.into));
-        let meeting = Meeting::of::<T>("exchange_halo", &halo.near, Side::Listed(&from), Side::Listed(&into));
-        self.meet(meeting.in_place(), &[], buffer)?;
+        let call = NeighbourCall::of::<T>("exchange_halo", &halo.near, Side::Listed(&from), Side::Listed(&into));
+        self.call_neighbours(call.in_place(), &[], buffer)?;
         if self.halos.len() == MOST_HALOS {
             self.halos.remove(0);
         }
@@ -97,8 +97,8 @@ impl Cartesian {
     pub fn halo_init<T: Pod>(&mut self, extents: &[usize], width: usize) -> Result<Persistent<T>, Error> {
         let Halo { near, from, into, .. } = self.halo_of(extents, width).map_err(self.context.error_of("halo_init"))?;
         let (from, into) = (Listed(&from), Listed(&into));
-        let meeting = Meeting::of::<T>("exchange_halo", &near, Side::Listed(&from), Side::Listed(&into));
-        self.meeting_init(&meeting.in_place()).map_err(self.context.error_of("halo_init"))
+        let call = NeighbourCall::of::<T>("exchange_halo", &near, Side::Listed(&from), Side::Listed(&into));
+        self.neighbour_init(&call.in_place()).map_err(self.context.error_of("halo_init"))
     }
 
     /// Returns the halo of an array: the elements to send and those to receive.

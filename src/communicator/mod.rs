@@ -36,7 +36,7 @@
 // `varying.rs` has the collectives with blocks of different lengths, which `counts.rs` describes,
 // `varying_key.rs` has the keys of their plans, and `varying_plan.rs` plans them.
 // `neighbourhood.rs` has the neighbours of a rank, `neighbours.rs` the exchanges with them, and
-// `halo.rs` those in a process grid; `meeting_key.rs` and `meeting.rs` are their keys and plans.
+// `halo.rs` those in a process grid; `neighbour_key.rs` and `neighbour_call.rs` are their keys and plans.
 // `permute.rs` permutes distributed arrays, and `permute_report.rs` has its costs.
 // `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
 // communicators, `local_parts.rs` tracks those made without a message, `cartesian.rs` has those
@@ -59,9 +59,9 @@ mod how;
 mod in_place;
 mod lengths;
 mod local_parts;
-mod meeting;
-mod meeting_key;
 mod native;
+mod neighbour_call;
+mod neighbour_key;
 mod neighbourhood;
 mod neighbours;
 mod options;

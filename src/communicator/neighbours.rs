@@ -6,7 +6,7 @@
 use bytemuck::Pod;
 
 use super::collectives::key;
-use super::meeting_key::{Meeting, NEIGHBOUR_ALLTOALLW, Near};
+use super::neighbour_key::{NEIGHBOUR_ALLTOALLW, Near, NeighbourCall};
 use super::neighbourhood::{Direction, Neighbourhood};
 use super::varying_key::{Listed, Side};
 use super::{Communicator, Counts, Persistent};
@@ -124,8 +124,8 @@ impl Communicator {
     ) -> Result<(), Error> {
         let (from, into) =
             equal_blocks(near, send.len(), receive.len()).map_err(self.context.error_of("neighbour_alltoall"))?;
-        let meeting = Meeting::of::<T>("neighbour_alltoall", near, from, into);
-        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_alltoall"))
+        let call = NeighbourCall::of::<T>("neighbour_alltoall", near, from, into);
+        self.call_neighbours(call, send, receive).map_err(self.context.error_of("neighbour_alltoall"))
     }
 
     /// Sends blocks of any lengths to the neighbours and receives theirs, as
@@ -157,8 +157,8 @@ impl Communicator {
         (receive, receive_counts): (&mut [T], impl Into<Counts<'a>>),
     ) -> Result<(), Error> {
         let (from, into) = (send_counts.into(), receive_counts.into());
-        let meeting = Meeting::of::<T>("neighbour_alltoallv", near, Side::Counted(&from), Side::Counted(&into));
-        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_alltoallv"))
+        let call = NeighbourCall::of::<T>("neighbour_alltoallv", near, Side::Counted(&from), Side::Counted(&into));
+        self.call_neighbours(call, send, receive).map_err(self.context.error_of("neighbour_alltoallv"))
     }
 
     /// Sends strided blocks to the neighbours and receives theirs in place, without packing, as
@@ -177,8 +177,8 @@ impl Communicator {
         (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
     ) -> Result<(), Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let meeting = Meeting::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
-        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_alltoallw"))
+        let call = NeighbourCall::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
+        self.call_neighbours(call, send, receive).map_err(self.context.error_of("neighbour_alltoallw"))
     }
 
     /// Sends strided blocks of a buffer to the neighbours and receives theirs into the same buffer:
@@ -199,8 +199,9 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<(), Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let meeting = Meeting::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
-        self.meet(meeting.in_place(), &[], buffer).map_err(self.context.error_of("neighbour_alltoallw_in_place"))
+        let call = NeighbourCall::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
+        self.call_neighbours(call.in_place(), &[], buffer)
+            .map_err(self.context.error_of("neighbour_alltoallw_in_place"))
     }
 
     /// Plans a [`neighbour_alltoallw`](Self::neighbour_alltoallw) of these blocks. Local.
@@ -216,8 +217,8 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let meeting = Meeting::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
-        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_alltoallw_init"))
+        let call = NeighbourCall::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
+        self.neighbour_init(&call).map_err(self.context.error_of("neighbour_alltoallw_init"))
     }
 
     /// Plans a [`neighbour_alltoall`](Self::neighbour_alltoall) of blocks of `elements` elements.
@@ -235,8 +236,8 @@ impl Communicator {
     ) -> Result<Persistent<T>, Error> {
         let from = Side::Equal(near.destinations.len(), elements);
         let into = Side::Equal(near.sources.len(), elements);
-        let meeting = Meeting::of::<T>("neighbour_alltoall", near, from, into);
-        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_alltoall_init"))
+        let call = NeighbourCall::of::<T>("neighbour_alltoall", near, from, into);
+        self.neighbour_init(&call).map_err(self.context.error_of("neighbour_alltoall_init"))
     }
 
     /// Plans a [`neighbour_alltoallv`](Self::neighbour_alltoallv) of these counts. Local.
@@ -252,8 +253,8 @@ impl Communicator {
         receive_counts: impl Into<Counts<'a>>,
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (send_counts.into(), receive_counts.into());
-        let meeting = Meeting::of::<T>("neighbour_alltoallv", near, Side::Counted(&from), Side::Counted(&into));
-        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_alltoallv_init"))
+        let call = NeighbourCall::of::<T>("neighbour_alltoallv", near, Side::Counted(&from), Side::Counted(&into));
+        self.neighbour_init(&call).map_err(self.context.error_of("neighbour_alltoallv_init"))
     }
 
     /// Sends the same elements to each neighbour and receives theirs, as
@@ -273,8 +274,8 @@ impl Communicator {
         let from = Side::Repeated(near.destinations.len(), send.len());
         let into = blocks_of(near.sources.len(), receive.len(), "receive buffer")
             .map_err(self.context.error_of("neighbour_allgather"))?;
-        let meeting = Meeting::of::<T>("neighbour_allgather", near, from, into);
-        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_allgather"))
+        let call = NeighbourCall::of::<T>("neighbour_allgather", near, from, into);
+        self.call_neighbours(call, send, receive).map_err(self.context.error_of("neighbour_allgather"))
     }
 
     /// Plans a [`neighbour_allgather`](Self::neighbour_allgather) of `elements` elements. Local.
@@ -290,8 +291,8 @@ impl Communicator {
     ) -> Result<Persistent<T>, Error> {
         let from = Side::Repeated(near.destinations.len(), elements);
         let into = Side::Equal(near.sources.len(), elements);
-        let meeting = Meeting::of::<T>("neighbour_allgather", near, from, into);
-        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_allgather_init"))
+        let call = NeighbourCall::of::<T>("neighbour_allgather", near, from, into);
+        self.neighbour_init(&call).map_err(self.context.error_of("neighbour_allgather_init"))
     }
 
     /// Sends the same elements to each neighbour and receives theirs, as
@@ -323,8 +324,8 @@ impl Communicator {
         counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
         let (from, into) = (Side::Repeated(near.destinations.len(), send.len()), counts.into());
-        let meeting = Meeting::of::<T>("neighbour_allgatherv", near, from, Side::Counted(&into));
-        self.meet(meeting, send, receive).map_err(self.context.error_of("neighbour_allgatherv"))
+        let call = NeighbourCall::of::<T>("neighbour_allgatherv", near, from, Side::Counted(&into));
+        self.call_neighbours(call, send, receive).map_err(self.context.error_of("neighbour_allgatherv"))
     }
 
     /// Plans a [`neighbour_allgatherv`](Self::neighbour_allgatherv) of `elements` elements of this
@@ -341,8 +342,8 @@ impl Communicator {
         counts: impl Into<Counts<'a>>,
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (Side::Repeated(near.destinations.len(), elements), counts.into());
-        let meeting = Meeting::of::<T>("neighbour_allgatherv", near, from, Side::Counted(&into));
-        self.meeting_init(&meeting).map_err(self.context.error_of("neighbour_allgatherv_init"))
+        let call = NeighbourCall::of::<T>("neighbour_allgatherv", near, from, Side::Counted(&into));
+        self.neighbour_init(&call).map_err(self.context.error_of("neighbour_allgatherv_init"))
     }
 
     /// Sends `send` to a rank and receives `receive` from a rank, as `MPI_Sendrecv`. `None` stands
@@ -377,8 +378,8 @@ impl Communicator {
         from: Option<usize>,
     ) -> Result<(), Error> {
         let (out, into) = (Side::One(0, send.len()), Side::One(0, receive.len()));
-        let meeting = Meeting::of::<T>("sendrecv", Near::Partners { to, from }, out, into);
-        self.meet(meeting, send, receive).map_err(self.context.error_of("sendrecv"))
+        let call = NeighbourCall::of::<T>("sendrecv", Near::Partners { to, from }, out, into);
+        self.call_neighbours(call, send, receive).map_err(self.context.error_of("sendrecv"))
     }
 
     /// Sends a buffer to a rank and replaces it by that of another, as `MPI_Sendrecv_replace` and
@@ -395,8 +396,8 @@ impl Communicator {
         from: Option<usize>,
     ) -> Result<(), Error> {
         let all = Side::One(0, buffer.len());
-        let meeting = Meeting::of::<T>("sendrecv", Near::Partners { to, from }, all, all);
-        self.meet(meeting.in_place(), &[], buffer).map_err(self.context.error_of("sendrecv_in_place"))
+        let call = NeighbourCall::of::<T>("sendrecv", Near::Partners { to, from }, all, all);
+        self.call_neighbours(call.in_place(), &[], buffer).map_err(self.context.error_of("sendrecv_in_place"))
     }
 
     /// Shifts blocks along the ranks, in a circle: rank i sends `send` to rank `i + by`, modulo the

@@ -9,7 +9,7 @@ use super::Communicator;
 use super::call_context::CommunicatorId;
 use super::collectives::{key, reduction_key};
 use super::lengths::{BufferLength, total};
-use super::meeting_key::MeetingKey;
+use super::neighbour_key::NeighbourKey;
 use super::planned_call::{PlanKey, PlannedCall};
 use super::varying_key::{NO_FORM, VaryingKey};
 use crate::collective::Collective;
@@ -54,7 +54,7 @@ pub(super) enum Origin {
     /// A call with blocks of different lengths.
     Varying(VaryingKey),
     /// An exchange with neighbours.
-    Meeting(MeetingKey),
+    Neighbours(NeighbourKey),
     /// A permutation, which has no form in one buffer.
     Permutation,
 }
@@ -168,9 +168,9 @@ impl<T: Pod> Persistent<T> {
                 let key = key.in_one_buffer(comm.rank()).map_err(refused)?;
                 comm.varying_persistent(key, self.reduction)
             }
-            Origin::Meeting(key) => {
+            Origin::Neighbours(key) => {
                 let key = key.in_one_buffer().ok_or_else(|| refused(NO_FORM.to_owned()))?;
-                comm.meeting_persistent(key)
+                comm.neighbour_persistent(key)
             }
             Origin::Permutation => Err(refused(NO_FORM.to_owned()).into()),
         }

@@ -61,7 +61,7 @@ use crate::error::JobError;
 /// | MVAPICH | `MV2_COMM_WORLD_RANK`, `MV2_COMM_WORLD_SIZE` | yes |
 ///
 /// If one that starts programs of MPI has started a program with the feature `mpi`, its ranks are
-/// those of MPI. Otherwise the ranks meet over TCP; for all but torchrun, set `NECKLACE_ROOT` or
+/// those of MPI. Otherwise the ranks connect over TCP; for all but torchrun, set `NECKLACE_ROOT` or
 /// `NECKLACE_RENDEZVOUS`. A launcher that says that the size is 1 is ignored, except by
 /// [`connect`]. Slurm's variables of a batch script give way to a launcher that was started in the
 /// script. `NECKLACE_*` overrides all others.

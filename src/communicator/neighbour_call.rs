@@ -7,7 +7,7 @@ use bytemuck::Pod;
 
 use super::element::Element;
 use super::lengths::BufferLength;
-use super::meeting_key::{BufferLengths, Meeting, MeetingKey, Near};
+use super::neighbour_key::{BufferLengths, Near, NeighbourCall, NeighbourKey};
 use super::neighbourhood::Direction;
 use super::persistent::Origin;
 use super::planned_call::PlannedCall;
@@ -22,48 +22,52 @@ use crate::vocabulary::{End, RankRound};
 impl Communicator {
     /// Executes an exchange between neighbours. Its plan is taken from the cache, or kept there: it
     /// depends on nothing that the others call.
-    pub(super) fn meet<T: Pod>(
+    pub(super) fn call_neighbours<T: Pod>(
         &mut self,
-        meeting: Meeting<'_>,
+        call: NeighbourCall<'_>,
         send: &[T],
         receive: &mut [T],
     ) -> Result<(), CallError> {
-        let sent = if meeting.in_place { receive.len() } else { send.len() };
+        let sent = if call.in_place { receive.len() } else { send.len() };
         let lengths = (Some(sent), Some(receive.len()));
-        if !self.meetings.find_by(|key| key.is(&meeting, lengths)) {
-            let key = self.listed_meeting(&meeting, lengths)?;
-            let (planned, ..) = self.plan_meeting(&key)?;
-            self.meetings.insert(key, planned);
+        if !self.neighbour_calls.find_by(|key| key.is(&call, lengths)) {
+            let key = self.listed_neighbours(&call, lengths)?;
+            let (planned, ..) = self.plan_neighbours(&key)?;
+            self.neighbour_calls.insert(key, planned);
         }
         let lost = || Error::Internal("a plan just made is not in the cache".into());
-        let planned = self.meetings.last().ok_or_else(lost)?;
+        let planned = self.neighbour_calls.last().ok_or_else(lost)?;
         let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
         Ok(self.context.execute(planned, input, output, None)?)
     }
 
     /// Plans an exchange between neighbours as a persistent plan.
-    pub(super) fn meeting_init<T: Pod>(&mut self, meeting: &Meeting<'_>) -> Result<Persistent<T>, CallError> {
-        let key = self.listed_meeting(meeting, (None, None))?;
-        self.meeting_persistent(key)
+    pub(super) fn neighbour_init<T: Pod>(&mut self, call: &NeighbourCall<'_>) -> Result<Persistent<T>, CallError> {
+        let key = self.listed_neighbours(call, (None, None))?;
+        self.neighbour_persistent(key)
     }
 
     /// Plans an exchange whose blocks are listed as a persistent plan.
-    pub(super) fn meeting_persistent<T: Pod>(&mut self, key: MeetingKey) -> Result<Persistent<T>, CallError> {
-        let (planned, sent, received) = self.plan_meeting(&key)?;
+    pub(super) fn neighbour_persistent<T: Pod>(&mut self, key: NeighbourKey) -> Result<Persistent<T>, CallError> {
+        let (planned, sent, received) = self.plan_neighbours(&key)?;
         Ok(Persistent {
             planned,
             owner: self.context.communicator(),
             send: BufferLength::AtLeast(if key.in_place { 0 } else { sent }),
             receive: BufferLength::AtLeast(received),
             reduction: None,
-            origin: Origin::Meeting(key),
+            origin: Origin::Neighbours(key),
             of: PhantomData,
         })
     }
 
     /// Lists the ranks and the blocks of a call.
-    fn listed_meeting(&self, meeting: &Meeting<'_>, lengths: BufferLengths) -> Result<MeetingKey, ArgumentError> {
-        let Meeting { name, near, element, ref send, ref receive, in_place } = *meeting;
+    fn listed_neighbours(
+        &self,
+        call: &NeighbourCall<'_>,
+        lengths: BufferLengths,
+    ) -> Result<NeighbourKey, ArgumentError> {
+        let NeighbourCall { name, near, element, ref send, ref receive, in_place } = *call;
         let near = match near {
             Near::Given(near) => near.clone(),
             Near::Partners { to, from } => self.partners(to, from)?,
@@ -74,12 +78,12 @@ impl Communicator {
         }
         let send = send.list("send", near.destinations.len())?;
         let receive = receive.list("receive", near.sources.len())?;
-        Ok(MeetingKey { name, near, element, send, receive, lengths, in_place })
+        Ok(NeighbourKey { name, near, element, send, receive, lengths, in_place })
     }
 
     /// Plans an exchange between neighbours. Returns also the lengths of the buffers.
-    fn plan_meeting(&mut self, key: &MeetingKey) -> Result<(PlannedCall, usize, usize), CallError> {
-        let MeetingKey { name, near, element, send: from, receive: into, lengths: (sent, received), in_place } = key;
+    fn plan_neighbours(&mut self, key: &NeighbourKey) -> Result<(PlannedCall, usize, usize), CallError> {
+        let NeighbourKey { name, near, element, send: from, receive: into, lengths: (sent, received), in_place } = key;
         let (in_place, element) = (*in_place, *element);
         let (me, size) = (Rank::new(self.rank()), self.size());
         let (from, into) = (BlockList::new("send", from, *sent), BlockList::new("receive", into, *received));

@@ -12,7 +12,7 @@ pub(super) const NEIGHBOUR_ALLTOALLW: &str = "neighbour_alltoallw";
 
 /// A call, before anything about it is checked or listed.
 #[derive(Clone, Debug)]
-pub(super) struct Meeting<'a> {
+pub(super) struct NeighbourCall<'a> {
     /// The name of the method.
     pub(super) name: &'static str,
     pub(super) near: Near<'a>,
@@ -23,7 +23,7 @@ pub(super) struct Meeting<'a> {
     pub(super) in_place: bool,
 }
 
-/// The ranks that meet.
+/// The neighbours of the call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Near<'a> {
     /// A neighbourhood that the program has.
@@ -55,7 +55,7 @@ impl Near<'_> {
     }
 }
 
-impl<'a> Meeting<'a> {
+impl<'a> NeighbourCall<'a> {
     /// Describes an exchange of elements of a type.
     pub(super) fn of<T: Pod>(name: &'static str, near: impl Into<Near<'a>>, send: Side<'a>, receive: Side<'a>) -> Self {
         Self { name, near: near.into(), element: Element::of::<T>(), send, receive, in_place: false }
@@ -73,7 +73,7 @@ pub(super) type BufferLengths = (Option<usize>, Option<usize>);
 /// A call whose blocks are listed: the key of a cached plan, and what a persistent one is planned
 /// from.
 #[derive(Debug)]
-pub(super) struct MeetingKey {
+pub(super) struct NeighbourKey {
     pub(super) name: &'static str,
     pub(super) near: Neighbourhood,
     pub(super) element: Element,
@@ -83,16 +83,16 @@ pub(super) struct MeetingKey {
     pub(super) in_place: bool,
 }
 
-impl MeetingKey {
+impl NeighbourKey {
     /// Returns whether a call has this key.
-    pub(super) fn is(&self, meeting: &Meeting<'_>, lengths: BufferLengths) -> bool {
-        self.name == meeting.name
+    pub(super) fn is(&self, call: &NeighbourCall<'_>, lengths: BufferLengths) -> bool {
+        self.name == call.name
             && self.lengths == lengths
-            && self.element == meeting.element
-            && self.in_place == meeting.in_place
-            && meeting.near.is(&self.near)
-            && meeting.send.is(&self.send)
-            && meeting.receive.is(&self.receive)
+            && self.element == call.element
+            && self.in_place == call.in_place
+            && call.near.is(&self.near)
+            && call.send.is(&self.send)
+            && call.receive.is(&self.receive)
     }
 
     /// Returns the same call in one buffer, or `None` if there is no such form.
