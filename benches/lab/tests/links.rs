@@ -25,7 +25,7 @@ fn lab(topology: &str, settings: Settings) -> Option<Lab> {
         Err(error @ LabError::Unavailable(_)) => {
             assert!(std::env::var_os("NECKLACE_REQUIRE_LAB").is_none(), "{error}");
             // Past the test runner, which shows what a test prints only if it fails.
-            writeln!(std::io::stderr(), "skipped: {error}").unwrap();
+            std::io::stderr().write_all(format!("skipped: {error}\n").as_bytes()).unwrap();
             None
         }
         Err(error) => panic!("{error}"),
