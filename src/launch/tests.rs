@@ -55,7 +55,7 @@ fn invalid_values_are_refused_by_name() {
         assert!(message.contains(name) && message.contains(value), "{message}");
     }
     let message = job(Launch::default().ranks(3), &[("NECKLACE_TOPOLOGY", "ring:4")], |_| ()).unwrap_err().to_string();
-    assert!(message.contains("3 ranks on ring:4"), "{message}");
+    assert!(message.contains("3 ranks do not fit ring:4"), "{message}");
     assert!(message.contains("use 4 ranks") && message.contains("such as complete:3"), "{message}");
 }
 
@@ -118,8 +118,8 @@ fn rank_with_an_invalid_request_does_not_join() {
         let message = joined(launch, &[&rank[..], &[(name, value)]].concat()).unwrap_err().to_string();
         assert!(words.iter().all(|word| message.contains(word)), "{message}");
     };
-    refused(Launch::default(), "NECKLACE_TOPOLOGY", "ring:5", &["4 ranks on ring:5"]);
-    refused(Launch::default().topology("torus:4x4"), "NECKLACE_INSECURE", "0", &["4 ranks on torus:4x4"]);
+    refused(Launch::default(), "NECKLACE_TOPOLOGY", "ring:5", &["4 ranks do not fit ring:5"]);
+    refused(Launch::default().topology("torus:4x4"), "NECKLACE_INSECURE", "0", &["4 ranks do not fit torus:4x4"]);
     refused(Launch::default(), "NECKLACE_RANKS", "5", &["NECKLACE_RANKS is 5", "NECKLACE_SIZE is 4"]);
     refused(Launch::default(), "NECKLACE_TIMEOUT", "0", &["NECKLACE_TIMEOUT"]);
     refused(Launch::default(), "NECKLACE_KEY_FILE", "/no/such/file", &["/no/such/file"]);

@@ -354,7 +354,7 @@ fn backend_local_does_not_connect() {
     // No feature would help.
     for built in [&["tcp", "mpi"][..], ALL] {
         let said = reads_built(&environment, true, built);
-        says(&environment, said, &["it is `launch` that runs"]);
+        says(&environment, said, &["only `launch` runs"]);
     }
 }
 

@@ -98,7 +98,7 @@ fn key_on_one_side_only_is_an_error() {
 #[test]
 fn other_program_at_the_rendezvous_address_is_named() {
     for (bytes, what) in [
-        (&b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"[..], "no rank of a job"),
+        (&b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"[..], "not a rank of a Necklace job"),
         (b"necklace\x02\0\0\0 and more that another protocol has", "speaks protocol 2"),
     ] {
         let at = server_that_sends(bytes);
