@@ -192,7 +192,7 @@ fn launch_uses_a_custom_topology() {
     let said = start("graph", "graph-named", &[("NECKLACE_TOPOLOGY", "ring:3")]).says();
     assert!(said.starts_with("[(0, [0, 1, 2], 3)"), "{said}");
     let said = start("graph", "graph-ranks", &[("NECKLACE_RANKS", "4")]).says();
-    assert!(said.starts_with("error: Launch::topology (") && said.contains("): 4 ranks on graph"), "{said}");
+    assert!(said.starts_with("error: Launch::topology (") && said.contains("): 4 ranks do not fit graph"), "{said}");
 }
 
 #[test]

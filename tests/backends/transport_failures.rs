@@ -191,13 +191,13 @@ fn opposite_orders_of_two_contexts_are_both_named() {
     });
     // The first rank to look sees the cycle. The other may then see an absent rank and a failed
     // context.
-    let mut circles = 0;
+    let mut cycles = 0;
     for (failure, [mine, theirs]) in outcomes.iter().zip([[one, other], [other, one]]) {
         let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
-        if chain.ends_with("in a circle") {
+        if chain.ends_with("closes a cycle") {
             let at = [mine, theirs].map(|context| chain.find(&format!("in context {context}")).unwrap());
             assert!(at[0] < at[1] && failure.culprit.is_none(), "{failure:?}");
-            circles += 1;
+            cycles += 1;
         } else {
             assert!(
                 chain.ends_with(&format!("; context {theirs}, of which it is a member too, has failed")),
@@ -205,7 +205,7 @@ fn opposite_orders_of_two_contexts_are_both_named() {
             );
         }
     }
-    assert!(circles > 0, "{outcomes:?}");
+    assert!(cycles > 0, "{outcomes:?}");
 }
 
 #[test]

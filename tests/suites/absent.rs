@@ -317,9 +317,9 @@ pub(super) fn contexts_called_in_opposite_orders_are_a_deadlock() {
                 let Some(failure) = failures.first() else { continue };
                 assert!(failures.iter().all(|other| other == failure), "{failures:?}");
                 let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
-                failed += usize::from(chain.contains("circle"));
+                failed += usize::from(chain.contains("closes a cycle"));
             }
-            assert!(failed > 0, "nobody noticed the circle");
+            assert!(failed > 0, "nobody noticed the cycle");
         });
     }
 }
