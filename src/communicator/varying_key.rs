@@ -45,7 +45,7 @@ pub(super) enum Side<'a> {
     One(usize, usize),
     /// Blocks of equal lengths, one after the other: their number and their length.
     Equal(usize, usize),
-    /// The same elements, from the first one on, as every block: their number and their length.
+    /// Blocks that are all the same elements, at the start of the buffer: their number and length.
     Repeated(usize, usize),
     /// One for each count.
     Counted(&'a Counts<'a>),

@@ -133,7 +133,7 @@ pub enum ArgumentError {
     NotInPlace {
         /// Describes the call.
         call: Arc<str>,
-        /// What was found, and what is expected.
+        /// The reason, with the expected form.
         reason: String,
     },
     /// A block is invalid: it lies outside its buffer, or names an element twice.

@@ -319,7 +319,7 @@ pub(super) fn contexts_called_in_opposite_orders_are_a_deadlock() {
                 let Cause::Deadline { chain, .. } = &failure.cause else { panic!("{failure}") };
                 failed += usize::from(chain.contains("closes a cycle"));
             }
-            assert!(failed > 0, "nobody noticed the cycle");
+            assert!(failed > 0, "no rank has reported the cycle");
         });
     }
 }
