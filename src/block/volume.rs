@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::ops::{Add, AddAssign, Mul};
+use std::ops::{Add, AddAssign, Mul, Rem};
+
+use num_traits::Zero;
 
 use super::Block;
 
@@ -52,11 +54,13 @@ impl Volume {
         if denominator == 1 {
             return Self { numerator, denominator };
         }
-        let (mut a, mut b) = (numerator, denominator);
-        while b != 0 {
-            (a, b) = (b, a % b);
+        // Division of 64 bits is several times as fast.
+        if let (Ok(a), Ok(b)) = (u64::try_from(numerator), u64::try_from(denominator)) {
+            let by = gcd(a, b);
+            return Self { numerator: (a / by).into(), denominator: (b / by).into() };
         }
-        Self { numerator: numerator / a, denominator: denominator / a }
+        let by = gcd(numerator, denominator);
+        Self { numerator: numerator / by, denominator: denominator / by }
     }
 
     /// Returns the sum of the volumes of blocks.
@@ -87,6 +91,14 @@ impl Volume {
     }
 }
 
+/// Returns the greatest common divisor. `b` is not 0.
+fn gcd<T: Copy + Zero + Rem<Output = T>>(mut a: T, mut b: T) -> T {
+    while !b.is_zero() {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 impl Default for Volume {
     fn default() -> Self {
         Self::ZERO
@@ -103,6 +115,12 @@ impl Add for Volume {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
+        if other.numerator == 0 {
+            return self;
+        }
+        if self.numerator == 0 {
+            return other;
+        }
         if self.denominator == other.denominator {
             return Self::reduced(self.numerator.saturating_add(other.numerator), self.denominator);
         }

@@ -294,25 +294,27 @@ impl Communicator {
         Ok(select(problem, "auto", &self.terms(block_bytes).over_native(false))?.algorithm)
     }
 
-    /// Selects an algorithm by name or price, from candidates that are found once for all sizes of
-    /// blocks. Selects one with a schedule if `scheduled` is set or the call is internal.
-    pub(super) fn select_again(
+    /// Returns the algorithm that is chosen by name, or else the cheapest one, and whether it is
+    /// chosen. Only prices need candidates, which are found once for all sizes of blocks. Returns
+    /// one with a schedule if `scheduled` is set or the call is internal.
+    pub(super) fn algorithm_of(
         &mut self,
         key: &PlanKey,
         scheduled: bool,
         block_bytes: u64,
-    ) -> Result<Choice, CallError> {
+    ) -> Result<(Arc<dyn Algorithm>, bool), CallError> {
         let PlanKey { collective, commutes, .. } = key;
-        let internal = key.is_internal();
+        let scheduled = scheduled || key.is_internal();
+        let terms = self.terms(block_bytes).over_native(self.context.native && !scheduled);
+        let named = self.how(collective.name(), key.is_internal()).and_then(How::as_name);
+        if let Some(name) = named.filter(|name| *name != "auto" && !(scheduled && *name == "native")) {
+            return Ok((find_fitting(&self.problem_of(key)?, name, &terms)?, true));
+        }
         if !self.fields.find_by(|(known, commuting)| known == collective && commuting == commutes) {
             self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?, &self.machine));
         }
-        let scheduled = scheduled || internal;
-        let terms = self.terms(block_bytes).over_native(self.context.native && !scheduled);
-        let name = self.how(collective.name(), internal).and_then(How::as_name);
-        let name = name.filter(|name| !scheduled || *name != "native").unwrap_or("auto").to_owned();
         let field =
             self.fields.last().ok_or_else(|| Error::Internal("candidates just found are not in the cache".into()))?;
-        Ok(field.select(&name, &terms)?)
+        Ok((field.select("auto", &terms)?.algorithm, false))
     }
 }

@@ -444,19 +444,19 @@ impl Communicator {
             return Ok(PlannedCall::new(plan, self.signature(description(&name)))?);
         }
         let block_bytes = layout.element * *elements as u64;
-        let mut choice = self.select_again(key, false, block_bytes)?;
-        if let (Some(_), Some(call)) = (choice.algorithm.priced_as(), key.native()) {
+        let (mut algorithm, named) = self.algorithm_of(key, false, block_bytes)?;
+        if let (Some(_), Some(call)) = (algorithm.priced_as(), key.native()) {
             if self.offers(&call) {
-                let description = description(&(choice.algorithm.name() + native_qualifier(&call)));
+                let description = description(&(algorithm.name() + native_qualifier(&call)));
                 return Ok(self.plan_library_call(call, self.signature(description))?);
             }
-            if choice.named {
+            if named {
                 return Err(self.not_offered(collective, &call).into());
             }
-            choice = self.select_again(key, true, block_bytes)?;
+            (algorithm, _) = self.algorithm_of(key, true, block_bytes)?;
         }
-        let plan = compile(choice.algorithm.share(&problem, rank)?, &layout)?;
-        Ok(PlannedCall::new(plan, self.signature(description(&choice.algorithm.name())))?)
+        let plan = compile(algorithm.share(&problem, rank)?, &layout)?;
+        Ok(PlannedCall::new(plan, self.signature(description(&algorithm.name())))?)
     }
 
     /// Makes the signature of a call from its description, by which members compare it. Logs it.

@@ -141,10 +141,13 @@ pub(super) fn every_fitting_algorithm_executes_its_collective() {
                     for elements in [0, 3] {
                         call(&mut comm, kind, elements);
                     }
-                    let choice = comm.explain(&collective, 36).unwrap();
-                    assert!(choice.named && choice.algorithm.name() == name);
-                    let text = choice.to_string();
-                    assert!(text.contains(&name) && text.contains(kind) && text.contains("36"), "{text}");
+                    // On many ranks, each would find the prices for all on the same cores.
+                    if comm.size() <= 9 || comm.rank() == 0 {
+                        let choice = comm.explain(&collective, 36).unwrap();
+                        assert!(choice.named && choice.algorithm.name() == name);
+                        let text = choice.to_string();
+                        assert!(text.contains(&name) && text.contains(kind) && text.contains("36"), "{text}");
+                    }
                     if algorithm.priced_as().is_some() {
                         let proof = comm.prove(&collective, 36);
                         assert!(
