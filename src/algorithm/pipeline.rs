@@ -20,7 +20,7 @@
 //! with the least D such that n <= F(D), the near part gets F(D - 2) and the far part the others.
 
 use std::collections::BTreeMap;
-use std::iter::successors;
+use std::iter::{once, successors};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use super::{Algorithm, Parameter, Values, is_complete};
 use crate::block::{Block, Volume};
 use crate::hash::Map;
 use crate::ids::{Node, Rank};
-use crate::vocabulary::{Claims, Combine, End, Problem, RankRound, Share};
+use crate::vocabulary::{Claims, Combine, End, LocalStep, Problem, RankRound, Share};
 
 /// The number of chunks, unless given.
 pub(super) const DEFAULT_CHUNKS: usize = 16;
@@ -50,6 +50,15 @@ pub(super) fn variants(problem: &Problem, with: impl Fn(usize) -> Arc<dyn Algori
     numbers.iter().map(|&chunks| with(chunks)).collect()
 }
 
+/// Like [`variants`], with a block in one piece: for short blocks, and ranks that share cores.
+pub(super) fn variants_from_one(
+    problem: &Problem,
+    with: impl Fn(usize) -> Arc<dyn Algorithm>,
+) -> Vec<Arc<dyn Algorithm>> {
+    let one = with(1);
+    once(one).chain(variants(problem, with)).collect()
+}
+
 /// A message of each chunk, from one rank to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edge {
@@ -58,6 +67,20 @@ pub(super) struct Edge {
     pub(super) combine: Combine,
     /// The round of the first chunk.
     pub(super) first: usize,
+}
+
+impl Edge {
+    /// Returns the edge from a rank to the next one, in a chain in rank order.
+    pub(super) fn upwards(rank: usize, combine: Combine) -> Self {
+        Self { from: Rank::new(rank), to: Rank::new(rank + 1), combine, first: rank }
+    }
+
+    /// Returns the edges of such a chain at which a rank is.
+    pub(super) fn beside(problem: &Problem, rank: Rank, combine: Combine) -> Vec<Self> {
+        let rank = rank.index();
+        let froms = [rank.checked_sub(1), Some(rank).filter(|rank| rank + 1 < problem.ranks())];
+        froms.into_iter().flatten().map(|from| Self::upwards(from, combine)).collect()
+    }
 }
 
 /// The rounds of a pipeline.
@@ -79,6 +102,12 @@ impl Pipeline {
     /// Returns the number of rounds in which anything is sent.
     pub(super) fn rounds(self) -> u64 {
         if self.depth == 0 { 0 } else { (self.depth + self.period * (self.chunks - 1)) as u64 }
+    }
+
+    /// Returns a round without messages, in which a rank copies a block to another name.
+    pub(super) fn copy(self, from: Block, into: Block) -> RankRound {
+        let cut = |block: Block| block.chunks(0, self.chunks as u32, self.chunks as u32).unwrap_or(block);
+        RankRound::default().with_local(vec![LocalStep::new(cut(from), cut(into), Combine::Replace)])
     }
 
     /// Returns the rounds of a rank that has these edges.

@@ -40,7 +40,7 @@ impl Row for Scan {
     }
 
     fn in_libraries(&self) -> &'static [&'static str] {
-        &["direct", "recursive-doubling"]
+        &["direct", "recursive-doubling", "chain"]
     }
 
     fn combines(&self) -> bool {

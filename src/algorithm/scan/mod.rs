@@ -1,9 +1,11 @@
 //! Scan: rank i gets the combined contributions of ranks 0 to i (inclusive prefix).
 
 mod by_dimension;
+mod chain;
 mod direct;
 mod recursive_doubling;
 
 pub use by_dimension::ByDimension;
+pub use chain::Chain;
 pub use direct::Direct;
 pub use recursive_doubling::RecursiveDoubling;

@@ -39,14 +39,14 @@ const KNOWN: [(&str, &[&str]); 11] = [
     ("alltoall", &["direct", "direct-rotated", "direct-xor", "bruck"]),
     ("allgather", &["direct", "ring", "recursive-doubling", "bruck", "neighbour-exchange"]),
     ("allreduce", &["direct", "recursive-doubling", "rabenseifner", "ring"]),
-    ("scan", &["direct", "recursive-doubling"]),
+    ("scan", &["direct", "recursive-doubling", "chain"]),
     ("broadcast", &["direct", "binomial", "chain", "binary-tree", "scatter-allgather"]),
     ("barrier", &["direct", "dissemination"]),
     ("scatter", &["direct", "binomial"]),
     ("gather", &["direct", "binomial"]),
     ("reduce_scatter", &["direct", "pairwise", "recursive-halving"]),
     ("reduce", &["direct", "binomial", "reduce-scatter-gather", "chain", "binary-tree"]),
-    ("exscan", &["direct", "recursive-doubling"]),
+    ("exscan", &["direct", "recursive-doubling", "chain"]),
 ];
 
 fn problem(network: &str, kind: &str) -> Problem {
