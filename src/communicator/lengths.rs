@@ -1,4 +1,4 @@
-//! The lengths that buffers must have.
+//! The lengths of buffers: those that calls pass, and those that they must have.
 
 use crate::error::ArgumentError;
 use crate::plan::PlanError;
@@ -13,6 +13,9 @@ pub(super) fn total(elements: usize, blocks: usize, element: usize) -> Result<us
 pub(super) fn check(what: &'static str, found: usize, expected: usize) -> Result<(), ArgumentError> {
     if found == expected { Ok(()) } else { Err(ArgumentError::Length { what, expected: expected.to_string(), found }) }
 }
+
+/// The lengths of the send and the receive buffer in elements, if they are known.
+pub(super) type BufferLengths = (Option<usize>, Option<usize>);
 
 /// The length that a buffer must have, in elements.
 #[derive(Clone, Copy, Debug)]

@@ -34,7 +34,8 @@
 // the user's own.
 //
 // `varying.rs` has the collectives with blocks of different lengths, which `counts.rs` describes,
-// `varying_key.rs` has the keys of their plans, and `varying_plan.rs` plans them.
+// `varying_key.rs` has the keys of their plans, `varying_plan.rs` plans them, and `varying_call.rs`
+// takes the plan of a call from the cache or has it made.
 // `neighbourhood.rs` has the neighbours of a rank, `neighbours.rs` the exchanges with them, and
 // `halo.rs` those in a process grid; `neighbour_key.rs` and `neighbour_call.rs` are their keys and plans.
 // `permute.rs` permutes distributed arrays, and `permute_report.rs` has its costs.
@@ -73,6 +74,7 @@ mod planned_call;
 mod split;
 mod using;
 mod varying;
+mod varying_call;
 mod varying_key;
 mod varying_plan;
 

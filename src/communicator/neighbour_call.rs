@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use super::element::Element;
-use super::lengths::BufferLength;
-use super::neighbour_key::{BufferLengths, Near, NeighbourCall, NeighbourKey};
+use super::lengths::{BufferLength, BufferLengths};
+use super::neighbour_key::{Near, NeighbourCall, NeighbourKey};
 use super::neighbourhood::Direction;
 use super::persistent::Origin;
 use super::planned_call::PlannedCall;

@@ -4,6 +4,7 @@
 use bytemuck::Pod;
 
 use super::element::Element;
+use super::lengths::BufferLengths;
 use super::neighbourhood::Neighbourhood;
 use super::varying_key::{ListedBlocks, Side};
 
@@ -66,9 +67,6 @@ impl<'a> NeighbourCall<'a> {
         Self { in_place: true, ..self }
     }
 }
-
-/// The lengths of the buffers in elements, if they are known.
-pub(super) type BufferLengths = (Option<usize>, Option<usize>);
 
 /// A call whose blocks are listed: the key of a cached plan, and what a persistent one is planned
 /// from.

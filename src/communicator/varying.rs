@@ -1,21 +1,17 @@
 //! Collectives with blocks of different lengths, anywhere in the buffers.
 
-use std::marker::PhantomData;
-
 use bytemuck::Pod;
 
 use super::collectives::reduction_key;
-use super::element::Element;
-use super::lengths::{BufferLength, check};
-use super::persistent::Origin;
-use super::varying_key::{Listed, Side, VaryingForm, VaryingKey, VaryingOp};
-use super::varying_plan::{ALLTOALLV, ALLTOALLW, BlockList, VaryingCall};
+use super::lengths::{BufferLengths, check};
+use super::varying_key::{Listed, Side, VaryingForm, VaryingOp};
+use super::varying_plan::{ALLTOALLV, ALLTOALLW};
 use super::{Communicator, Counts, Persistent};
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
 use crate::op::{OnBytes, Op};
-use crate::plan::{PlanError, Reduction, Strided};
+use crate::plan::{PlanError, Strided};
 
 impl Communicator {
     /// Exchanges blocks of any lengths between all ranks.
@@ -144,7 +140,7 @@ impl Communicator {
     ) -> Result<(), Error> {
         let lengths = (Some(send.len()), Some(receive.len()));
         let (from, into) = (Listed(from), Listed(into));
-        let form = exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), lengths);
+        let form = VaryingForm::exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), lengths);
         self.call_varying(form, send, receive, None).map_err(self.context.error_of("alltoallw"))
     }
 
@@ -165,7 +161,7 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let form = exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), (None, None));
+        let form = VaryingForm::exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), (None, None));
         self.varying_init(form, None).map_err(self.context.error_of("alltoallw_init"))
     }
 
@@ -221,8 +217,8 @@ impl Communicator {
         blocks: Side<'_>,
     ) -> Result<(), CallError> {
         let length = Some(buffer.len());
-        let form = exchange::<T>(name, blocks, blocks, (length, length));
-        self.call_varying(VaryingForm { in_place: true, ..form }, &[], buffer, None)
+        let form = VaryingForm::exchange::<T>(name, blocks, blocks, (length, length));
+        self.call_varying(form.in_place(), &[], buffer, None)
     }
 
     /// Collects blocks of any lengths at the root.
@@ -272,8 +268,8 @@ impl Communicator {
     ) -> Result<(), CallError> {
         let receive = self.at_root(root, receive, "receive buffer")?;
         let (root, into) = self.blocks_of_root(root, counts)?;
-        let lengths = (Some(send.len()), Some(receive.len()));
-        let form = varying::<T>("gatherv", Collective::Gather { root }, Side::One(0, send.len()), into, lengths);
+        let (from, lengths) = (Side::One(0, send.len()), (Some(send.len()), Some(receive.len())));
+        let form = VaryingForm::of::<T>("gatherv", Collective::Gather { root }, from, into, lengths);
         self.call_varying(form, send, receive, None)
     }
 
@@ -335,8 +331,8 @@ impl Communicator {
     ) -> Result<(), CallError> {
         let send = self.at_root(root, send, "send buffer")?;
         let (root, from) = self.blocks_of_root(root, counts)?;
-        let lengths = (Some(send.len()), Some(receive.len()));
-        let form = varying::<T>("scatterv", Collective::Scatter { root }, from, Side::One(0, receive.len()), lengths);
+        let (into, lengths) = (Side::One(0, receive.len()), (Some(send.len()), Some(receive.len())));
+        let form = VaryingForm::of::<T>("scatterv", Collective::Scatter { root }, from, into, lengths);
         self.call_varying(form, send, receive, None)
     }
 
@@ -381,8 +377,8 @@ impl Communicator {
         };
         let (role, (before, after)) = (collective.role(size, Rank::new(rank)), collective.buffers());
         let (before, after) = (before.at(role), after.at(role));
-        let form = varying::<T>(name, collective, blocks(before), blocks(after), (length, length));
-        self.call_varying(VaryingForm { in_place: true, ..form }, &[], buffer, None)
+        let form = VaryingForm::of::<T>(name, collective, blocks(before), blocks(after), (length, length));
+        self.call_varying(form.in_place(), &[], buffer, None)
     }
 
     /// Collects blocks of any lengths on every rank: block i of `receive` is the `send` of rank i.
@@ -417,7 +413,7 @@ impl Communicator {
     ) -> Result<(), Error> {
         let counts = counts.into();
         let (from, lengths) = (Side::One(0, send.len()), (Some(send.len()), Some(receive.len())));
-        let form = allgather::<T>(from, &counts, lengths);
+        let form = VaryingForm::allgather::<T>(from, &counts, lengths);
         self.call_varying(form, send, receive, None).map_err(self.context.error_of("allgatherv"))
     }
 
@@ -436,9 +432,8 @@ impl Communicator {
         let (counts, length) = (counts.into(), Some(buffer.len()));
         // Without a count for each rank the call is refused below.
         let (at, elements) = counts.runs().nth(self.rank()).unwrap_or_default();
-        let form = allgather::<T>(Side::One(at, elements), &counts, (length, length));
-        self.call_varying(VaryingForm { in_place: true, ..form }, &[], buffer, None)
-            .map_err(self.context.error_of("allgatherv_in_place"))
+        let form = VaryingForm::allgather::<T>(Side::One(at, elements), &counts, (length, length));
+        self.call_varying(form.in_place(), &[], buffer, None).map_err(self.context.error_of("allgatherv_in_place"))
     }
 
     /// Combines block i of every rank's `send` for rank i, element by element. Blocks have any
@@ -523,7 +518,7 @@ impl Communicator {
         check("buffer", buffer.len(), packed.end().ok_or_else(|| too_long::<T>(counts))?)?;
         let (into, length) = (Side::One(0, counts[self.rank()]), Some(buffer.len()));
         let form = reduce_scatter::<T>(op, &packed, into, (length, length))?;
-        self.call_varying(VaryingForm { in_place: true, ..form }, &[], buffer, Some(&OnBytes::new(op)))
+        self.call_varying(form.in_place(), &[], buffer, Some(&OnBytes::new(op)))
     }
 
     /// Plans a [`gatherv`](Self::gatherv) of `elements` elements of this rank. The root gives the
@@ -546,7 +541,8 @@ impl Communicator {
         let counts = counts.into();
         let planned = self.blocks_of_root(root, &counts).and_then(|(root, into)| {
             let collective = Collective::Gather { root };
-            self.varying_init(varying::<T>("gatherv", collective, Side::One(0, elements), into, (None, None)), None)
+            let form = VaryingForm::of::<T>("gatherv", collective, Side::One(0, elements), into, (None, None));
+            self.varying_init(form, None)
         });
         planned.map_err(self.context.error_of("gatherv_init"))
     }
@@ -570,7 +566,8 @@ impl Communicator {
         let counts = counts.into();
         let planned = self.blocks_of_root(root, &counts).and_then(|(root, from)| {
             let collective = Collective::Scatter { root };
-            self.varying_init(varying::<T>("scatterv", collective, from, Side::One(0, elements), (None, None)), None)
+            let form = VaryingForm::of::<T>("scatterv", collective, from, Side::One(0, elements), (None, None));
+            self.varying_init(form, None)
         });
         planned.map_err(self.context.error_of("scatterv_init"))
     }
@@ -591,7 +588,7 @@ impl Communicator {
     pub fn allgatherv_init<'a, T: Pod>(&mut self, counts: impl Into<Counts<'a>>) -> Result<Persistent<T>, Error> {
         let counts = counts.into();
         let from = Side::One(0, counts.lengths().get(self.rank()).copied().unwrap_or(0));
-        let planned = self.varying_init(allgather::<T>(from, &counts, (None, None)), None);
+        let planned = self.varying_init(VaryingForm::allgather::<T>(from, &counts, (None, None)), None);
         planned.map_err(self.context.error_of("allgatherv_init"))
     }
 
@@ -619,7 +616,7 @@ impl Communicator {
         (receive, into): (&mut [T], &Counts<'_>),
     ) -> Result<(), CallError> {
         let lengths = (Some(send.len()), Some(receive.len()));
-        let form = exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), lengths);
+        let form = VaryingForm::exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), lengths);
         self.call_varying(form, send, receive, None)
     }
 
@@ -628,109 +625,9 @@ impl Communicator {
         from: &Counts<'_>,
         into: &Counts<'_>,
     ) -> Result<Persistent<T>, CallError> {
-        self.varying_init(exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), (None, None)), None)
+        let form = VaryingForm::exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), (None, None));
+        self.varying_init(form, None)
     }
-
-    /// Executes a call. Its plan is taken from the cache, or kept there if it does not depend on
-    /// what the others call.
-    fn call_varying<T: Pod>(
-        &mut self,
-        form: VaryingForm<'_>,
-        send: &[T],
-        receive: &mut [T],
-        reduction: Option<&dyn Reduction>,
-    ) -> Result<(), CallError> {
-        let (input, output) = (bytemuck::cast_slice(send), bytemuck::cast_slice_mut(receive));
-        if self.using.is_some() || !self.varying.find_by(|key| key.is(&form)) {
-            let key = self.listed(&form)?;
-            let (mut planned, is_local) = self.plan_varying(call(&key, false))?;
-            if self.using.is_some() || !is_local {
-                return Ok(self.context.execute(&mut planned, input, output, reduction)?);
-            }
-            self.varying.insert(key, planned);
-        }
-        let lost = || Error::Internal("a plan just made is not in the cache".into());
-        let planned = self.varying.last().ok_or_else(lost)?;
-        Ok(self.context.execute(planned, input, output, reduction)?)
-    }
-
-    /// Plans a call as a persistent plan.
-    fn varying_init<T: Pod>(
-        &mut self,
-        form: VaryingForm<'_>,
-        reduction: Option<Box<dyn Reduction + Send + Sync>>,
-    ) -> Result<Persistent<T>, CallError> {
-        let key = self.listed(&form)?;
-        self.varying_persistent(key, reduction)
-    }
-
-    /// Plans a call whose blocks are listed as a persistent plan.
-    pub(super) fn varying_persistent<T: Pod>(
-        &mut self,
-        key: VaryingKey,
-        reduction: Option<Box<dyn Reduction + Send + Sync>>,
-    ) -> Result<Persistent<T>, CallError> {
-        let call = call(&key, true);
-        let (sent, received) = (if key.in_place { 0 } else { call.send.length }, call.receive.length);
-        Ok(Persistent {
-            planned: self.plan_varying(call)?.0,
-            owner: self.context.communicator(),
-            send: BufferLength::AtLeast(sent),
-            receive: BufferLength::AtLeast(received),
-            reduction,
-            origin: Origin::Varying(key),
-            of: PhantomData,
-        })
-    }
-
-    /// Lists the blocks to send and to receive.
-    fn listed(&self, form: &VaryingForm<'_>) -> Result<VaryingKey, ArgumentError> {
-        let (send, receive) = (form.send.list("send", self.size())?, form.receive.list("receive", self.size())?);
-        Ok(VaryingKey::of(form, send, receive))
-    }
-}
-
-/// Describes a call to its planner.
-fn call(key: &VaryingKey, persistent: bool) -> VaryingCall<'_> {
-    let VaryingKey { name, ref collective, element, lengths, in_place, ref op, ref send, ref receive } = *key;
-    let (mut send, mut receive) =
-        (BlockList::new("send", send, lengths.0), BlockList::new("receive", receive, lengths.1));
-    if in_place {
-        let length = send.length.max(receive.length);
-        (send.length, receive.length) = (length, length);
-    }
-    let (collective, op, known) = (collective.clone(), op.clone(), key.known());
-    VaryingCall { name, collective, element, send, receive, in_place, persistent, known, op }
-}
-
-/// The lengths of the two buffers, if they are known.
-type BufferLengths = (Option<usize>, Option<usize>);
-
-/// Describes a call.
-fn varying<'a, T: Pod>(
-    name: &'static str,
-    collective: Collective,
-    send: Side<'a>,
-    receive: Side<'a>,
-    lengths: BufferLengths,
-) -> VaryingForm<'a> {
-    let element = Element::of::<T>();
-    VaryingForm { name, collective, element, send, receive, lengths, in_place: false, op: None }
-}
-
-/// Describes an alltoall with these blocks.
-fn exchange<'a, T: Pod>(
-    name: &'static str,
-    send: Side<'a>,
-    receive: Side<'a>,
-    lengths: BufferLengths,
-) -> VaryingForm<'a> {
-    varying::<T>(name, Collective::Alltoall, send, receive, lengths)
-}
-
-/// Describes an allgather of blocks of lengths that every rank knows.
-fn allgather<'a, T: Pod>(from: Side<'a>, counts: &'a Counts<'a>, lengths: BufferLengths) -> VaryingForm<'a> {
-    varying::<T>("allgatherv", Collective::Allgather, from, Side::Counted(counts), lengths)
 }
 
 /// Describes a reduction of blocks of lengths that every rank knows.
@@ -742,7 +639,7 @@ fn reduce_scatter<'a, T: Pod>(
 ) -> Result<VaryingForm<'a>, ArgumentError> {
     let collective = Collective::ReduceScatter;
     let key = reduction_key(collective.clone(), op)?;
-    let form = varying::<T>("reduce_scatterv", collective, Side::Counted(counts), into, lengths);
+    let form = VaryingForm::of::<T>("reduce_scatterv", collective, Side::Counted(counts), into, lengths);
     let op = VaryingOp { name: key.purpose, commutes: key.commutes, predefined: key.predefined };
     Ok(VaryingForm { op: Some(op), ..form })
 }

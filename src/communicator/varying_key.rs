@@ -3,8 +3,11 @@
 
 use std::borrow::Cow;
 
+use bytemuck::Pod;
+
 use super::Counts;
 use super::element::Element;
+use super::lengths::BufferLengths;
 use crate::collective::Collective;
 use crate::error::ArgumentError;
 use crate::plan::Strided;
@@ -19,12 +22,44 @@ pub(super) struct VaryingForm<'a> {
     pub(super) element: Element,
     pub(super) send: Side<'a>,
     pub(super) receive: Side<'a>,
-    /// The lengths of the buffers in elements, if they are known.
-    pub(super) lengths: (Option<usize>, Option<usize>),
+    pub(super) lengths: BufferLengths,
     /// Whether the blocks that the rank starts with lie in the receive buffer.
     pub(super) in_place: bool,
     /// The operation of a reduction.
     pub(super) op: Option<VaryingOp>,
+}
+
+impl<'a> VaryingForm<'a> {
+    /// Describes a call on elements of a type, in two buffers and without an operation.
+    pub(super) fn of<T: Pod>(
+        name: &'static str,
+        collective: Collective,
+        send: Side<'a>,
+        receive: Side<'a>,
+        lengths: BufferLengths,
+    ) -> Self {
+        Self { name, collective, element: Element::of::<T>(), send, receive, lengths, in_place: false, op: None }
+    }
+
+    /// Describes an alltoall of these blocks.
+    pub(super) fn exchange<T: Pod>(
+        name: &'static str,
+        send: Side<'a>,
+        receive: Side<'a>,
+        lengths: BufferLengths,
+    ) -> Self {
+        Self::of::<T>(name, Collective::Alltoall, send, receive, lengths)
+    }
+
+    /// Describes an allgather of blocks of lengths that every rank knows.
+    pub(super) fn allgather<T: Pod>(send: Side<'a>, counts: &'a Counts<'a>, lengths: BufferLengths) -> Self {
+        Self::of::<T>("allgatherv", Collective::Allgather, send, Side::Counted(counts), lengths)
+    }
+
+    /// Sets that the blocks that the rank starts with lie in the receive buffer.
+    pub(super) fn in_place(self) -> Self {
+        Self { in_place: true, ..self }
+    }
 }
 
 /// The operation of a reduction, as ranks compare it.
@@ -131,7 +166,7 @@ pub(super) struct VaryingKey {
     pub(super) name: &'static str,
     pub(super) collective: Collective,
     pub(super) element: Element,
-    pub(super) lengths: (Option<usize>, Option<usize>),
+    pub(super) lengths: BufferLengths,
     pub(super) in_place: bool,
     pub(super) op: Option<VaryingOp>,
     pub(super) send: ListedBlocks,
