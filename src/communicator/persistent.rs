@@ -11,7 +11,7 @@ use super::collectives::{key, reduction_key};
 use super::lengths::{BufferLength, total};
 use super::neighbour_key::NeighbourKey;
 use super::planned_call::{PlanKey, PlannedCall};
-use super::varying_key::{NO_FORM, VaryingKey};
+use super::varying_key::VaryingKey;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::op::{OnBytes, Op};
@@ -46,6 +46,9 @@ pub struct Persistent<T> {
     pub(super) origin: Origin,
     pub(super) of: PhantomData<fn(T)>,
 }
+
+/// The reason why a call that needs two buffers is not planned in place.
+const NO_FORM: &str = "expected a call that has a form in one buffer";
 
 /// What a persistent plan is made from, so that the same call can be planned in place.
 pub(super) enum Origin {

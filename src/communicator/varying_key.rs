@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use super::Counts;
 use super::element::Element;
 use super::lengths::BufferLengths;
-use crate::collective::Collective;
+use crate::collective::{Blocks, Collective};
 use crate::error::ArgumentError;
 use crate::plan::Strided;
 use crate::transport::native::Predefined;
@@ -153,9 +153,6 @@ impl Side<'_> {
     }
 }
 
-/// The reason why a call that needs two buffers is not planned in place.
-pub(super) const NO_FORM: &str = "expected a call that has a form in one buffer";
-
 /// The parts of each block.
 pub(super) type ListedBlocks = Vec<Vec<Strided>>;
 
@@ -194,9 +191,10 @@ impl VaryingKey {
 
     /// Returns the length of each rank's block, if every rank knows the lengths of all.
     pub(super) fn known(&self) -> Option<Vec<usize>> {
-        let all = match self.collective {
-            Collective::Allgather => &self.receive,
-            Collective::ReduceScatter => &self.send,
+        // If only one buffer has a block for each rank, its blocks are as long on every rank.
+        let all = match self.collective.buffers() {
+            (Blocks::One, Blocks::Each) => &self.receive,
+            (Blocks::Each, Blocks::One) => &self.send,
             _ => return None,
         };
         // What overflows is refused before these lengths are used.
@@ -205,13 +203,14 @@ impl VaryingKey {
 
     /// Returns the same call in one buffer, as the methods `.._in_place` make it on this rank.
     ///
-    /// Fails with the reason if there is no such form, or if a received block has another length
-    /// than the one whose place it takes.
+    /// Fails with the reason if a received block has another length than the one whose place it
+    /// takes.
     pub(super) fn in_one_buffer(self, rank: usize) -> Result<Self, String> {
         let Self { collective, send, receive, .. } = self;
         let own = |all: &ListedBlocks| all.get(rank).cloned().into_iter().collect();
-        let (send, receive) = match collective {
-            Collective::Alltoall => {
+        let is_root = collective.root().is_some_and(|root| root.index() == rank);
+        let (send, receive) = match collective.buffers() {
+            (Blocks::Each, Blocks::Each) => {
                 let lengths = send.iter().zip(&receive).map(|(send, receive)| (elements(send), elements(receive)));
                 if let Some((peer, (sent, received))) =
                     (0..).zip(lengths).find(|(_, (sent, received))| sent != received)
@@ -223,16 +222,15 @@ impl VaryingKey {
                 }
                 (receive.clone(), receive)
             }
-            Collective::Allgather => (own(&receive), receive),
-            Collective::Gather { root } if root.index() == rank => (own(&receive), receive),
-            Collective::Scatter { root } if root.index() == rank => {
+            (Blocks::One, Blocks::Each) => (own(&receive), receive),
+            (Blocks::One, Blocks::EachAtRoot) if is_root => (own(&receive), receive),
+            (Blocks::EachAtRoot, Blocks::One) if is_root => {
                 let own = own(&send);
                 (send, own)
             }
             // The buffer of a rank that is not the root is its block. That of a reduction has the
             // contributions, and then the result at its start.
-            Collective::Gather { .. } | Collective::Scatter { .. } | Collective::ReduceScatter => (send, receive),
-            _ => return Err(NO_FORM.to_owned()),
+            _ => (send, receive),
         };
         Ok(Self { collective, send, receive, in_place: true, ..self })
     }
