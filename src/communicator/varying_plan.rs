@@ -57,6 +57,11 @@ pub(super) const ALLTOALLV: &str = "alltoallv";
 /// The name of the method whose blocks have several runs.
 pub(super) const ALLTOALLW: &str = "alltoallw";
 
+/// The algorithm unless another one is chosen, if ranks do not know all lengths. It sends every
+/// block straight to its destination, all in one round: no rank needs the lengths of other ranks'
+/// blocks, and ranks without blocks for each other need no message.
+const DIRECT: &str = "direct";
+
 /// The largest number of counts that a description lists.
 const LISTED: usize = 16;
 
@@ -115,7 +120,7 @@ impl Communicator {
             return Ok((planned, false));
         }
         let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
-        if user.is_none() && algorithm.name() == "direct" && known.is_none() {
+        if user.is_none() && algorithm.name() == DIRECT && known.is_none() {
             let busy = busy_ranks(&rounds, &layout);
             let is_sent = |message: &Message| busy.contains(&message.peer);
             let plan = compile_sending(rounds, &layout, &is_sent)?;
@@ -168,7 +173,7 @@ impl Communicator {
             (None, Some(bytes)) => self.by_price(problem, bytes)?,
             // For a single call, the exchange of the counts costs more than the library can save.
             (None, None) if call.persistent && self.context.native => find(problem.collective(), "native")?,
-            (None, None) => find(problem.collective(), "direct")?,
+            (None, None) => find(problem.collective(), DIRECT)?,
         };
         if algorithm.priced_as().is_none() {
             return Ok((algorithm, None));
@@ -182,7 +187,7 @@ impl Communicator {
         }
         Ok(match bytes {
             Some(bytes) => (self.scheduled_by_price(problem, bytes)?, None),
-            None => (find(problem.collective(), "direct")?, None),
+            None => (find(problem.collective(), DIRECT)?, None),
         })
     }
 
@@ -196,7 +201,7 @@ impl Communicator {
         VaryingCall { send, receive, element, .. }: &VaryingCall<'_>,
         description: String,
     ) -> Result<PlannedCall, CallError> {
-        let direct = find(problem.collective(), "direct")?;
+        let direct = find(problem.collective(), DIRECT)?;
         let rounds: Vec<RankRound> = direct.share(problem, Rank::new(self.rank()))?.collect();
         // Plans of different counts are different calls, on each of which the members must agree.
         let description = format!("{description}, counted in call {}", self.context.history.calls);
