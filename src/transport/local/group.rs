@@ -161,7 +161,7 @@ pub(super) struct Group {
 const MAX_MAILBOX_MEMBERS: usize = 128;
 /// Least room of a mailbox for messages of one sender, and the most, which smaller groups have
 /// without taking more memory.
-const ROOM: (usize, usize) = (2, 16);
+const ROOM: (usize, usize) = (2, 64);
 
 /// Returns the room of the mailboxes of a group.
 fn room(members: usize) -> u64 {
