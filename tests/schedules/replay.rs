@@ -22,6 +22,11 @@ struct Replay {
     wrong: BTreeSet<(usize, Unit)>,
 }
 
+/// Returns whether the naive replay finds nothing wrong.
+pub(crate) fn is_correct(schedule: &Schedule) -> bool {
+    replay(schedule) == Replay::default()
+}
+
 fn units(block: Block, of: &BTreeMap<(i32, i32), u32>) -> Vec<Unit> {
     let (source, destination) = (block.source(), block.destination());
     let chunks = *of.get(&(source, destination)).unwrap_or(&1);
@@ -219,6 +224,6 @@ fn verifier_agrees_with_a_naive_replay() {
 #[test]
 fn naive_replay_accepts_the_fixtures() {
     for Fixture { name, schedule, .. } in all() {
-        assert_eq!(replay(&schedule), Replay::default(), "{name}");
+        assert!(is_correct(&schedule), "{name}: {:?}", replay(&schedule));
     }
 }
