@@ -87,6 +87,7 @@ impl About {
 ///   needs more says so in its documentation.
 /// - The rounds of all ranks fit together: the i-th send from a to b in a round is b's i-th receive
 ///   from a, with the same blocks in the same order. Rounds depend on the arguments alone.
+/// - The rounds of a rank end, after at most [`Problem::max_rounds`].
 /// - A rank sends only blocks that it holds. Blocks are named by ranks, routes by nodes.
 /// - The schedule keeps to [`About::ports`] and to [`claims`](Self::claims).
 ///

@@ -8,7 +8,7 @@ use crate::error::ArgumentError;
 use crate::hash::Mix;
 use crate::ids::Rank;
 use crate::schedule::{memory_to_verify, verify_shares};
-use crate::vocabulary::{Combine, End, LocalStep, Problem, RankRound, Route};
+use crate::vocabulary::{BuildError, Combine, End, LocalStep, Problem, RankRound, Route};
 
 /// The name and digest by which ranks compare a verified algorithm, or the error that was found.
 pub(super) type Certificate = Result<Arc<str>, ArgumentError>;
@@ -24,8 +24,8 @@ const AFFORDABLE: u128 = 64 << 20;
 ///
 /// # Errors
 ///
-/// [`BuildError::Unfit`](crate::error::BuildError::Unfit) if the algorithm does not fit the
-/// problem, [`ArgumentError::InvalidSchedule`] if its schedule violates a rule.
+/// [`BuildError::Unfit`] if the algorithm does not fit the problem, [`BuildError::Rounds`] if a
+/// share does not end, [`ArgumentError::InvalidSchedule`] if its schedule violates a rule.
 pub(super) fn certify(algorithm: &dyn Algorithm, problem: &Problem, whole: bool) -> Certificate {
     algorithm.fits(problem)?;
     let whole = whole || memory_to_verify(algorithm, problem)? <= AFFORDABLE;
@@ -39,29 +39,53 @@ pub(super) fn certify(algorithm: &dyn Algorithm, problem: &Problem, whole: bool)
             violations: violations.into(),
         })?;
         log::debug!("verified {name} for {collective} on {topology}: {} rounds", proof.rounds);
-        digest(algorithm, problem, problem.all())
+        digest(algorithm, problem, problem.all())?
     } else {
         let root = problem.collective().root().map_or(ranks / 3, Rank::index);
         let some = [0, ranks / 2, ranks - 1, root].map(Rank::new);
-        digest(algorithm, problem, some)
+        digest(algorithm, problem, some)?
     };
     Ok(format!("{name} [{digest:016x}]").into())
 }
 
 /// Hashes an algorithm's promises and the rounds of some ranks. The hash distinguishes schedules;
 /// it is not cryptographic.
-fn digest(algorithm: &dyn Algorithm, problem: &Problem, ranks: impl IntoIterator<Item = Rank>) -> u64 {
+fn digest(
+    algorithm: &dyn Algorithm,
+    problem: &Problem,
+    ranks: impl IntoIterator<Item = Rank>,
+) -> Result<u64, BuildError> {
     let mut hash = Mix::default();
     let promised =
         format!("{} {:?} {:?}", algorithm.about().ports, algorithm.claims(problem), algorithm.phases(problem));
     hash.write(promised.as_bytes());
     for rank in ranks {
-        for round in algorithm.rounds(problem, rank) {
-            add(&mut hash, &round);
-        }
+        read(algorithm, problem, rank, |round| add(&mut hash, &round))?;
         hash.write_u64(u64::MAX);
     }
-    hash.finish()
+    Ok(hash.finish())
+}
+
+/// Calls `visit` with the rounds of a rank.
+///
+/// # Errors
+///
+/// As [`Algorithm::share`]; [`BuildError::Rounds`] if there are more than
+/// [`Problem::max_rounds`].
+pub(super) fn read(
+    algorithm: &dyn Algorithm,
+    problem: &Problem,
+    rank: Rank,
+    mut visit: impl FnMut(RankRound),
+) -> Result<(), BuildError> {
+    let limit = problem.max_rounds();
+    for (number, round) in algorithm.share(problem, rank)?.enumerate() {
+        if number == limit {
+            return Err(BuildError::Rounds { algorithm: algorithm.name(), rank, limit });
+        }
+        visit(round);
+    }
+    Ok(())
 }
 
 /// Adds a round to a hash. Every list follows its length, so different rounds give different input.

@@ -440,7 +440,7 @@ impl Communicator {
         };
         if let Some(user) = self.how(collective.name(), key.is_internal()).and_then(How::as_user) {
             let name = user.certified(&problem)?;
-            let plan = compile(user.algorithm.share(&problem, rank)?, &layout).map_err(ArgumentError::from)?;
+            let plan = compile(user.rounds(&problem, rank)?, &layout).map_err(ArgumentError::from)?;
             return Ok(PlannedCall::new(plan, self.signature(description(&name)))?);
         }
         let block_bytes = layout.element * *elements as u64;

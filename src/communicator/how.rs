@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::certificate::{Certificate, certify};
+use super::certificate::{Certificate, certify, read};
 use crate::algorithm::{Algorithm, Fixed, registry};
 use crate::collective::Collective;
+use crate::ids::Rank;
 use crate::topology::same;
-use crate::vocabulary::{Problem, Schedule};
+use crate::vocabulary::{BuildError, Problem, RankRound, Schedule};
 
 /// The way to execute a collective: the argument of [`choose`](super::Communicator::choose) and
 /// [`using`](super::Communicator::using).
@@ -34,6 +35,10 @@ use crate::vocabulary::{Problem, Schedule};
 ///   For larger problems each rank verifies its own share: that it holds what it sends, and ends
 ///   with what it must have if the others send what they should. To verify the whole schedule then,
 ///   call [`prove`](super::Communicator::prove), where there is memory.
+///
+/// The share of a rank must end. If it has more rounds than
+/// [`Problem::max_rounds`](crate::schedule::Problem::max_rounds), the call fails before anything
+/// moves.
 ///
 /// All ranks must choose the same. The ranks compare the name and a digest of the schedule in every
 /// message. So two schedules of one name are two different calls, which fail on every rank with
@@ -125,6 +130,18 @@ impl UserAlgorithm {
     /// schedule's root.
     pub(super) fn collective(&self, kind: Collective) -> Collective {
         self.schedule.clone().filter(|own| own.name() == kind.name()).unwrap_or(kind)
+    }
+
+    /// Returns a rank's rounds. The whole schedule may be too large to be verified, so its shares
+    /// may never end.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`].
+    pub(super) fn rounds(&self, problem: &Problem, rank: Rank) -> Result<Vec<RankRound>, BuildError> {
+        let mut rounds = Vec::new();
+        read(&*self.algorithm, problem, rank, |round| rounds.push(round))?;
+        Ok(rounds)
     }
 
     /// Verifies the algorithm for a problem, unless that has been done. Returns the certificate by

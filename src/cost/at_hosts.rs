@@ -5,7 +5,7 @@ use crate::block::Volume;
 use crate::vocabulary::{HostLoads, HostWork, Problem, RankAmounts, Work};
 
 /// Returns the sum over rounds of the largest volume that leaves or enters one host, and the most
-/// work of one host. `None` for more than `most` ranks.
+/// work of one host. `None` for more than `most` ranks, or for more rounds than a schedule may have.
 pub(super) fn count(algorithm: &dyn Algorithm, problem: &Problem, most: usize) -> Option<(Volume, Work)> {
     let Some(hosts) = problem.hosts() else { return Some((Volume::ZERO, Work::default())) };
     if problem.ranks() > most {
@@ -13,7 +13,7 @@ pub(super) fn count(algorithm: &dyn Algorithm, problem: &Problem, most: usize) -
     }
     let (mut loads, mut work, mut sum) = (HostLoads::new(hosts), HostWork::new(hosts), Volume::ZERO);
     let mut ranks: Vec<_> = problem.all().map(|rank| (rank, algorithm.amounts(problem, rank))).collect();
-    loop {
+    for _ in 0..=problem.max_rounds() {
         let mut more = false;
         for (rank, amounts) in &mut ranks {
             let Some(RankAmounts { sends, receives, combined, .. }) = amounts.next() else { continue };
@@ -30,4 +30,5 @@ pub(super) fn count(algorithm: &dyn Algorithm, problem: &Problem, most: usize) -
         }
         sum += loads.end_of_round();
     }
+    None
 }

@@ -142,6 +142,8 @@ struct Busiest {
 
 impl Busiest {
     fn of(algorithm: &dyn Algorithm, problem: &Problem) -> Self {
+        // Verification reads no further.
+        let limit = problem.max_rounds();
         let ranks = problem.ranks();
         let root = problem.collective().root().unwrap_or_default();
         let some = [0, ranks / 2, ranks - 1].map(Rank::new);
@@ -151,7 +153,7 @@ impl Busiest {
         let mut most = Self::default();
         for rank in some.into_iter().chain([root, part]) {
             let (mut sent, mut sent_blocks, mut hops, mut received) = (0, 0_u128, 0, 0);
-            for round in algorithm.amounts(problem, rank) {
+            for round in algorithm.amounts(problem, rank).take(limit) {
                 let (sends, receives) = (round.sends.len() as u128, round.receives as u128);
                 let blocks = round.sends.iter().map(|amount| amount.volume).sum::<Volume>().bytes(1);
                 sent += sends;
@@ -170,7 +172,10 @@ impl Busiest {
             most.received = most.received.max(received);
         }
         if problem.collective().is_reduction() {
-            let steps = |rank| algorithm.rounds(problem, rank).map(|round| round.local.len() as u128).sum::<u128>();
+            let steps = |rank| {
+                let rounds = algorithm.rounds(problem, rank).take(limit);
+                rounds.map(|round| round.local.len() as u128).sum::<u128>()
+            };
             most.steps = some.map(steps).into_iter().sum::<u128>().div_ceil(some.len() as u128);
         }
         most

@@ -62,7 +62,8 @@ pub fn verify_sample(
     let mut others: BTreeMap<Rank, Option<Share>> = BTreeMap::new();
     let mut verifier = Verifier::for_sample(&outline, all.clone());
     let mut sample = Sample { ranks: all.len(), of: problem.ranks(), rounds: 0, messages: 0, blocks: 0 };
-    for number in 0.. {
+    // The verifier refuses one round too many.
+    for number in 0..=problem.max_rounds() {
         let rounds: Vec<(Rank, Option<RankRound>)> =
             own.iter_mut().map(|(rank, share)| (*rank, share.next())).collect();
         let lasts = rounds.iter().any(|(_, round)| round.is_some());

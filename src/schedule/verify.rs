@@ -54,7 +54,7 @@ pub struct Verifier {
     size: usize,
     /// Whether sending a block gives it up.
     gives_up: bool,
-    /// Whether the schedule is too large, so that its rounds are not examined.
+    /// Whether the schedule is too large, so that no further rounds are examined.
     refused: bool,
     /// The ranks that are checked, if not all: others are assumed to hold what they send.
     sampled: Option<BTreeSet<Rank>>,
@@ -88,17 +88,17 @@ pub fn verify(schedule: &Schedule) -> Result<Proof, Violations> {
 }
 
 /// Verifies the shares of all ranks, with one round in memory at a time. See [`Verifier`] for the
-/// checks and the cost.
+/// checks and the cost. Shares that never end are read up to the
+/// [maximum number of rounds](super::Problem::max_rounds).
 ///
 /// # Errors
 ///
 /// All violations, among them transfers that only one of their ends lists.
-pub fn verify_shares(shares: Shares) -> Result<Proof, Violations> {
+pub fn verify_shares(mut shares: Shares) -> Result<Proof, Violations> {
     let mut verifier = Verifier::new(shares.outline());
-    if verifier.refused {
-        return verifier.finish();
-    }
-    for joined in shares {
+    while !verifier.refused
+        && let Some(joined) = shares.next()
+    {
         for mismatch in joined.mismatches {
             verifier.mismatch(mismatch);
         }
@@ -120,7 +120,8 @@ impl Verifier {
 
     /// Returns a verifier with a limit, for untrusted schedules or machines with little memory: the
     /// maximum number of ranks plus blocks that all ranks hold at the beginning and at the end.
-    /// Larger schedules are refused with [`ViolationKind::TooLarge`].
+    /// Larger schedules are refused with [`ViolationKind::TooLarge`], as are those of more rounds
+    /// than [`Problem::max_rounds`](super::Problem::max_rounds).
     ///
     /// [`memory_to_verify`](super::memory_to_verify) estimates the bytes that a schedule takes.
     #[must_use]
@@ -159,6 +160,13 @@ impl Verifier {
         let number = self.rounds;
         self.rounds += 1;
         if self.refused {
+            return;
+        }
+        let limit = self.outline.problem.max_rounds();
+        if number == limit {
+            let (what, found, limit) = ("rounds or more", self.rounds as u128, limit as u64);
+            self.violations.report(Location::round(number), ViolationKind::TooLarge { what, found, limit });
+            self.refused = true;
             return;
         }
         self.phase(number, round.phase);

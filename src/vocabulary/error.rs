@@ -140,6 +140,17 @@ pub enum BuildError {
         /// The topology.
         topology: String,
     },
+    /// A rank's share has more rounds than a schedule may have, such as a share that never ends.
+    #[error("{algorithm}: rank {rank} has more than {limit} rounds, the maximum of a schedule")]
+    #[non_exhaustive]
+    Rounds {
+        /// The algorithm.
+        algorithm: String,
+        /// The rank.
+        rank: Rank,
+        /// The [maximum number](super::Problem::max_rounds) of rounds.
+        limit: usize,
+    },
     /// The shares of two ranks do not match: a bug of the algorithm.
     #[error(
         "{algorithm}, round {round}: the send of rank {} to rank {} and the receive there do not match",

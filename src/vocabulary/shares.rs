@@ -39,15 +39,22 @@ impl Shares {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Disagree`] if the shares of two ranks do not match.
+    /// [`BuildError::Disagree`] if the shares of two ranks do not match, [`BuildError::Rounds`] if
+    /// one has more than [`Problem::max_rounds`](super::Problem::max_rounds) rounds.
     pub fn collect(mut self) -> Result<Schedule, BuildError> {
+        let limit = self.outline.problem.max_rounds();
         let mut rounds = Vec::new();
-        for joined in self.by_ref() {
+        for joined in self.by_ref().take(limit) {
             if let Some(mismatch) = joined.mismatches.into_iter().next() {
                 let algorithm = self.outline.algorithm;
                 return Err(BuildError::Disagree { algorithm, round: rounds.len(), mismatch: Box::new(mismatch) });
             }
             rounds.push(joined.round);
+        }
+        if rounds.len() == limit
+            && let Some(rank) = self.shares.iter_mut().position(|share| share.next().is_some())
+        {
+            return Err(BuildError::Rounds { algorithm: self.outline.algorithm, rank: Rank::new(rank), limit });
         }
         Ok(Schedule { outline: self.outline, rounds })
     }

@@ -1,14 +1,19 @@
 //! The verifier accepts what is right, with the figures that a hand counts, and refuses what is
 //! incomplete or too large.
+use std::iter::repeat_with;
 use std::sync::Arc;
 
 use crate::fixtures::*;
 use necklace::Rank;
-use necklace::algorithm::{Algorithm, Claims};
+use necklace::algorithm::alltoall::Direct;
+use necklace::algorithm::{About, Algorithm, Claims};
 use necklace::collective::{Collective, Custom};
+use necklace::error::BuildError;
 use necklace::schedule::{
-    Block, End, Mismatch, Ports, Round, Schedule, Verifier, ViolationKind, Volume, verify, verify_shares,
+    Block, End, Mismatch, Ports, Problem, RankRound, Round, SampleError, Schedule, Share, Verifier, ViolationKind,
+    Volume, verify, verify_sample, verify_shares,
 };
+use necklace::topology::parse;
 
 /// start-ups, transmission, hops, messages, busiest channel, all channels
 type Counted = (u64, Volume, u64, u64, Volume, Volume);
@@ -203,6 +208,45 @@ fn too_large_schedules_are_refused_at_once() {
         verifier.finish().unwrap_err().all()[0].kind,
         ViolationKind::TooLarge { found: 80, limit: 79, .. }
     ));
+}
+
+/// Messages to all, and empty rounds without end after those of one rank.
+struct Endless(usize);
+
+impl Algorithm for Endless {
+    fn about(&self) -> &About {
+        Direct.about()
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        Direct.claims(problem)
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let rounds = Direct.rounds(problem, rank);
+        if rank.index() == self.0 { Box::new(rounds.chain(repeat_with(RankRound::default))) } else { rounds }
+    }
+}
+
+#[test]
+fn endless_shares_are_refused_at_the_limit() {
+    let problem = Problem::new(parse("complete:2").unwrap(), Collective::Alltoall).unwrap();
+    let limit = (1 << 22) + 2 * 2;
+    assert_eq!(problem.max_rounds(), limit);
+    let violations = verify_shares(Endless(1).shares(&problem).unwrap()).unwrap_err();
+    let [violation] = violations.all() else { panic!("{violations}") };
+    assert_eq!(violation.location.round, Some(limit));
+    assert!(
+        violation.to_string().ends_with("too large to verify: 4194309 rounds or more, at most 4194308 are allowed"),
+        "{violation}"
+    );
+    assert_eq!(violations.figures().rounds, limit as u64);
+    let sample = verify_sample(&Endless(1), &problem, [rank(0)], |_| ());
+    let Err(SampleError::Violated(violations)) = sample else { panic!("{sample:?}") };
+    assert!(matches!(violations.all()[0].kind, ViolationKind::TooLarge { .. }), "{violations}");
+    let collected = Endless(1).shares(&problem).unwrap().collect();
+    let Err(BuildError::Rounds { rank: endless, .. }) = collected else { panic!("{collected:?}") };
+    assert_eq!(endless, rank(1));
 }
 
 #[test]

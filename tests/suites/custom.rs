@@ -29,6 +29,8 @@ pub(super) enum Twist {
     SendsForeign,
     /// Its first message twice.
     SendsTwice,
+    /// Empty rounds after its last one, without end.
+    NeverEnds,
     /// Nothing on other networks than of an even number of ranks.
     IsEven,
 }
@@ -85,6 +87,11 @@ impl Algorithm for Mine {
             (Twist::LosesRound, _) => {
                 let phase = rounds.pop().map_or(0, |last| last.phase);
                 rounds.push(RankRound::default().in_phase(phase));
+            }
+            (Twist::NeverEnds, _) => {
+                let phase = rounds.last().map_or(0, |last| last.phase);
+                let idle = move || RankRound::default().in_phase(phase);
+                return Box::new(rounds.into_iter().chain(std::iter::repeat_with(idle)));
             }
             _ => {}
         }

@@ -130,6 +130,22 @@ pub(super) fn wrong_algorithm_is_refused_before_anything_moves() {
     });
 }
 
+pub(super) fn endless_algorithm_is_refused_before_anything_moves() {
+    watched("endless", || {
+        // Verified once by the ranks of this process.
+        let how = How::from(Mine::like(&Collective::Alltoall, "direct", Twist::NeverEnds));
+        let run = on("complete:3").run(|mut comm| {
+            let mut receive = [POISON; 3];
+            let outcome = comm.using(&how).alltoall(&[1_u64; 3], &mut receive);
+            let words = ["mine is not a valid schedule of alltoall on complete:3", "at most 4194310 are allowed"];
+            is_wrong(outcome, &receive, &words);
+            is_wrong(comm.using(&how).alltoall_init::<u64>(3).map(drop), &receive, &words);
+            everything::<u64>(&mut comm, 3);
+        });
+        run.unwrap();
+    });
+}
+
 pub(super) fn algorithm_is_not_chosen_for_a_network_it_refuses() {
     watched("refusal", || {
         let run = on("ring:5").choose("alltoall", "ring").run(|mut comm| {

@@ -123,6 +123,7 @@ macro_rules! suites {
                 k_to_all_collectives_are_performed
                 custom_pairwise_algorithm_exchanges_any_lengths
                 wrong_algorithm_is_refused_before_anything_moves
+                endless_algorithm_is_refused_before_anything_moves
                 algorithm_is_not_chosen_for_a_network_it_refuses
                 different_algorithms_of_one_name_are_found
             }
