@@ -155,8 +155,8 @@ fn bench(topology: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         if !names.contains(&auto) {
             names.push(auto.clone());
         }
-        let rows = names.iter().map(|name| Row::of(&mut job, &problem, &machine, name, bytes, arguments.calls));
-        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        let mut bench = Bench { job: &mut job, problem: &problem, machine: &machine, calls: arguments.calls };
+        let rows = names.iter().map(|name| bench.row(name, bytes)).collect::<Result<Vec<_>, _>>()?;
         // Ratios are relative to the first algorithm, by default `direct`.
         rows.iter().for_each(|row| println!("{}", row.line(&rows[0])));
         let best = rows.iter().map(|row| row.measured).fold(f64::INFINITY, f64::min);
@@ -164,6 +164,28 @@ fn bench(topology: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         println!("{bytes:>6} auto chooses {auto}: {:+.1} % of the best of these", (own / best - 1.0) * 100.0);
     }
     Ok(())
+}
+
+/// A benchmark on one network: its job, and the machine that was measured there.
+struct Bench<'a, 'lab> {
+    job: &'a mut Job<'lab>,
+    problem: &'a Problem,
+    machine: &'a Machine,
+    calls: usize,
+}
+
+impl Bench<'_, '_> {
+    /// Measures, prices and simulates an algorithm with blocks of some bytes.
+    fn row(&mut self, name: &str, bytes: usize) -> Result<Row, LabError> {
+        let Self { job, problem, machine, calls } = self;
+        let algorithm = find(problem.collective(), name)?;
+        let price = Demand::claimed(&*algorithm, problem)?.price(machine, bytes as u64);
+        let played = Simulation::new(machine, bytes as u64).play(&*algorithm, problem)?;
+        let exchange = Exchange { algorithm: name.to_owned(), block_bytes: bytes, calls: *calls };
+        let measured = median(slowest(&job.order(&Order::Time(exchange))?)) / 1e3;
+        let (cost, played) = (price.total as f64 / 1e9, played.time as f64 / 1e9);
+        Ok(Row { bytes, name: name.to_owned(), measured, cost, played })
+    }
 }
 
 /// An algorithm with one length of blocks. Times in milliseconds.
@@ -176,23 +198,6 @@ struct Row {
 }
 
 impl Row {
-    fn of(
-        job: &mut Job<'_>,
-        problem: &Problem,
-        machine: &Machine,
-        name: &str,
-        bytes: usize,
-        calls: usize,
-    ) -> Result<Self, LabError> {
-        let algorithm = find(problem.collective(), name)?;
-        let price = Demand::claimed(&*algorithm, problem)?.price(machine, bytes as u64);
-        let played = Simulation::new(machine, bytes as u64).play(&*algorithm, problem)?;
-        let exchange = Exchange { algorithm: name.to_owned(), block_bytes: bytes, calls };
-        let measured = median(slowest(&job.order(&Order::Time(exchange))?)) / 1e3;
-        let (cost, played) = (price.total as f64 / 1e9, played.time as f64 / 1e9);
-        Ok(Self { bytes, name: name.to_owned(), measured, cost, played })
-    }
-
     fn line(&self, first: &Self) -> String {
         let Self { bytes, name, measured, cost, played } = self;
         let ratios = [measured / first.measured, cost / first.cost, played / first.played];
