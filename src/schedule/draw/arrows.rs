@@ -68,21 +68,21 @@ fn channels(route: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
 
 /// Returns the line and the head of an arrow at a distance to the right of its route.
 pub(super) fn shape(layout: &Layout, route: &[usize], offset: f64, head: f64) -> Shape {
-    let radius = layout.scale.radius;
+    let node = |node: usize| Disc { at: layout.at[node], radius: layout.scale.radius };
     let mut pieces = centre(layout, route);
     for piece in &mut pieces {
         *piece = beside(piece, offset);
     }
     if let (Some(&from), Some(&to)) = (route.first(), route.last()) {
         if route.iter().all(|&node| node == from) {
-            pieces = vec![round_trip(layout.at[from], radius, offset)];
+            pieces = vec![node(from).round_trip(offset)];
         } else {
             if let Some(first) = pieces.first_mut() {
-                attach(first, steps(layout, route), layout.at[from], radius, radius + 3.0);
+                node(from).attach(first, steps(layout, route), 3.0);
             }
             if let Some(last) = pieces.last_mut() {
                 last.reverse();
-                attach(last, steps(layout, &route[route.len() - 2..]), layout.at[to], radius, radius + head + 3.0);
+                node(to).attach(last, steps(layout, &route[route.len() - 2..]), head + 3.0);
                 last.reverse();
             }
         }
@@ -184,28 +184,38 @@ fn beside(line: &[Point], offset: f64) -> Vec<Point> {
     moved
 }
 
-/// Moves the start of a line to its node. The line joins its lane after the distance `along`,
-/// within its first hop of `steps` steps.
-fn attach(line: &mut Vec<Point>, steps: usize, node: Point, radius: f64, along: f64) {
-    let hop: f64 = line.windows(2).take(steps).map(|step| (step[1] - step[0]).length()).sum();
-    let mut left = along.min(0.42 * hop);
-    let Some((passed, joint)) = line.windows(2).take(steps).enumerate().find_map(|(i, step)| {
-        let way = step[1] - step[0];
-        let there = way.length() >= left;
-        let joint = step[0] + way.unit() * left;
-        left -= way.length();
-        there.then_some((i, joint))
-    }) else {
-        return;
-    };
-    line.splice(..=passed, [node + (joint - node).unit() * (radius + 0.8), joint]);
+/// A node of the picture.
+#[derive(Clone, Copy)]
+struct Disc {
+    at: Point,
+    radius: f64,
 }
 
-/// Returns a loop at a node, whose size grows with the offset.
-fn round_trip(node: Point, radius: f64, offset: f64) -> Vec<Point> {
-    let (near, far) = (radius + 2.0, radius + offset);
-    let around = [(-0.4, -0.8, near), (-0.8, -1.7, far), (0.0, -2.2, far), (0.8, -1.7, far), (0.4, -0.8, near)];
-    around.map(|(x, y, size)| node + point(x, y) * size).to_vec()
+impl Disc {
+    /// Moves the start of a line to this node. The line joins its lane at the distance `beyond` from
+    /// the edge, within its first hop of `steps` steps.
+    fn attach(self, line: &mut Vec<Point>, steps: usize, beyond: f64) {
+        let Self { at, radius } = self;
+        let hop: f64 = line.windows(2).take(steps).map(|step| (step[1] - step[0]).length()).sum();
+        let mut left = (radius + beyond).min(0.42 * hop);
+        let Some((passed, joint)) = line.windows(2).take(steps).enumerate().find_map(|(i, step)| {
+            let way = step[1] - step[0];
+            let there = way.length() >= left;
+            let joint = step[0] + way.unit() * left;
+            left -= way.length();
+            there.then_some((i, joint))
+        }) else {
+            return;
+        };
+        line.splice(..=passed, [at + (joint - at).unit() * (radius + 0.8), joint]);
+    }
+
+    /// Returns a loop at this node, whose size grows with the offset.
+    fn round_trip(self, offset: f64) -> Vec<Point> {
+        let (near, far) = (self.radius + 2.0, self.radius + offset);
+        let around = [(-0.4, -0.8, near), (-0.8, -1.7, far), (0.0, -2.2, far), (0.8, -1.7, far), (0.4, -0.8, near)];
+        around.map(|(x, y, size)| self.at + point(x, y) * size).to_vec()
+    }
 }
 
 /// Returns path data, with corners rounded by `round`.

@@ -16,6 +16,8 @@ use crate::vocabulary::Outline;
 const SHARED_NUMBER: &str = "#8a3300";
 const LINK: &str = "#c9c9c9";
 const NODE: &str = "#555555";
+/// The attribute of text around its place.
+const CENTRED: &str = "text-anchor=\"middle\"";
 /// The width of arrows that are too dense to tell apart.
 const CROWDED: f64 = 0.5;
 /// The maximum number of arrows, and of shared channels, that have numbers beside them.
@@ -102,9 +104,17 @@ impl Network {
             writeln!(self.nodes, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{fill}\" stroke=\"{stroke}\"/>");
         if let Some(rank) = rank.filter(|_| labelled) {
             let colour = if focus { WHITE } else { TEXT };
-            text(&mut self.nodes, at + point(0.0, 3.3), 9.5, "text-anchor=\"middle\"", colour, &rank.to_string());
+            let line = Line { at: at + point(0.0, 3.3), size: 9.5, more: CENTRED, colour };
+            line.write(&mut self.nodes, &rank.to_string());
         }
     }
+}
+
+/// A frame and the place of what it shows.
+struct Scene<'a> {
+    layout: &'a Layout,
+    frame: &'a Frame,
+    lanes: Lanes,
 }
 
 /// The content of one frame, from the lowest layer to the highest.
@@ -123,13 +133,14 @@ impl Body {
         let bounds = Bounds::around(layout.at[0], 0.0);
         let [bands, arrows, numbers] = [const { String::new() }; 3];
         let mut body = Self { bands, arrows, numbers, written: Vec::new(), bounds };
-        let lanes = lanes(layout, &frame.arrows);
-        body.arrows(layout, frame, look, sizes, &lanes);
-        body.bands(layout, frame, &lanes);
+        let scene = Scene { layout, frame, lanes: lanes(layout, &frame.arrows) };
+        body.arrows(&scene, look, sizes);
+        body.bands(&scene);
         body
     }
 
-    fn arrows(&mut self, layout: &Layout, frame: &Frame, look: &Look, sizes: Sizes, lanes: &Lanes) {
+    fn arrows(&mut self, scene: &Scene<'_>, look: &Look, sizes: Sizes) {
+        let Scene { layout, frame, lanes } = scene;
         if frame.arrows.is_empty() {
             return;
         }
@@ -181,7 +192,8 @@ impl Body {
     }
 
     /// Marks channels that several transfers share in one round.
-    fn bands(&mut self, layout: &Layout, frame: &Frame, lanes: &Lanes) {
+    fn bands(&mut self, scene: &Scene<'_>) {
+        let Scene { layout, frame, lanes } = scene;
         if frame.shared.is_empty() {
             return;
         }
@@ -232,7 +244,7 @@ impl Body {
             "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"9\" rx=\"2\" fill=\"{WHITE}\" fill-opacity=\"0.85\"/>",
             Number(wide)
         );
-        text(&mut self.numbers, at + point(0.0, 2.9), 8.0, "text-anchor=\"middle\"", colour, number);
+        Line { at: at + point(0.0, 2.9), size: 8.0, more: CENTRED, colour }.write(&mut self.numbers, number);
     }
 }
 
@@ -244,12 +256,25 @@ fn thickness(layout: &Layout, arrow: &Arrow, sizes: Sizes) -> f64 {
     thinnest + (thickest - thinnest) * share.sqrt()
 }
 
-/// Writes a line of text with further attributes `more`.
-pub(super) fn text(out: &mut String, at: Point, size: f64, more: &str, colour: &str, text: &str) {
-    let gap = if more.is_empty() { "" } else { " " };
-    let (x, y, size) = (Number(at.x), Number(at.y), Number(size));
-    let text = Escaped(text);
-    let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{gap}{more} fill=\"{colour}\">{text}</text>");
+/// The place and the looks of a line of text.
+pub(super) struct Line<'a> {
+    pub(super) at: Point,
+    pub(super) size: f64,
+    /// Further attributes.
+    pub(super) more: &'a str,
+    pub(super) colour: &'a str,
+}
+
+impl Line<'_> {
+    /// Writes the line with this text.
+    pub(super) fn write(&self, out: &mut String, text: &str) {
+        let Self { at, size, more, colour } = *self;
+        let gap = if more.is_empty() { "" } else { " " };
+        let (x, y, size) = (Number(at.x), Number(at.y), Number(size));
+        let text = Escaped(text);
+        let _ =
+            writeln!(out, "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{gap}{more} fill=\"{colour}\">{text}</text>");
+    }
 }
 
 /// Returns the point at a fraction of a line.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::View;
-use super::body::{Body, Bounds, Network, text};
+use super::body::{Body, Bounds, Line, Network};
 use super::frames::{Frame, Shown, Sizes};
 use super::layout::Layout;
 use super::looks::{Looks, TEXT};
@@ -13,6 +13,7 @@ use super::words;
 use crate::vocabulary::Outline;
 
 const QUIET: &str = "#555555";
+const BOLD: &str = "font-weight=\"bold\"";
 const TITLE: f64 = 15.0;
 const CAPTION: f64 = 11.0;
 const SMALL: f64 = 10.0;
@@ -40,7 +41,7 @@ pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, shown: &Show
     let title_lines = lines(&title, TITLE, room, 4);
     let top = MARGIN + title_lines.len() as f64 * TITLE * LEADING;
     let legend_top = top + grid.height + SMALL;
-    let legend = words::legend(outline, view, layout, &looks, frames, note);
+    let legend = words::Legend { outline, view, layout, looks: &looks, shown }.entries();
     let (legend, legend_height) = written(&legend, legend_top, room);
     let (wide, high) = (Number(grid.width), Number((legend_top + legend_height + MARGIN * 0.5).ceil()));
 
@@ -59,10 +60,10 @@ pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, shown: &Show
     let _ = writeln!(out, "<defs><g id=\"links-{name}\">\n{links}</g><g id=\"nodes-{name}\">\n{nodes}</g></defs>");
     for (i, line) in title_lines.iter().enumerate() {
         let at = point(MARGIN, MARGIN + (i as f64 + 0.8) * TITLE * LEADING - 4.0);
-        text(&mut out, at, TITLE, "font-weight=\"bold\"", TEXT, line);
+        Line { at, size: TITLE, more: BOLD, colour: TEXT }.write(&mut out, line);
     }
     for (i, body) in bodies.iter().enumerate() {
-        grid.frame(&mut out, i, top, body, &name);
+        out += &grid.frame(i, grid.corner(i, top), body, &name);
     }
     out += &legend;
     out += "</svg>\n";
@@ -115,17 +116,22 @@ impl Grid {
         }
     }
 
-    fn frame(&self, out: &mut String, number: usize, top: f64, body: &Body, network: &str) {
+    /// Returns the corner of a frame, if the rows start at `top`.
+    fn corner(&self, number: usize, top: f64) -> Point {
         let (row, column) = ((number / self.columns) as f64, (number % self.columns) as f64);
         let steps = self.frame + point(MARGIN, MARGIN);
-        let corner = point(MARGIN + column * steps.x, top + row * steps.y).rounded();
+        point(MARGIN + column * steps.x, top + row * steps.y).rounded()
+    }
+
+    fn frame(&self, number: usize, corner: Point, body: &Body, network: &str) -> String {
+        let mut out = String::new();
         let (wide, high) = (Number(self.frame.x), Number(self.frame.y));
         let _ = writeln!(out, "<g class=\"frame\" transform=\"translate({corner})\">");
         let _ = writeln!(out, "<rect width=\"{wide}\" height=\"{high}\" rx=\"4\" fill=\"none\" stroke=\"#dddddd\"/>");
         for (i, line) in self.captions.get(number).into_iter().flatten().enumerate() {
             let at = point(SMALL, (i as f64 + 1.0) * CAPTION * LEADING + 1.0);
-            let (weight, colour) = if i == 0 { ("font-weight=\"bold\"", TEXT) } else { ("", QUIET) };
-            text(out, at, CAPTION, weight, colour, line);
+            let (more, colour) = if i == 0 { (BOLD, TEXT) } else { ("", QUIET) };
+            Line { at, size: CAPTION, more, colour }.write(&mut out, line);
         }
         let Body { bands, arrows, numbers, .. } = body;
         let _ = write!(
@@ -134,6 +140,7 @@ impl Grid {
              <use href=\"#nodes-{network}\"/>\n{numbers}</g>\n</g>\n",
             self.origin
         );
+        out
     }
 }
 
@@ -162,7 +169,8 @@ fn written(items: &[(String, String)], top: f64, room: f64) -> (String, f64) {
         }
         for (i, words) in lines(words, SMALL, room - sign_width, 3).iter().enumerate() {
             y += if i > 0 { line } else { 0.0 };
-            text(&mut out, point(x + sign_width, y), SMALL, "", QUIET, words);
+            let line = Line { at: point(x + sign_width, y), size: SMALL, more: "", colour: QUIET };
+            line.write(&mut out, words);
         }
         x += wanted + 18.0;
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::View;
 
-use super::frames::{Arrow, Frame, Sizes};
+use super::frames::{Arrow, Frame, Shown, Sizes};
 use super::layout::Layout;
 use super::looks::{Looks, SHARED, phase_name, sample};
 use crate::block::Volume;
@@ -68,55 +68,60 @@ pub(super) fn description(outline: &Outline, frames: &[Frame], title: &str, note
     description
 }
 
-/// Returns the entries of the legend: a sign, if any, and its meaning.
-pub(super) fn legend(
-    outline: &Outline,
-    view: &View,
-    layout: &Layout,
-    looks: &Looks,
-    frames: &[Frame],
-    note: Option<&str>,
-) -> Vec<(String, String)> {
-    let busy = frames.iter().filter(|frame| !frame.arrows.is_empty());
-    let phases: BTreeSet<usize> = busy.map(|frame| frame.phase).collect();
-    let arrows = || frames.iter().flat_map(|frame| &frame.arrows);
-    let sizes = Sizes::of(frames);
-    let mut items: Vec<(String, String)> = Vec::new();
-    if outline.phases.len() > 1 {
-        items.extend(
-            phases.iter().map(|&number| (sample(looks.of(outline, number), false), phase_name(outline, number))),
-        );
+/// The legend: what in a picture needs an explanation.
+pub(super) struct Legend<'a> {
+    pub(super) outline: &'a Outline,
+    pub(super) view: &'a View,
+    pub(super) layout: &'a Layout,
+    pub(super) looks: &'a Looks,
+    pub(super) shown: &'a Shown,
+}
+
+impl Legend<'_> {
+    /// Returns the entries: a sign, if any, and its meaning.
+    pub(super) fn entries(&self) -> Vec<(String, String)> {
+        let Self { outline, view, layout, looks, shown: Shown { frames, note, .. } } = *self;
+        let busy = frames.iter().filter(|frame| !frame.arrows.is_empty());
+        let phases: BTreeSet<usize> = busy.map(|frame| frame.phase).collect();
+        let arrows = || frames.iter().flat_map(|frame| &frame.arrows);
+        let sizes = Sizes::of(frames);
+        let mut items: Vec<(String, String)> = Vec::new();
+        if outline.phases.len() > 1 {
+            items.extend(
+                phases.iter().map(|&number| (sample(looks.of(outline, number), false), phase_name(outline, number))),
+            );
+        }
+        if arrows().any(|arrow| arrow.combined) {
+            let look = looks.of(outline, phases.first().copied().unwrap_or(0));
+            items.push((sample(look, true), "combined with what is held".to_owned()));
+        }
+        if frames.iter().any(|frame| !frame.shared.is_empty()) {
+            let band = format!("<path d=\"M0 -3.5L24 -3.5\" stroke=\"{SHARED}\" stroke-width=\"9\"/>");
+            items.push((band, "channel that several transfers share in one round".to_owned()));
+        }
+        let mut say = |words: String| items.push((String::new(), words));
+        if sizes.differ() {
+            say(format!("the more blocks, the thicker ({} to {})", sizes.least, sizes.most));
+        }
+        if arrows().any(|arrow| arrow.transfers > 1) {
+            say("transfers of several rounds that are alike are one arrow".to_owned());
+        }
+        if let Some(rank) = view.focus {
+            say(format!("only what rank {rank} sends and receives"));
+        }
+        if layout.wraps() {
+            say("links that leave the picture come back on the other side".to_owned());
+        }
+        if layout.scale.labelled {
+            say("numbers are ranks".to_owned());
+        }
+        if outline.problem.ranks() < outline.problem.topology().nodes() {
+            say("nodes without a rank are pale".to_owned());
+        }
+        layout.unseen.clone().into_iter().for_each(&mut say);
+        note.iter().cloned().for_each(&mut say);
+        items
     }
-    if arrows().any(|arrow| arrow.combined) {
-        let look = looks.of(outline, phases.first().copied().unwrap_or(0));
-        items.push((sample(look, true), "combined with what is held".to_owned()));
-    }
-    if frames.iter().any(|frame| !frame.shared.is_empty()) {
-        let band = format!("<path d=\"M0 -3.5L24 -3.5\" stroke=\"{SHARED}\" stroke-width=\"9\"/>");
-        items.push((band, "channel that several transfers share in one round".to_owned()));
-    }
-    let mut say = |words: String| items.push((String::new(), words));
-    if sizes.differ() {
-        say(format!("the more blocks, the thicker ({} to {})", sizes.least, sizes.most));
-    }
-    if arrows().any(|arrow| arrow.transfers > 1) {
-        say("transfers of several rounds that are alike are one arrow".to_owned());
-    }
-    if let Some(rank) = view.focus {
-        say(format!("only what rank {rank} sends and receives"));
-    }
-    if layout.wraps() {
-        say("links that leave the picture come back on the other side".to_owned());
-    }
-    if layout.scale.labelled {
-        say("numbers are ranks".to_owned());
-    }
-    if outline.problem.ranks() < outline.problem.topology().nodes() {
-        say("nodes without a rank are pale".to_owned());
-    }
-    layout.unseen.clone().into_iter().for_each(&mut say);
-    note.map(str::to_owned).into_iter().for_each(&mut say);
-    items
 }
 
 fn many(count: u64, what: &str) -> String {
