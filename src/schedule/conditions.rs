@@ -14,10 +14,15 @@ use crate::vocabulary::Problem;
 /// The holdings of all ranks. Those of a rank are created at its first use, so that ranks without
 /// transfers cost nothing.
 pub(super) struct Ranks {
+    conditions: Conditions,
+    holdings: Map<Holdings>,
+}
+
+/// The collective, which says what ranks hold.
+struct Conditions {
     collective: Collective,
     size: usize,
     ordered: bool,
-    holdings: Map<Holdings>,
 }
 
 /// Chunks that a rank must hold at the end.
@@ -33,51 +38,51 @@ pub(super) struct Wanted {
 
 impl Ranks {
     pub(super) fn new(problem: &Problem) -> Self {
-        Self {
-            collective: problem.collective().clone(),
-            size: problem.ranks(),
-            ordered: !problem.commutative(),
-            holdings: Map::default(),
-        }
+        let (collective, size, ordered) = (problem.collective().clone(), problem.ranks(), !problem.commutative());
+        Self { conditions: Conditions { collective, size, ordered }, holdings: Map::default() }
     }
 
     /// Returns what a rank holds now.
     pub(super) fn of(&mut self, rank: Rank, cuts: &Cuts) -> &mut Holdings {
-        let Self { collective, size, ordered, holdings } = self;
-        holdings.entry(rank.index() as u64).or_insert_with(|| before(collective, *size, *ordered, rank, cuts))
+        let Self { conditions, holdings } = self;
+        holdings.entry(rank.index() as u64).or_insert_with(|| conditions.before(rank, cuts))
     }
 
     /// Removes and returns what a rank holds at the end.
     pub(super) fn last(&mut self, rank: Rank, cuts: &Cuts) -> Holdings {
         let known = self.holdings.remove(&(rank.index() as u64));
-        known.unwrap_or_else(|| before(&self.collective, self.size, self.ordered, rank, cuts))
+        known.unwrap_or_else(|| self.conditions.before(rank, cuts))
     }
 
     /// Returns what a rank must hold at the end.
     pub(super) fn wanted(&self, rank: Rank, cuts: &Cuts) -> Vec<Wanted> {
+        let Conditions { collective, size, ordered } = &self.conditions;
         let wanted = |block: Block, who| {
             let name = name(block);
             let of = cuts.of(name);
             let span = if of > 1 && block.of() == 1 { 0..of } else { span(block) };
             Wanted { name, block, span, of, who }
         };
-        if let Some((block, contributors)) = self.collective.result(self.size, rank) {
+        if let Some((block, contributors)) = collective.result(*size, rank) {
             return vec![wanted(block, Contributors::range(contributors))];
         }
-        let after = self.collective.after(self.size, rank);
-        let sound = after.into_iter().filter(|(block, who)| flaw(*block, who, self.size, cuts).is_none());
-        sound.map(|(block, who)| wanted(block, Contributors::of(&who, self.ordered))).collect()
+        let after = collective.after(*size, rank);
+        let sound = after.into_iter().filter(|(block, who)| flaw(*block, who, *size, cuts).is_none());
+        sound.map(|(block, who)| wanted(block, Contributors::of(&who, *ordered))).collect()
     }
 }
 
-fn before(collective: &Collective, size: usize, ordered: bool, rank: Rank, cuts: &Cuts) -> Holdings {
-    let mut holdings = Holdings::default();
-    for (block, who) in collective.before(size, rank) {
-        if flaw(block, &who, size, cuts).is_none() {
-            holdings.put(name(block), span(block), block.of(), Contributors::of(&who, ordered));
+impl Conditions {
+    /// Returns what a rank holds at the beginning.
+    fn before(&self, rank: Rank, cuts: &Cuts) -> Holdings {
+        let mut holdings = Holdings::default();
+        for (block, who) in self.collective.before(self.size, rank) {
+            if flaw(block, &who, self.size, cuts).is_none() {
+                holdings.put(name(block), span(block), block.of(), Contributors::of(&who, self.ordered));
+            }
         }
+        holdings
     }
-    holdings
 }
 
 /// Returns the number of ranks plus the number of blocks that all ranks hold at the beginning and

@@ -70,6 +70,14 @@ struct Busiest {
     received: Volume,
 }
 
+/// A transfer of this round: its index there, and its volume.
+struct Passage<'a> {
+    place: Location,
+    index: usize,
+    transfer: &'a Transfer,
+    size: Volume,
+}
+
 /// A send of this round: the sender, the index of the transfer, the first channel.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Send {
@@ -121,8 +129,9 @@ impl Traffic {
             let transfer = &round.transfers[index];
             let place = Location::round(number).transfer(transfer.source, transfer.destination);
             let size = Volume::of(&transfer.blocks);
+            let passage = Passage { place, index, transfer, size };
             largest = largest.max(size);
-            self.ends(place, transfer, size, &mut port, violations);
+            self.ends(&passage, &mut port, violations);
             if let Some((loads, _)) = &mut self.hosts {
                 loads.add(transfer.source, transfer.destination, size);
             }
@@ -133,7 +142,7 @@ impl Traffic {
             forwarded = forwarded.max((size * hops, size * hops.min(2)));
             self.chains.add(transfer, hops, size);
             for channel in channels(&route) {
-                busiest = busiest.max(self.channel(place, channel, index, size, round, violations));
+                busiest = busiest.max(self.channel(&passage, channel, round, violations));
             }
             self.sends.push(Send { source: transfer.source, transfer: index, channel: channels(&route).next() });
         }
@@ -165,14 +174,8 @@ impl Traffic {
     }
 
     /// Counts the transfer at its two ends, and checks the port model.
-    fn ends(
-        &mut self,
-        place: Location,
-        transfer: &Transfer,
-        size: Volume,
-        port: &mut Busiest,
-        violations: &mut Violations,
-    ) {
+    fn ends(&mut self, passage: &Passage<'_>, port: &mut Busiest, violations: &mut Violations) {
+        let Passage { place, transfer, size, .. } = *passage;
         let now = self.round;
         let ports = self.outline.ports;
         let mut used = |rank: Rank, sends: u32| {
@@ -266,13 +269,12 @@ impl Traffic {
     /// Counts the transfer on a channel. Returns the volume of the channel in this round so far.
     fn channel(
         &mut self,
-        place: Location,
+        passage: &Passage<'_>,
         channel: Channel,
-        index: usize,
-        size: Volume,
         round: &Round,
         violations: &mut Violations,
     ) -> Volume {
+        let Passage { place, index, size, .. } = *passage;
         let key = key(channel);
         let used = self.channels.entry(key).or_default();
         if used.round != self.round {

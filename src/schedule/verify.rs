@@ -318,7 +318,8 @@ impl Verifier {
                     });
                 }
                 let ordered = !self.outline.problem.commutative();
-                combine_into(holdings, block, span.clone(), who, transfer.combine, ordered, &mut report);
+                let merge = Merge { block, span: span.clone(), who, combine: transfer.combine, ordered };
+                merge.into(holdings, &mut report);
             }
         }
     }
@@ -351,8 +352,8 @@ impl Verifier {
         let ordered = !self.outline.problem.commutative();
         for (part, who) in read {
             let at = part.start - from.first() + into.first();
-            let part = at..at + part.end - part.start;
-            combine_into(holdings, into, part, &who, combine, ordered, &mut |part, fault| {
+            let span = at..at + part.end - part.start;
+            Merge { block: into, span, who: &who, combine, ordered }.into(holdings, &mut |part, fault| {
                 violations.report(place.block(chunks_of(into, part)), fault);
             });
         }
@@ -411,35 +412,40 @@ fn chunks_of(block: Block, part: Range<u32>) -> Block {
     block.chunks(part.start, block.of(), part.end - part.start).unwrap_or(block)
 }
 
-/// Combines `who` with what is held for chunks `span` of `block`, or replaces it.
-fn combine_into(
-    holdings: &mut Holdings,
+/// Contributions to chunks `span` of a block, which are combined with what a rank holds, or replace
+/// it.
+struct Merge<'a> {
     block: Block,
     span: Range<u32>,
-    who: &Contributors,
+    who: &'a Contributors,
     combine: Combine,
+    /// Whether contributions keep the order in which they are combined.
     ordered: bool,
-    report: &mut impl FnMut(Range<u32>, ViolationKind),
-) {
-    let (name, of) = (name(block), block.of());
-    if combine == Combine::Replace {
-        holdings.put(name, span, of, who.clone());
-        return;
-    }
-    let mut met: SmallVec<[(Range<u32>, Option<Contributors>); 1]> = SmallVec::new();
-    holdings.read(name, span, |part, held| met.push((part, held.cloned())));
-    for (part, held) in met {
-        let together = match (&held, combine) {
-            (None, _) => Ok(who.clone()),
-            (Some(held), Combine::Left) => who.then(held, ordered),
-            (Some(held), _) => held.then(who, ordered),
-        };
-        match (together, held) {
-            (Ok(together), _) => holdings.put(name, part, of, together),
-            (Err(contributor), Some(held)) => {
-                report(part, ViolationKind::CountedTwice { contributor, found: who.clone(), held });
+}
+
+impl Merge<'_> {
+    fn into(self, holdings: &mut Holdings, report: &mut impl FnMut(Range<u32>, ViolationKind)) {
+        let Self { block, span, who, combine, ordered } = self;
+        let (name, of) = (name(block), block.of());
+        if combine == Combine::Replace {
+            holdings.put(name, span, of, who.clone());
+            return;
+        }
+        let mut met: SmallVec<[(Range<u32>, Option<Contributors>); 1]> = SmallVec::new();
+        holdings.read(name, span, |part, held| met.push((part, held.cloned())));
+        for (part, held) in met {
+            let together = match (&held, combine) {
+                (None, _) => Ok(who.clone()),
+                (Some(held), Combine::Left) => who.then(held, ordered),
+                (Some(held), _) => held.then(who, ordered),
+            };
+            match (together, held) {
+                (Ok(together), _) => holdings.put(name, part, of, together),
+                (Err(contributor), Some(held)) => {
+                    report(part, ViolationKind::CountedTwice { contributor, found: who.clone(), held });
+                }
+                (Err(_), None) => {}
             }
-            (Err(_), None) => {}
         }
     }
 }

@@ -109,14 +109,14 @@ fn schedule(document: Document) -> Result<Schedule, JsonError> {
         let expected = format!("{nodes}, which {} has", shortened(&topology.text()));
         return Err(member("nodes", document.nodes.to_string(), expected));
     }
-    let Document { algorithm, ports, commutative, contention_free, phases, placement, pre, post, rounds, .. } =
-        document;
+    let Document { collective, root, name, pre, post, .. } = document;
+    let stated = Stated { collective, root, name, pre, post };
+    let Document { algorithm, ports, commutative, contention_free, phases, placement, rounds, .. } = document;
     let placement = match placement {
         None => Placement::identity(nodes),
         Some(List(list)) => Placement::new(list.into_iter().map(|NodeIn(node)| node).collect(), nodes)?,
     };
-    let name = document.name.as_deref();
-    let collective = collective(&document.collective, document.root, name, placement.ranks(), pre, post)?;
+    let collective = stated.collective(placement.ranks())?;
     let ports = ports.map_or(Ok(Ports::Unlimited), |name| {
         let known = || format!("one of {}", Ports::all().map(Ports::name).collect::<Vec<_>>().join(", "));
         Ports::named(&name).ok_or_else(|| member("ports", quoted(&name).to_string(), known()))
@@ -160,48 +160,54 @@ fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
     }))
 }
 
-fn collective(
-    text: &str,
+/// The members of a document that define the collective.
+struct Stated {
+    collective: String,
     root: Option<RankIn>,
-    name: Option<&str>,
-    ranks: usize,
+    name: Option<String>,
     pre: Option<Sides>,
     post: Option<Sides>,
-) -> Result<Collective, JsonError> {
-    if text != "custom" {
-        let known = || format!("one of {}, custom", Collective::names().collect::<Vec<_>>().join(", "));
-        let at = root.as_ref().map_or(Rank::new(0), |&RankIn(root)| root);
-        let collective =
-            Collective::named(text, at).ok_or_else(|| member("collective", quoted(text).to_string(), known()))?;
-        if collective.root().is_some() && root.is_none() {
-            return Err(member("root", "nothing".to_owned(), format!("a rank, 0 to {}", ranks.saturating_sub(1))));
+}
+
+impl Stated {
+    fn collective(self, ranks: usize) -> Result<Collective, JsonError> {
+        let Self { collective: text, root, name, pre, post } = self;
+        let text = text.as_str();
+        if text != "custom" {
+            let known = || format!("one of {}, custom", Collective::names().collect::<Vec<_>>().join(", "));
+            let at = root.as_ref().map_or(Rank::new(0), |&RankIn(root)| root);
+            let collective =
+                Collective::named(text, at).ok_or_else(|| member("collective", quoted(text).to_string(), known()))?;
+            if collective.root().is_some() && root.is_none() {
+                return Err(member("root", "nothing".to_owned(), format!("a rank, 0 to {}", ranks.saturating_sub(1))));
+            }
+            return Ok(collective);
         }
-        return Ok(collective);
-    }
-    let side = |which, side: Option<Sides>| {
-        let side = side.map_or(Vec::new(), |List(side)| side);
-        if side.len() != ranks {
-            return Err(member(
-                which,
-                format!("a list of {}", side.len()),
-                format!("a list for each of {ranks} ranks"),
-            ));
-        }
-        let ranks = |who: Vec<RankIn>| who.into_iter().map(|RankIn(rank)| rank).collect();
-        let holding = |List(holding): List<_>| -> Holding {
-            holding.into_iter().map(|(BlockIn(block), List(who))| (block, ranks(who))).collect()
+        let side = |which, side: Option<Sides>| {
+            let side = side.map_or(Vec::new(), |List(side)| side);
+            if side.len() != ranks {
+                return Err(member(
+                    which,
+                    format!("a list of {}", side.len()),
+                    format!("a list for each of {ranks} ranks"),
+                ));
+            }
+            let ranks = |who: Vec<RankIn>| who.into_iter().map(|RankIn(rank)| rank).collect();
+            let holding = |List(holding): List<_>| -> Holding {
+                holding.into_iter().map(|(BlockIn(block), List(who))| (block, ranks(who))).collect()
+            };
+            Ok(side.into_iter().map(holding).collect::<Vec<Holding>>())
         };
-        Ok(side.into_iter().map(holding).collect::<Vec<Holding>>())
-    };
-    let custom = Custom { pre: side("pre", pre)?, post: side("post", post)? };
-    let named = name.and_then(|name| Collective::named(name, Rank::new(0)));
-    match named.filter(|collective| !collective.is_known_by_name()) {
-        Some(collective) if is_of(&collective, &custom, ranks) => Ok(collective),
-        Some(collective) => {
-            let found = format!("{:?} with other \"pre\" and \"post\" than it has", collective.name());
-            Err(member("name", found, format!("what ranks hold before and after a {collective}")))
+        let custom = Custom { pre: side("pre", pre)?, post: side("post", post)? };
+        let named = name.and_then(|name| Collective::named(&name, Rank::new(0)));
+        match named.filter(|collective| !collective.is_known_by_name()) {
+            Some(collective) if is_of(&collective, &custom, ranks) => Ok(collective),
+            Some(collective) => {
+                let found = format!("{:?} with other \"pre\" and \"post\" than it has", collective.name());
+                Err(member("name", found, format!("what ranks hold before and after a {collective}")))
+            }
+            None => Ok(Collective::Custom(Arc::new(custom))),
         }
-        None => Ok(Collective::Custom(Arc::new(custom))),
     }
 }
 
