@@ -76,6 +76,8 @@ pub mod native;
 pub mod tcp;
 mod timeouts;
 pub mod trace;
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+mod wait_chain;
 
 pub(crate) use call::Folding;
 pub use call::{CallInfo, ContextId, RoundIo, Signature};
@@ -87,3 +89,5 @@ pub use history::History;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) use history::{Disagreement, MemberHistory, disagreement, out_of_step};
 pub use timeouts::{Deadline, Timeouts};
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+pub(crate) use wait_chain::{ChainEnd, WaitEdge, describe};

@@ -6,8 +6,6 @@
 //! chain that leaves its context continues where the same thread of the same process waits. A chain
 //! without an end is a cycle, for example of two contexts that are driven in opposite orders.
 
-use std::fmt::Write;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::codec::{RankStatus, write_status};
@@ -17,7 +15,7 @@ use super::frame::{Header, Kind, MessageId};
 use super::inquiry::Inquiry;
 use super::state::Engine;
 use crate::ids::Rank;
-use crate::transport::{ContextId, Deadline, rank_name};
+use crate::transport::{ChainEnd, ContextId, Deadline, WaitEdge, describe};
 
 /// Maximum number of queued bytes; a peer that leaves more unread gets no further replies.
 const MAX_QUEUED: usize = 1 << 20;
@@ -130,29 +128,8 @@ pub(crate) struct Traversal {
     /// The call that the last edge waits in, if it is known.
     call: Option<u64>,
     snapshot: Snapshot,
-    end: Option<PathEnd>,
+    end: Option<ChainEnd>,
     failed: Option<ContextId>,
-}
-
-/// An edge of the wait-for graph: a process waits for another in a context.
-#[derive(Clone, Copy, Debug)]
-struct WaitEdge {
-    context: ContextId,
-    from: usize,
-    to: usize,
-}
-
-#[derive(Clone, Debug)]
-enum PathEnd {
-    Gone(Arc<str>),
-    Left,
-    NotCalled,
-    Busy(u32),
-    MovedOn(u64),
-    Cycle,
-    /// A cycle of other processes or in another context, or one that changes while it is followed.
-    CycleElsewhere,
-    Unresponsive,
 }
 
 /// Minimum number of edges that are followed. The limit is two per process if that is more, so that
@@ -187,7 +164,7 @@ impl Traversal {
         let (from, progress) = (engine.me, context.progress);
         engine.ask(home, to, home, call);
         let snapshot = Snapshot { last: to, progress, own: None };
-        let edges = vec![WaitEdge { context: home, from, to }];
+        let edges = vec![WaitEdge { context: home, from: Rank::new(from), to: Rank::new(to) }];
         Some(Self { home, edges, call: Some(call), snapshot, end: None, failed: None })
     }
 
@@ -195,17 +172,18 @@ impl Traversal {
     /// With `now`, it ends here.
     pub(crate) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Snapshot> {
         while self.end.is_none() {
-            let WaitEdge { context, to, .. } = *self.edges.last()?;
+            let WaitEdge { context, to: last, .. } = *self.edges.last()?;
+            let to = last.index();
             let call = engine.contexts.get(&self.home)?.active.as_ref()?.call;
             let gone = engine.contexts.get(&self.home).and_then(|home| engine.gone(home, to, call));
             if let Some(how) = gone.filter(|_| context == self.home) {
-                self.end = Some(PathEnd::Gone(how));
+                self.end = Some(ChainEnd::Gone(how));
                 break;
             }
             let status = match engine.reply(self.home, if now { Duration::ZERO } else { grace }) {
                 Reply::Pending => return None,
                 Reply::Missing => {
-                    self.end = Some(PathEnd::Unresponsive);
+                    self.end = Some(ChainEnd::Unresponsive);
                     break;
                 }
                 Reply::Status(status) => status,
@@ -215,92 +193,50 @@ impl Traversal {
             }
             let Some((next, peer)) = status.awaits else {
                 self.failed = status.failed;
-                self.end = Some(self.ending(&status));
+                self.end = Some(ChainEnd::of_idle(status.left, status.posted, self.call));
                 break;
             };
-            let edge = WaitEdge { context: next, from: to, to: peer as usize };
-            let met = |other: &WaitEdge| (other.context, other.from) == (edge.context, edge.from);
+            let peer = peer as usize;
+            let met = |other: &WaitEdge| (other.context, other.from) == (next, last);
             let met = self.edges.iter().position(met);
             let too_long = self.edges.len() >= MAX_EDGES.max(2 * engine.connections.len());
-            if too_long || met.is_some() || peer as usize >= engine.connections.len() {
+            if too_long || met.is_some() || peer >= engine.connections.len() {
                 let is_here = self.edges[met.unwrap_or(0)..].iter().any(|edge| edge.context == self.home);
-                self.end = Some(if is_here && met.is_some() { PathEnd::Cycle } else { PathEnd::CycleElsewhere });
+                self.end = Some(if is_here && met.is_some() { ChainEnd::Cycle } else { ChainEnd::CycleElsewhere });
                 break;
             }
-            self.edges.push(edge);
+            self.edges.push(WaitEdge { context: next, from: last, to: Rank::new(peer) });
             self.call = status.posted.filter(|_| next == context).map(|(call, _)| call);
             if next == self.home {
                 let own = self.snapshot.own.take().unwrap_or(0);
-                self.snapshot =
-                    Snapshot { last: edge.to, progress: self.snapshot.progress.wrapping_add(own), own: None };
+                self.snapshot = Snapshot { last: peer, progress: self.snapshot.progress.wrapping_add(own), own: None };
             }
-            engine.ask(self.home, edge.to, next, call);
+            engine.ask(self.home, peer, next, call);
         }
         Some(self.snapshot)
-    }
-
-    fn ending(&self, status: &RankStatus) -> PathEnd {
-        match (status.left, status.posted, self.call) {
-            (true, ..) => PathEnd::Left,
-            (_, None, _) => PathEnd::NotCalled,
-            (_, Some((at, _)), Some(call)) if at < call => PathEnd::NotCalled,
-            (_, Some((at, round)), Some(call)) if at == call => PathEnd::Busy(round),
-            (_, Some((at, _)), _) => PathEnd::MovedOn(at),
-        }
     }
 
     /// Returns the deadline that applies to the end of the chain; `None` if the traversal has not
     /// ended.
     pub(crate) fn deadline(&self) -> Option<Deadline> {
-        self.end.as_ref().map(|end| match end {
-            PathEnd::NotCalled | PathEnd::Busy(_) | PathEnd::CycleElsewhere => Deadline::Arrival,
-            PathEnd::Gone(_) | PathEnd::Left | PathEnd::MovedOn(_) | PathEnd::Cycle | PathEnd::Unresponsive => {
-                Deadline::Silence
-            }
-        })
+        self.end.as_ref().map(ChainEnd::deadline)
     }
 
     /// Returns the culprit, as its rank in the context where the chain begins.
     pub(crate) fn culprit(&self, home: &Context) -> Option<Rank> {
         let last = match self.end {
-            Some(PathEnd::Cycle) => return None,
+            Some(ChainEnd::Cycle) => return None,
             // Replies do not all describe the same moment, so the processes of that cycle may be
             // well. The process that this context waits for is the culprit here.
-            Some(PathEnd::CycleElsewhere) => self.edges.iter().rfind(|edge| edge.context == self.home),
+            Some(ChainEnd::CycleElsewhere) => self.edges.iter().rfind(|edge| edge.context == self.home),
             _ => self.edges.last(),
         };
-        home.rank_of(last?.to)
+        home.rank_of(last?.to.index())
     }
 
-    /// Describes the chain. Ranks have their numbers in the context where the chain begins, and
-    /// their numbers in the job if those differ.
+    /// Describes the chain; see [`describe`].
     pub(crate) fn describe(&self, home: &Context) -> String {
-        let name = |process: usize| match home.rank_of(process) {
-            Some(rank) => rank_name(rank, &home.members),
-            None => format!("rank {process} of the job"),
-        };
-        let one_context = self.edges.iter().all(|edge| edge.context == self.home);
-        let mut text = String::new();
-        for (i, WaitEdge { context, from, to }) in self.edges.iter().enumerate() {
-            let subject = if i == 0 { name(*from) } else { ", which".to_owned() };
-            let place = if one_context { String::new() } else { format!(" in context {context}") };
-            // Writing to a string does not fail.
-            let _ = write!(text, "{subject} waits{place} for {}", name(*to));
-        }
-        let ending = match &self.end {
-            Some(PathEnd::Gone(how)) => format!(", which {how}"),
-            Some(PathEnd::Left) => ", which has left".to_owned(),
-            Some(PathEnd::NotCalled) => ", which has not called".to_owned(),
-            Some(PathEnd::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
-            Some(PathEnd::MovedOn(call)) => format!(", which has gone on to call {call}"),
-            Some(PathEnd::Cycle) => ", which closes a cycle".to_owned(),
-            Some(PathEnd::CycleElsewhere) => ", and so on".to_owned(),
-            Some(PathEnd::Unresponsive) | None => ", which does not answer".to_owned(),
-        };
-        text.push_str(&ending);
-        if let Some(context) = self.failed {
-            let _ = write!(text, "; context {context}, of which it is a member too, has failed");
-        }
-        text
+        let end = self.end.as_ref().unwrap_or(&ChainEnd::Unresponsive);
+        describe(&self.edges, end, (self.home, &home.members), self.failed)
     }
 }

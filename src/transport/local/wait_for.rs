@@ -7,19 +7,20 @@
 //! process waits. A chain without an end is a cycle, such as two contexts driven in opposite
 //! orders.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::group::Group;
+use super::group::{Group, Member};
 use crate::ids::Rank;
-use crate::transport::{ContextId, Deadline, rank_name};
+use crate::transport::{ChainEnd, ContextId, Deadline, WaitEdge, describe};
 
 /// A path in the wait-for graph. See the [module](self).
 #[derive(Debug)]
 pub(super) struct WaitChain {
     edges: Vec<WaitEdge>,
     end: ChainEnd,
+    /// The process that holds up the others; none for a cycle.
+    culprit: Option<Rank>,
     /// The last rank of the first context: the end of the chain, or where it continues in another
     /// context.
     last: usize,
@@ -31,35 +32,11 @@ pub(super) struct WaitChain {
     failed: Option<ContextId>,
 }
 
-/// `rank` of a group waits for `peer`.
-#[derive(Debug)]
-struct WaitEdge {
+/// A member of a group, which waits.
+struct Waiting {
     group: Arc<Group>,
     rank: usize,
-    peer: usize,
-}
-
-/// The end of a chain.
-#[derive(Debug)]
-enum ChainEnd {
-    /// A member of this group that does not wait.
-    Rank(Arc<Group>, usize, EndState),
-    /// A cycle through the context where the chain begins.
-    Cycle,
-    /// A cycle of ranks in other contexts, which may be busy with each other. The culprit is this
-    /// rank of the context where the chain begins, which waits for them.
-    Elsewhere(usize),
-}
-
-/// The position of the rank at the end, compared with the call that the rank before it waits in.
-#[derive(Clone, Copy, Debug)]
-enum EndState {
-    Left,
-    NotCalled,
-    /// It is in the call, and does not wait. With the round that it was in last.
-    Busy(u32),
-    /// It is in this later call.
-    GoneOn(u64),
+    edge: WaitEdge,
 }
 
 /// The state that has to stay equal for a deadline to pass: the last rank in the context where the
@@ -75,11 +52,11 @@ impl WaitChain {
     pub(super) fn follow(group: &Arc<Group>, from: usize, groups: &[Arc<Group>]) -> Self {
         let (home, mut last) = (group, from);
         let (mut group, mut rank) = (home.clone(), from);
-        let (mut edges, mut progress) = (Vec::<WaitEdge>::new(), 0_u64);
-        let end = loop {
-            if let Some(met) = edges.iter().position(|edge| Arc::ptr_eq(&edge.group, &group) && edge.rank == rank) {
-                let crosses_home = edges[met..].iter().any(|edge| Arc::ptr_eq(&edge.group, home));
-                break if crosses_home { ChainEnd::Cycle } else { ChainEnd::Elsewhere(last) };
+        let (mut waiting, mut progress) = (Vec::<Waiting>::new(), 0_u64);
+        let (end, idle) = loop {
+            if let Some(met) = waiting.iter().position(|one| Arc::ptr_eq(&one.group, &group) && one.rank == rank) {
+                let crosses_home = waiting[met..].iter().any(|one| Arc::ptr_eq(&one.group, home));
+                break (if crosses_home { ChainEnd::Cycle } else { ChainEnd::CycleElsewhere }, None);
             }
             let status = &group.member(rank).status;
             if Arc::ptr_eq(&group, home) {
@@ -87,24 +64,28 @@ impl WaitChain {
                 last = rank;
             }
             if let Some(peer) = status.awaits() {
-                edges.push(WaitEdge { group: group.clone(), rank, peer });
+                let [from, to] = [rank, peer].map(|rank| group.processes[rank]);
+                let edge = WaitEdge { context: group.context, from, to };
+                waiting.push(Waiting { group: group.clone(), rank, edge });
                 rank = peer;
             } else if let Some(elsewhere) = elsewhere(&group, rank, groups) {
                 (group, rank) = elsewhere;
             } else {
-                let state = end_state(&group, rank, edges.last());
-                break ChainEnd::Rank(group, rank, state);
+                break (end_at(&group, rank, waiting.last()), Some(group.processes[rank]));
             }
         };
-        let failed = match &end {
-            ChainEnd::Rank(group, rank, _) => {
-                let process = group.processes[*rank];
-                let failed = groups.iter().find(|other| other.failure().is_some() && other.rank_of(process).is_some());
-                failed.map(|other| other.context)
-            }
-            ChainEnd::Cycle | ChainEnd::Elsewhere(_) => None,
+        let culprit = match end {
+            ChainEnd::Cycle => None,
+            // The ranks of that cycle may be busy with each other. The culprit is the rank of this
+            // context that waits for them.
+            ChainEnd::CycleElsewhere => Some(home.processes[last]),
+            _ => idle,
         };
-        Self { edges, end, last, progress, failed }
+        let has_failed = |group: &&Arc<Group>, process| group.failure().is_some() && group.rank_of(process).is_some();
+        let failed = idle.and_then(|process| groups.iter().find(|group| has_failed(group, process)));
+        let failed = failed.map(|group| group.context);
+        let edges = waiting.into_iter().map(|one| one.edge).collect();
+        Self { edges, end, culprit, last, progress, failed }
     }
 
     /// Returns what a later sample is compared with.
@@ -114,71 +95,28 @@ impl WaitChain {
 
     /// Returns the culprit, by its rank in `group`.
     pub(super) fn culprit(&self, group: &Group) -> Option<Rank> {
-        match &self.end {
-            ChainEnd::Rank(at, rank, _) => group.rank_of(at.processes[*rank]).map(Rank::new),
-            ChainEnd::Elsewhere(last) => Some(Rank::new(*last)),
-            ChainEnd::Cycle => None,
-        }
+        group.rank_of(self.culprit?).map(Rank::new)
     }
 
     /// Returns the deadline that applies to the end of the chain.
     pub(super) fn deadline(&self) -> Deadline {
-        match &self.end {
-            ChainEnd::Rank(_, _, EndState::NotCalled | EndState::Busy(_)) | ChainEnd::Elsewhere(_) => Deadline::Arrival,
-            ChainEnd::Rank(_, _, EndState::Left | EndState::GoneOn(_)) | ChainEnd::Cycle => Deadline::Silence,
-        }
+        self.end.deadline()
     }
 
-    /// Describes the chain. Ranks are numbered as in `home`, wherever they wait, and also as in the
-    /// job if that number differs.
+    /// Describes the chain; see [`describe`].
     pub(super) fn description(&self, home: &Group) -> String {
-        let name = |group: &Group, rank: usize| {
-            let process = group.processes[rank];
-            match home.rank_of(process) {
-                Some(rank) => rank_name(Rank::new(rank), &home.processes),
-                None => format!("rank {process} of the job"),
-            }
-        };
-        let one_context = self.edges.iter().all(|edge| edge.group.context == home.context);
-        let mut text = String::new();
-        for (i, WaitEdge { group, rank, peer }) in self.edges.iter().enumerate() {
-            let subject = if i == 0 { name(group, *rank) } else { ", which".to_owned() };
-            let place = if one_context { String::new() } else { format!(" in context {}", group.context) };
-            // Writing to a string does not fail.
-            let _ = write!(text, "{subject} waits{place} for {}", name(group, *peer));
-        }
-        text.push_str(&self.ending());
-        if let Some(context) = self.failed {
-            let _ = write!(text, "; context {context}, of which it is a member too, has failed");
-        }
-        text
-    }
-
-    fn ending(&self) -> String {
-        match &self.end {
-            ChainEnd::Cycle => ", which closes a cycle".to_owned(),
-            ChainEnd::Elsewhere(_) => ", and so on".to_owned(),
-            ChainEnd::Rank(_, _, EndState::Left) => ", which has left".to_owned(),
-            ChainEnd::Rank(_, _, EndState::NotCalled) => ", which has not called".to_owned(),
-            ChainEnd::Rank(_, _, EndState::Busy(round)) => format!(", which is busy elsewhere after round {round}"),
-            ChainEnd::Rank(_, _, EndState::GoneOn(call)) => format!(", which has gone on to call {call}"),
-        }
+        describe(&self.edges, &self.end, (home.context, &home.processes), self.failed)
     }
 }
 
-/// Returns where a rank is, compared with the call in which the last edge's rank waits.
-fn end_state(group: &Group, rank: usize, last: Option<&WaitEdge>) -> EndState {
+/// Returns the end of a chain at a rank that does not wait, after the member that waits for it.
+fn end_at(group: &Group, rank: usize, last: Option<&Waiting>) -> ChainEnd {
     let member = group.member(rank);
-    let awaited = last.and_then(|edge| edge.group.member(edge.rank).status.word.read());
-    match (member.left(), member.status.word.read(), awaited) {
-        (Some(_), ..) => EndState::Left,
-        (None, None, _) => EndState::NotCalled,
-        (None, Some((at, _)), Some((call, _))) if at < call => EndState::NotCalled,
-        (None, Some((at, _)), Some((call, _))) if at == call => {
-            EndState::Busy(member.status.round.load(Ordering::Relaxed))
-        }
-        (None, Some((at, _)), _) => EndState::GoneOn(at),
-    }
+    let call = |member: &Member| member.status.word.read().map(|(call, _)| call);
+    let left = member.left().is_some();
+    let at = call(member).map(|call| (call, member.status.round.load(Ordering::Relaxed)));
+    let awaited = last.and_then(|one| call(one.group.member(one.rank)));
+    ChainEnd::of_idle(left, at, awaited)
 }
 
 /// Returns where else the process of a member waits: a member of another group, driven by the same
