@@ -17,7 +17,7 @@
 
 use crate::communicator::Communicator;
 use crate::error::JobError;
-use crate::launch::{Launch, Origin};
+use crate::launch::{Launch, SettingOrigin};
 
 /// Runs the closure on `ranks` threads, each with its communicator, and returns their results by
 /// rank.
@@ -38,7 +38,7 @@ use crate::launch::{Launch, Origin};
 /// [`JobCause::Ranks`]: crate::error::JobCause::Ranks
 #[track_caller]
 pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
-    Launch::threads().ranks_from(ranks, Origin::method("local::run")).run(body)
+    Launch::threads().ranks_from(ranks, SettingOrigin::method("local::run")).run(body)
 }
 
 /// Runs the closure on a network given by its text, with a thread for each node.
@@ -49,5 +49,5 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(Communicator) -> R + Sync) -> Re
 /// not describe a topology.
 #[track_caller]
 pub fn run_on<R: Send>(topology: &str, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
-    Launch::threads().topology_from(topology.into(), Origin::method("local::run_on")).run(body)
+    Launch::threads().topology_from(topology.into(), SettingOrigin::method("local::run_on")).run(body)
 }

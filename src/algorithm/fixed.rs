@@ -11,8 +11,8 @@ use crate::vocabulary::{BuildError, Claims, End, Problem, RankRound, Round, Rout
 /// A schedule in memory. It fits only the problem that it was made for.
 pub(crate) struct Fixed {
     schedule: Arc<Schedule>,
-    /// For each rank, its steps, in the schedule's order.
-    parts: Vec<Arc<[Step]>>,
+    /// For each rank, its actions, in the schedule's order.
+    parts: Vec<Arc<[Action]>>,
     /// The first round that names a rank out of range, and that rank.
     stray: Option<(usize, Rank)>,
     about: About,
@@ -20,7 +20,7 @@ pub(crate) struct Fixed {
 
 /// A transfer or local step of a rank: its round, and its index there.
 #[derive(Clone, Copy)]
-struct Step {
+struct Action {
     round: usize,
     index: usize,
     kind: Kind,
@@ -40,17 +40,17 @@ impl Fixed {
         let ranks = schedule.outline.problem.ranks();
         let mut parts = vec![Vec::new(); ranks];
         let mut stray = None;
-        let mut add = |rank: Rank, step: Step| match parts.get_mut(rank.index()) {
-            Some(part) => part.push(step),
-            None => drop(stray.get_or_insert((step.round, rank))),
+        let mut add = |rank: Rank, action: Action| match parts.get_mut(rank.index()) {
+            Some(part) => part.push(action),
+            None => drop(stray.get_or_insert((action.round, rank))),
         };
         for (round, Round { transfers, local, .. }) in schedule.rounds.iter().enumerate() {
             for (index, transfer) in transfers.iter().enumerate() {
-                add(transfer.source, Step { round, index, kind: Kind::Send });
-                add(transfer.destination, Step { round, index, kind: Kind::Receive });
+                add(transfer.source, Action { round, index, kind: Kind::Send });
+                add(transfer.destination, Action { round, index, kind: Kind::Receive });
             }
             for (index, (rank, _)) in local.iter().enumerate() {
-                add(*rank, Step { round, index, kind: Kind::Local });
+                add(*rank, Action { round, index, kind: Kind::Local });
             }
         }
         let about = About {
@@ -117,7 +117,7 @@ impl Algorithm for Fixed {
         Box::new((0..schedule.rounds.len()).map(move |number| {
             let Round { phase, transfers, local } = &schedule.rounds[number];
             let mut round = RankRound { phase: *phase, ..RankRound::default() };
-            while let Some(Step { index, kind, .. }) = part.get(next).filter(|step| step.round == number) {
+            while let Some(Action { index, kind, .. }) = part.get(next).filter(|action| action.round == number) {
                 match kind {
                     Kind::Send => round.sends.push(sent(&schedule, &transfers[*index], routed)),
                     Kind::Receive => {

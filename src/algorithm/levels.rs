@@ -83,18 +83,18 @@ impl Levels {
     }
 
     /// Returns the ranks of a rank's host.
-    pub(super) fn host(&self, rank: Rank) -> Group {
+    pub(super) fn host(&self, rank: Rank) -> LeaderGroup {
         let host = self.host_of(rank);
         let ranks = self.hosts.ranks_on(host).to_vec();
         let place = |rank: Rank| ranks.binary_search(&rank).unwrap_or(0);
-        Group { leader: place(self.leader(host)), me: place(rank), ranks }
+        LeaderGroup { leader: place(self.leader(host)), me: place(rank), ranks }
     }
 
     /// Returns the leaders of all hosts, for a leader.
-    pub(super) fn leaders(&self, rank: Rank) -> Option<Group> {
+    pub(super) fn leaders(&self, rank: Rank) -> Option<LeaderGroup> {
         let host = self.host_of(rank);
         let ranks = || (0..self.count()).map(|host| self.leader(host)).collect();
-        (self.leader(host) == rank).then(|| Group { ranks: ranks(), leader: self.host_of_root(), me: host })
+        (self.leader(host) == rank).then(|| LeaderGroup { ranks: ranks(), leader: self.host_of_root(), me: host })
     }
 
     /// Returns the blocks of all ranks of a host.
@@ -115,7 +115,7 @@ impl Levels {
         let (levels, host, leaders) = (self.clone(), self.host(rank), self.leaders(rank));
         let (within, among, count) = (self.within(), self.among(), self.count());
         let (up, down) = (host.clone(), host);
-        let own = move |group: &Group, index: usize| vec![Block::from(group.ranks[index])];
+        let own = move |group: &LeaderGroup, index: usize| vec![Block::from(group.ranks[index])];
         let gathering = (0..within).map(move |k| up.gather(k, |index| own(&up, index)));
         let doubling = (0..among).map(move |k| {
             let Some(leaders) = &leaders else { return RankRound::default() };
@@ -134,7 +134,7 @@ impl Levels {
         let (levels, host, leaders) = (self.clone(), self.host(rank), self.leaders(rank));
         let up = (0..self.within()).map(move |k| host.gather(k, |index| vec![block(host.ranks[index])]));
         let among = (0..self.among()).map(move |k| {
-            let round = |leaders: &Group| leaders.gather(k, |host| levels.blocks_on(host, block));
+            let round = |leaders: &LeaderGroup| leaders.gather(k, |host| levels.blocks_on(host, block));
             leaders.as_ref().map(round).unwrap_or_default()
         });
         Box::new(up.chain(among))
@@ -145,7 +145,7 @@ impl Levels {
     pub(super) fn scatter(&self, rank: Rank, block: impl Fn(Rank) -> Block + Copy + Send + 'static) -> Share {
         let (levels, host, leaders) = (self.clone(), self.host(rank), self.leaders(rank));
         let among = (0..self.among()).rev().map(move |k| {
-            let round = |leaders: &Group| leaders.scatter(k, |host| levels.blocks_on(host, block));
+            let round = |leaders: &LeaderGroup| leaders.scatter(k, |host| levels.blocks_on(host, block));
             leaders.as_ref().map(round).unwrap_or_default()
         });
         let down = (0..self.within()).rev().map(move |k| host.scatter(k, |index| vec![block(host.ranks[index])]));
@@ -212,7 +212,7 @@ fn known(count: usize, k: u32) -> usize {
 
 /// A group of ranks with a leader, as seen by a member: the ranks of a host, or all leaders.
 #[derive(Clone)]
-pub(super) struct Group {
+pub(super) struct LeaderGroup {
     pub(super) ranks: Vec<Rank>,
     /// The index of the leader among the ranks.
     leader: usize,
@@ -220,7 +220,7 @@ pub(super) struct Group {
     pub(super) me: usize,
 }
 
-impl Group {
+impl LeaderGroup {
     /// Returns the rank at a place relative to the leader.
     fn at(&self, place: usize) -> Rank {
         self.ranks[at(place, self.leader, self.ranks.len())]
@@ -288,7 +288,7 @@ impl Group {
 }
 
 /// Changes the members of a group, by their index, into ranks.
-pub(super) fn among(leaders: Option<&Group>, round: impl FnOnce(Rank) -> RankRound) -> RankRound {
+pub(super) fn among(leaders: Option<&LeaderGroup>, round: impl FnOnce(Rank) -> RankRound) -> RankRound {
     let Some(leaders) = leaders else { return RankRound::default() };
     let mut round = round(Rank::new(leaders.me));
     for end in round.sends.iter_mut().chain(&mut round.receives) {

@@ -30,13 +30,13 @@ pub(super) fn cube(problem: &Problem) -> Option<Vec<RingAxis>> {
 /// The step of a rank in a round: it sends its combination to one rank, or gets that of lower ranks
 /// from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct PrefixStep {
     pub(super) to: Option<Rank>,
     pub(super) from: Option<Rank>,
 }
 
 /// Returns the steps of a rank.
-pub(super) fn steps(problem: &Problem, rank: Rank) -> Vec<Step> {
+pub(super) fn steps(problem: &Problem, rank: Rank) -> Vec<PrefixStep> {
     let axes = in_order(problem).unwrap_or_default();
     let (me, mut stride) = (rank.index(), 1);
     let mut up = vec![];
@@ -46,7 +46,7 @@ pub(super) fn steps(problem: &Problem, rank: Rank) -> Vec<Step> {
         let row = me / (stride * extent) * extent;
         let last = |end: usize| Rank::new((row + end) * stride - 1);
         up.extend(ranges(extent, me / stride % extent).into_iter().rev().map(|range| {
-            let Some(Halved { middle, end, .. }) = range.filter(|_| is_last) else { return Step::default() };
+            let Some(Halved { middle, end, .. }) = range.filter(|_| is_last) else { return PrefixStep::default() };
             step(rank, last(middle), last(end))
         }));
         stride *= extent;
@@ -69,7 +69,7 @@ pub(super) fn steps(problem: &Problem, rank: Rank) -> Vec<Step> {
             };
             let from = get(&received).and_then(|range| lower(mine / extent * extent, range));
             let to = get(&sent).and_then(|range| lower(next / extent * extent, range));
-            Step {
+            PrefixStep {
                 from: from.filter(|(_, to)| *to == rank).map(|(from, _)| from),
                 to: to.filter(|(from, to)| *from == rank && to.index() < problem_size(&axes)).map(|(_, to)| to),
             }
@@ -82,8 +82,8 @@ fn problem_size(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.extent as usize).product()
 }
 
-fn step(rank: Rank, from: Rank, to: Rank) -> Step {
-    Step { to: (rank == from).then_some(to), from: (rank == to).then_some(from) }
+fn step(rank: Rank, from: Rank, to: Rank) -> PrefixStep {
+    PrefixStep { to: (rank == from).then_some(to), from: (rank == to).then_some(from) }
 }
 
 /// A range of coordinates, cut into halves. The lower one is longer if they differ.

@@ -1,12 +1,12 @@
 //! Allgather: every rank sends one block to all ranks.
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds `[i, -1]`; after, `[j, -1]` for every j.
 pub(super) struct Allgather;
 
-impl Row for Allgather {
+impl CollectiveRow for Allgather {
     fn name(&self) -> &'static str {
         "allgather"
     }
@@ -19,8 +19,8 @@ impl Row for Allgather {
         role.all().map(|j| (Block::from(j), vec![j])).collect()
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::One, Blocks::Each)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::One, BlockCount::Each)
     }
 
     fn traffic(&self) -> Traffic {

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds its contribution to `[-1, -1]`; after, the contributions of all ranks,
 /// combined.
 pub(super) struct Allreduce;
 
-impl Row for Allreduce {
+impl CollectiveRow for Allreduce {
     fn name(&self) -> &'static str {
         "allreduce"
     }
@@ -22,8 +22,8 @@ impl Row for Allreduce {
         Some((Block::RESULT, 0..role.size))
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::One, Blocks::One)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::One, BlockCount::One)
     }
 
     fn traffic(&self) -> Traffic {

@@ -1,12 +1,12 @@
 //! Alltoall: every rank sends a block to every rank.
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds `[i, j]` for every j; after, `[j, i]` for every j.
 pub(super) struct Alltoall;
 
-impl Row for Alltoall {
+impl CollectiveRow for Alltoall {
     fn name(&self) -> &'static str {
         "alltoall"
     }
@@ -19,8 +19,8 @@ impl Row for Alltoall {
         role.all().map(|j| (Block::new(j, role.rank), vec![j])).collect()
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::Each, Blocks::Each)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::Each, BlockCount::Each)
     }
 
     fn traffic(&self) -> Traffic {

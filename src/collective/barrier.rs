@@ -1,12 +1,12 @@
 //! Barrier: no rank returns before all ranks have called.
 
 use super::allgather::Allgather;
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 
 /// An allgather of empty blocks: a rank that holds all of them has heard from all ranks.
 pub(super) struct Barrier;
 
-impl Row for Barrier {
+impl CollectiveRow for Barrier {
     fn name(&self) -> &'static str {
         "barrier"
     }
@@ -19,7 +19,7 @@ impl Row for Barrier {
         Allgather.after(role)
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
+    fn buffers(&self) -> (BlockCount, BlockCount) {
         Allgather.buffers()
     }
 

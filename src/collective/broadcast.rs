@@ -1,12 +1,12 @@
 //! Broadcast: the root sends one block to all ranks.
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 
 /// Before, the root holds `[root, -1]`; after, every rank does.
 pub(super) struct Broadcast;
 
-impl Row for Broadcast {
+impl CollectiveRow for Broadcast {
     fn name(&self) -> &'static str {
         "broadcast"
     }
@@ -19,8 +19,8 @@ impl Row for Broadcast {
         vec![(Block::from(role.root), vec![role.root])]
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::OneAtRoot, Blocks::One)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::OneAtRoot, BlockCount::One)
     }
 
     fn traffic(&self) -> Traffic {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 use crate::ids::Rank;
 
@@ -79,7 +79,7 @@ fn in_order(ranks: &[Rank]) -> Vec<Rank> {
     ranks
 }
 
-impl Row for Custom {
+impl CollectiveRow for Custom {
     fn name(&self) -> &'static str {
         "custom"
     }
@@ -93,8 +93,8 @@ impl Row for Custom {
     }
 
     /// The buffers of a custom collective follow no pattern.
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::None, Blocks::None)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::None, BlockCount::None)
     }
 
     fn lengths(&self, role: Role) -> (usize, usize) {

@@ -13,7 +13,7 @@ use super::custom::Custom;
 use super::gather::Gather;
 use super::reduce::Reduce;
 use super::reduce_scatter::ReduceScatter;
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use super::scan::{Exscan, Scan};
 use super::scatter::Scatter;
 use super::shift::Shift;
@@ -85,7 +85,7 @@ pub enum Collective {
 
 impl Collective {
     /// Calls a function with the collective's definition.
-    fn row<R>(&self, of: impl FnOnce(&(dyn Row + 'static)) -> R) -> R {
+    fn row<R>(&self, of: impl FnOnce(&(dyn CollectiveRow + 'static)) -> R) -> R {
         match self {
             Self::Alltoall => of(&Alltoall),
             Self::Scatter { .. } => of(&Scatter),
@@ -158,7 +158,7 @@ impl Collective {
     /// for messages and help.
     #[must_use]
     pub fn syntax() -> String {
-        let all = Self::all(Rank::default()).map(|collective| collective.row(Row::syntax));
+        let all = Self::all(Rank::default()).map(|collective| collective.row(CollectiveRow::syntax));
         all.collect::<Vec<_>>().join(", ")
     }
 
@@ -166,13 +166,13 @@ impl Collective {
     /// unless it is 1.
     #[must_use]
     pub fn text(&self) -> String {
-        self.row(Row::text)
+        self.row(CollectiveRow::text)
     }
 
     /// Returns the name in commands and JSON.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.row(Row::name)
+        self.row(CollectiveRow::name)
     }
 
     /// Returns the root, if the collective has one.
@@ -217,8 +217,8 @@ impl Collective {
 
     /// Returns the pattern of the number of blocks in a rank's input and output. A custom
     /// collective has none.
-    pub(crate) fn buffers(&self) -> (Blocks, Blocks) {
-        self.row(Row::buffers)
+    pub(crate) fn buffers(&self) -> (BlockCount, BlockCount) {
+        self.row(CollectiveRow::buffers)
     }
 
     /// Returns the number of blocks in the input and in the output of one rank.
@@ -238,12 +238,12 @@ impl Collective {
 
     /// Returns whether a block's name tells which contributions the block holds.
     pub(crate) fn blocks_name_their_contents(&self) -> bool {
-        self.row(Row::blocks_name_their_contents)
+        self.row(CollectiveRow::blocks_name_their_contents)
     }
 
     /// Returns the data that every schedule must move.
     pub(crate) fn traffic(&self) -> Traffic {
-        self.row(Row::traffic)
+        self.row(CollectiveRow::traffic)
     }
 
     /// Returns the rank from which information must reach all others, or which information from all
@@ -254,24 +254,24 @@ impl Collective {
 
     /// Returns whether all data ends at one rank.
     pub(crate) fn gathers(&self) -> bool {
-        self.row(Row::gathers)
+        self.row(CollectiveRow::gathers)
     }
 
     /// Returns whether blocks have bytes. Those of a barrier have none.
     #[must_use]
     pub fn has_bytes(&self) -> bool {
-        self.row(Row::has_bytes)
+        self.row(CollectiveRow::has_bytes)
     }
 
     /// Returns the names of the algorithms by which libraries such as MPI are known to execute it.
     pub(crate) fn in_libraries(&self) -> &'static [&'static str] {
-        self.row(Row::in_libraries)
+        self.row(CollectiveRow::in_libraries)
     }
 
     /// Returns whether JSON documents name the collective instead of listing its conditions.
     #[cfg(feature = "json")]
     pub(crate) fn is_known_by_name(&self) -> bool {
-        self.row(Row::is_known_by_name)
+        self.row(CollectiveRow::is_known_by_name)
     }
 
     /// Returns whether contributions are combined, so that their order may matter. True for reduce,
@@ -279,7 +279,7 @@ impl Collective {
     /// contributors.
     #[must_use]
     pub fn is_reduction(&self) -> bool {
-        self.row(Row::combines)
+        self.row(CollectiveRow::combines)
     }
 
     /// Returns whether the collective is personalised: each block has one source and one
@@ -288,13 +288,13 @@ impl Collective {
     /// rank before and at one rank after.
     #[must_use]
     pub fn is_personalised(&self) -> bool {
-        self.row(Row::is_personalised)
+        self.row(CollectiveRow::is_personalised)
     }
 }
 
 impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.row(Row::description))?;
+        f.write_str(&self.row(CollectiveRow::description))?;
         self.root().map_or(Ok(()), |root| write!(f, " from root {root}"))
     }
 }

@@ -1,12 +1,12 @@
 //! Gather: every rank sends a block to the root.
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds `[i, root]`; after, the root holds `[j, root]` for every j.
 pub(super) struct Gather;
 
-impl Row for Gather {
+impl CollectiveRow for Gather {
     fn name(&self) -> &'static str {
         "gather"
     }
@@ -20,8 +20,8 @@ impl Row for Gather {
         if role.is_root() { role.all().map(of).collect() } else { vec![] }
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::One, Blocks::EachAtRoot)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::One, BlockCount::EachAtRoot)
     }
 
     fn traffic(&self) -> Traffic {

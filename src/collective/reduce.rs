@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds its contribution to `[-1, root]`; after, the root holds the contributions
 /// of all ranks, combined.
 pub(super) struct Reduce;
 
-impl Row for Reduce {
+impl CollectiveRow for Reduce {
     fn name(&self) -> &'static str {
         "reduce"
     }
@@ -22,8 +22,8 @@ impl Row for Reduce {
         role.is_root().then(|| (Block::result(role.root), 0..role.size))
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::One, Blocks::OneAtRoot)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::One, BlockCount::OneAtRoot)
     }
 
     fn traffic(&self) -> Traffic {

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 
 /// Before, rank i holds its contributions to `[-1, j]` for every j; after, `[-1, i]` with the
 /// contributions of all ranks, combined.
 pub(super) struct ReduceScatter;
 
-impl Row for ReduceScatter {
+impl CollectiveRow for ReduceScatter {
     fn name(&self) -> &'static str {
         "reduce_scatter"
     }
@@ -22,8 +22,8 @@ impl Row for ReduceScatter {
         Some((Block::result(role.rank), 0..role.size))
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::Each, Blocks::One)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::Each, BlockCount::One)
     }
 
     fn traffic(&self) -> Traffic {

@@ -34,7 +34,7 @@ impl Role {
 
 /// The number of blocks in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blocks {
+pub(crate) enum BlockCount {
     /// None.
     None,
     /// One.
@@ -49,7 +49,7 @@ pub(crate) enum Blocks {
     OneButAtFirst,
 }
 
-impl Blocks {
+impl BlockCount {
     /// Returns the number at a rank.
     #[inline]
     pub(crate) fn at(self, role: Role) -> usize {
@@ -106,7 +106,7 @@ pub(crate) enum Traffic {
 }
 
 /// The definition of a collective: its name, its conditions, its buffers and its traffic.
-pub(crate) trait Row {
+pub(crate) trait CollectiveRow {
     /// Returns the name in commands and JSON.
     fn name(&self) -> &'static str;
 
@@ -141,7 +141,7 @@ pub(crate) trait Row {
     }
 
     /// Returns the number of blocks in a rank's input and output.
-    fn buffers(&self) -> (Blocks, Blocks);
+    fn buffers(&self) -> (BlockCount, BlockCount);
 
     /// Returns the number of blocks in the input and in the output of one rank.
     #[inline]

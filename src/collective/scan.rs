@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 use crate::ids::Rank;
 
@@ -14,7 +14,7 @@ pub(super) struct Scan;
 /// 0 gets nothing.
 pub(super) struct Exscan;
 
-impl Row for Scan {
+impl CollectiveRow for Scan {
     fn name(&self) -> &'static str {
         "scan"
     }
@@ -27,8 +27,8 @@ impl Row for Scan {
         Some((Block::result(role.rank), 0..role.size.min(role.rank.index() + 1)))
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::One, Blocks::One)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::One, BlockCount::One)
     }
 
     fn traffic(&self) -> Traffic {
@@ -48,7 +48,7 @@ impl Row for Scan {
     }
 }
 
-impl Row for Exscan {
+impl CollectiveRow for Exscan {
     fn name(&self) -> &'static str {
         "exscan"
     }
@@ -62,8 +62,8 @@ impl Row for Exscan {
         (before > 0).then(|| (Block::result(role.rank), 0..before))
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::One, Blocks::OneButAtFirst)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::One, BlockCount::OneButAtFirst)
     }
 
     fn traffic(&self) -> Traffic {

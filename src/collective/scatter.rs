@@ -1,12 +1,12 @@
 //! Scatter: the root sends a block to every rank.
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 
 /// Before, the root holds `[root, j]` for every j; after, rank i holds `[root, i]`.
 pub(super) struct Scatter;
 
-impl Row for Scatter {
+impl CollectiveRow for Scatter {
     fn name(&self) -> &'static str {
         "scatter"
     }
@@ -20,8 +20,8 @@ impl Row for Scatter {
         vec![(Block::new(role.root, role.rank), vec![role.root])]
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::EachAtRoot, Blocks::One)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::EachAtRoot, BlockCount::One)
     }
 
     fn traffic(&self) -> Traffic {

@@ -1,6 +1,6 @@
 //! Shift: every rank sends a block to the rank a distance further on, in a circle.
 
-use super::row::{Blocks, Holding, Role, Row, Traffic};
+use super::row::{BlockCount, CollectiveRow, Holding, Role, Traffic};
 use crate::block::Block;
 use crate::ids::Rank;
 
@@ -16,7 +16,7 @@ impl Shift {
     }
 }
 
-impl Row for Shift {
+impl CollectiveRow for Shift {
     fn name(&self) -> &'static str {
         "shift"
     }
@@ -42,8 +42,8 @@ impl Row for Shift {
         vec![(Block::new(from, role.rank), vec![from])]
     }
 
-    fn buffers(&self) -> (Blocks, Blocks) {
-        (Blocks::One, Blocks::One)
+    fn buffers(&self) -> (BlockCount, BlockCount) {
+        (BlockCount::One, BlockCount::One)
     }
 
     fn traffic(&self) -> Traffic {

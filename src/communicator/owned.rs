@@ -8,7 +8,7 @@ use crate::error::{ArgumentError, Error};
 use crate::op::Op;
 
 /// Blocks one after the other, and their lengths.
-type Joined<T> = (Vec<T>, Vec<usize>);
+type Concatenated<T> = (Vec<T>, Vec<usize>);
 
 impl Communicator {
     /// Combines one value of each rank, as [`allreduce`](Self::allreduce), and returns the result.
@@ -164,7 +164,7 @@ impl Communicator {
     ///
     /// Those of [`allgather_vec`](Self::allgather_vec).
     #[track_caller]
-    pub fn allgatherv_vec<T: Pod>(&mut self, send: &[T]) -> Result<Joined<T>, Error> {
+    pub fn allgatherv_vec<T: Pod>(&mut self, send: &[T]) -> Result<Concatenated<T>, Error> {
         let counts = self.allgather_one(send.len()).map_err(self.context.error_of("allgatherv_vec"))?;
         let mut all = room(&counts).map_err(self.context.error_of("allgatherv_vec"))?;
         self.allgatherv(send, &mut all, &counts).map_err(self.context.error_of("allgatherv_vec"))?;
@@ -208,7 +208,7 @@ impl Communicator {
     ///
     /// Those of [`gather_vec`](Self::gather_vec).
     #[track_caller]
-    pub fn gatherv_vec<T: Pod>(&mut self, send: &[T], root: usize) -> Result<Option<Joined<T>>, Error> {
+    pub fn gatherv_vec<T: Pod>(&mut self, send: &[T], root: usize) -> Result<Option<Concatenated<T>>, Error> {
         let Some(counts) = self.gather_one(send.len(), root).map_err(self.context.error_of("gatherv_vec"))? else {
             return self.gatherv(send, None, &[], root).map_err(self.context.error_of("gatherv_vec")).map(|()| None);
         };
@@ -323,7 +323,7 @@ impl Communicator {
     /// Those of [`alltoallv`](Self::alltoallv); [`ArgumentError::Memory`] if there is no memory for
     /// the result.
     #[track_caller]
-    pub fn alltoallv_vec<T: Pod>(&mut self, send: &[T], counts: &[usize]) -> Result<Joined<T>, Error> {
+    pub fn alltoallv_vec<T: Pod>(&mut self, send: &[T], counts: &[usize]) -> Result<Concatenated<T>, Error> {
         self.check_packed(send.len(), counts, "list of send counts").map_err(self.context.error_of("alltoallv_vec"))?;
         let from = self.alltoall_vec(counts).map_err(self.context.error_of("alltoallv_vec"))?;
         let mut all = room(&from).map_err(self.context.error_of("alltoallv_vec"))?;

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::backend::{Environment, Joined, Row, THREADS};
+use super::backend::{Environment, JoinedJob, Row, THREADS};
 use super::network::Network;
-use super::request::{ChosenAlgorithm, Defaults, JobRequest, NetworkFor, Origin};
+use super::request::{ChosenAlgorithm, Defaults, JobRequest, NetworkFor, SettingOrigin};
 use super::run::run;
 use super::variable::{self, Variable, no_launcher};
 use crate::communicator::{Communicator, How, Options};
@@ -55,10 +55,10 @@ impl Launch {
     #[must_use]
     #[track_caller]
     pub fn ranks(self, ranks: usize) -> Self {
-        self.ranks_from(ranks, Origin::method("Launch::ranks"))
+        self.ranks_from(ranks, SettingOrigin::method("Launch::ranks"))
     }
 
-    pub(crate) fn ranks_from(mut self, ranks: usize, origin: Origin) -> Self {
+    pub(crate) fn ranks_from(mut self, ranks: usize, origin: SettingOrigin) -> Self {
         self.defaults.ranks = Some((ranks, origin));
         self
     }
@@ -81,10 +81,10 @@ impl Launch {
     #[must_use]
     #[track_caller]
     pub fn topology(self, network: impl Into<Network>) -> Self {
-        self.topology_from(network.into(), Origin::method("Launch::topology"))
+        self.topology_from(network.into(), SettingOrigin::method("Launch::topology"))
     }
 
-    pub(crate) fn topology_from(mut self, network: Network, origin: Origin) -> Self {
+    pub(crate) fn topology_from(mut self, network: Network, origin: SettingOrigin) -> Self {
         self.defaults.topology = Some((network, origin));
         self
     }
@@ -103,7 +103,7 @@ impl Launch {
     #[track_caller]
     pub fn topology_for<N: Into<Network>>(mut self, network: impl Fn(usize) -> N + Send + Sync + 'static) -> Self {
         let network: NetworkFor = Arc::new(move |ranks| network(ranks).into());
-        self.defaults.topology_for = Some((network, Origin::method("Launch::topology_for")));
+        self.defaults.topology_for = Some((network, SettingOrigin::method("Launch::topology_for")));
         self
     }
 
@@ -113,7 +113,7 @@ impl Launch {
     #[must_use]
     #[track_caller]
     pub fn choose(mut self, collective: &str, how: impl Into<How>) -> Self {
-        let origin = Origin::method("Launch::choose");
+        let origin = SettingOrigin::method("Launch::choose");
         self.defaults.algorithms.push(ChosenAlgorithm { collective: collective.to_owned(), how: how.into(), origin });
         self
     }
@@ -122,7 +122,7 @@ impl Launch {
     #[must_use]
     #[track_caller]
     pub fn options(mut self, options: Options) -> Self {
-        self.defaults.options_origin = Origin::method("Launch::options");
+        self.defaults.options_origin = SettingOrigin::method("Launch::options");
         self.defaults.options = options;
         self
     }
@@ -174,7 +174,7 @@ impl Launch {
         if self.threads {
             return Err(JobCause::NotProcesses.into());
         }
-        let (_, Joined { endpoints, .. }, request) = self.start(variable, true)?;
+        let (_, JoinedJob { endpoints, .. }, request) = self.start(variable, true)?;
         let none = || no_launcher("");
         let endpoint = endpoints.into_iter().next().ok_or_else(none)?;
         request.communicator(endpoint)
@@ -185,7 +185,7 @@ impl Launch {
         self,
         variable: Variable<'_>,
         connects: bool,
-    ) -> Result<(&'static Row, Joined, JobRequest), JobError> {
+    ) -> Result<(&'static Row, JoinedJob, JobRequest), JobError> {
         let Self { threads, defaults } = self;
         let built = |row: &Row| row.built;
         let variable: Variable<'_> = if threads { &variable::none } else { variable };

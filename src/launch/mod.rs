@@ -20,6 +20,6 @@ mod variable;
 pub use builder::Launch;
 pub use network::Network;
 #[cfg(feature = "local")]
-pub(crate) use request::Origin;
+pub(crate) use request::SettingOrigin;
 pub use request::check_settings;
 pub use start::{connect, launch};

@@ -18,12 +18,12 @@ use crate::transport::Endpoint;
 /// The defaults of a program.
 #[derive(Clone, Default)]
 pub(super) struct Defaults {
-    pub(super) ranks: Option<(usize, Origin)>,
-    pub(super) topology: Option<(Network, Origin)>,
-    pub(super) topology_for: Option<(NetworkFor, Origin)>,
+    pub(super) ranks: Option<(usize, SettingOrigin)>,
+    pub(super) topology: Option<(Network, SettingOrigin)>,
+    pub(super) topology_for: Option<(NetworkFor, SettingOrigin)>,
     pub(super) algorithms: Vec<ChosenAlgorithm>,
     pub(super) options: Options,
-    pub(super) options_origin: Origin,
+    pub(super) options_origin: SettingOrigin,
     pub(super) wrap: Option<Wrap>,
 }
 
@@ -32,12 +32,12 @@ pub(super) struct Defaults {
 pub(super) struct ChosenAlgorithm {
     pub(super) collective: String,
     pub(super) how: How,
-    pub(super) origin: Origin,
+    pub(super) origin: SettingOrigin,
 }
 
 /// The place where a value is set, as errors name it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Origin {
+pub(crate) enum SettingOrigin {
     /// The value is the default.
     #[default]
     Default,
@@ -47,7 +47,7 @@ pub(crate) enum Origin {
     Method(&'static str, &'static Location<'static>),
 }
 
-impl Origin {
+impl SettingOrigin {
     /// Returns the words for errors, unless the value is the default.
     fn place(self) -> Option<String> {
         (!matches!(self, Self::Default)).then(|| self.to_string())
@@ -60,7 +60,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("the default options"),
@@ -103,17 +103,17 @@ impl Defaults {
             (Some(Size { ranks, source }), Some(said)) if said != ranks => {
                 return Err(contradiction(format!("NECKLACE_RANKS is {said}"), source, "unset NECKLACE_RANKS"));
             }
-            (Some(size), _) => Some((size.ranks, Origin::Default)),
-            (None, Some(said)) => Some((said, Origin::Variable("NECKLACE_RANKS"))),
+            (Some(size), _) => Some((size.ranks, SettingOrigin::Default)),
+            (None, Some(said)) => Some((said, SettingOrigin::Variable("NECKLACE_RANKS"))),
             (None, None) => self.ranks,
         };
-        let not_allowed = |ranks, origin: Origin| JobCause::Ranks { place: origin.place(), ranks, most };
-        let said = variable(TOPOLOGY).map(|text| (Network::from(text), Origin::Variable(TOPOLOGY)));
+        let not_allowed = |ranks, origin: SettingOrigin| JobCause::Ranks { place: origin.place(), ranks, most };
+        let said = variable(TOPOLOGY).map(|text| (Network::from(text), SettingOrigin::Variable(TOPOLOGY)));
         let (topology, origin) = match said.or(self.topology) {
             Some((network, origin)) => (load(network, origin)?, origin),
             None => {
                 let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-                let (ranks, set_by) = ranks.unwrap_or_else(|| (cores(), Origin::Default));
+                let (ranks, set_by) = ranks.unwrap_or_else(|| (cores(), SettingOrigin::Default));
                 match (self.topology_for, Complete::new(ranks).filter(|_| ranks <= most)) {
                     (_, None) => return Err(not_allowed(ranks, set_by).into()),
                     (Some((network, origin)), Some(_)) => (load(network(ranks), origin)?, origin),
@@ -159,12 +159,12 @@ pub fn check_settings(variable: &dyn Fn(&str) -> Option<String>) -> Result<(), J
 
 const TOPOLOGY: &str = "NECKLACE_TOPOLOGY";
 
-fn load(network: Network, origin: Origin) -> Result<Arc<dyn Topology>, JobError> {
+fn load(network: Network, origin: SettingOrigin) -> Result<Arc<dyn Topology>, JobError> {
     network.load().map_err(|error| unusable(error.into(), origin))
 }
 
 /// Returns the error for a network that cannot be that of the job.
-fn unusable(source: BuildError, origin: Origin) -> JobError {
+fn unusable(source: BuildError, origin: SettingOrigin) -> JobError {
     JobCause::Network { place: Some(origin.to_string()), source }.into()
 }
 
@@ -191,7 +191,7 @@ fn algorithms(variable: Variable<'_>) -> Result<Vec<ChosenAlgorithm>, JobError> 
     if let Some((_, (collective, _))) = chosen.iter().enumerate().find(|found| twice(*found)) {
         return Err(invalid(NAME, &text, format!("one algorithm for {}", quoted(collective))));
     }
-    let origin = Origin::Variable(NAME);
+    let origin = SettingOrigin::Variable(NAME);
     let chosen = chosen.into_iter().map(|(collective, how)| ChosenAlgorithm {
         collective: collective.to_owned(),
         how: how.into(),
@@ -204,7 +204,7 @@ fn algorithms(variable: Variable<'_>) -> Result<Vec<ChosenAlgorithm>, JobError> 
 pub(super) struct JobRequest {
     pub(super) topology: Arc<dyn Topology>,
     options: Options,
-    options_origin: Origin,
+    options_origin: SettingOrigin,
     algorithms: Vec<ChosenAlgorithm>,
     wrap: Option<Wrap>,
 }

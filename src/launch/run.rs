@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::backend::{Joined, Supervise};
+use super::backend::{JoinedJob, Supervise};
 use crate::communicator::Communicator;
 use crate::error::{Error, JobCause, JobError};
 use crate::ids::Rank;
@@ -14,7 +14,7 @@ use crate::transport::{Disagreement, Endpoint, renumbered};
 /// Runs the closure on every rank and returns the results by rank. Each rank has its own thread,
 /// or, if this process is the rank, runs on this thread.
 pub(super) fn run<R: Send>(
-    Joined { endpoints, supervisor }: Joined,
+    JoinedJob { endpoints, supervisor }: JoinedJob,
     on_threads: bool,
     communicator: impl Fn(Arc<dyn Endpoint>) -> Result<Communicator, JobError> + Sync,
     body: impl Fn(Communicator) -> R + Sync,

@@ -9,7 +9,7 @@
 //! that reads it last, so in a round no byte is received into memory that is sent. [`Program::new`]
 //! checks that.
 
-use super::execute::Step;
+use super::execute::PlanStep;
 use super::local_work::Local;
 use super::overlap;
 use super::runs::{Access, Place, joined, side_by_side};
@@ -85,7 +85,7 @@ struct Compiler<'a> {
     last_reads: Vec<[bool; 2]>,
     /// The result of the last combination.
     merged: Option<ValueId>,
-    steps: Vec<Step>,
+    steps: Vec<PlanStep>,
 }
 
 /// A value that is in the output from the start.
@@ -182,7 +182,7 @@ impl<'a> Compiler<'a> {
             all.filter(|message| message.as_ref().map_or(true, is_sent)).collect::<Result<_, _>>()
         };
         let (sends, receives) = (messages(sends)?, messages(receives)?);
-        self.steps.push(Step::Round(self.rounds.len()));
+        self.steps.push(PlanStep::Round(self.rounds.len()));
         self.rounds.push(ProgramRound { number, sends, receives });
         Ok(())
     }
@@ -316,8 +316,8 @@ impl<'a> Compiler<'a> {
         }
         self.last_reads.resize(self.locals.len(), last_reads);
         match self.steps.last_mut() {
-            Some(Step::Local(range)) => range.end = self.locals.len(),
-            _ => self.steps.push(Step::Local(start..self.locals.len())),
+            Some(PlanStep::Local(range)) => range.end = self.locals.len(),
+            _ => self.steps.push(PlanStep::Local(start..self.locals.len())),
         }
     }
 }

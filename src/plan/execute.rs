@@ -12,7 +12,7 @@ use super::{Buffers, Program, Run};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     program: Program,
-    steps: Vec<Step>,
+    steps: Vec<PlanStep>,
     locals: Vec<Local>,
     /// For each round, the first pieces of local work after it that a transport may do in the
     /// round.
@@ -21,7 +21,7 @@ pub struct Plan {
 
 /// A step of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PlanStep {
     /// The driver moves the program's round of this index.
     Round(usize),
     /// The execution does these pieces of local work.
@@ -31,10 +31,10 @@ pub(super) enum Step {
 impl Plan {
     /// Makes a plan. `last_reads` says of each piece of local work whether it is the last to read
     /// its left and right operand.
-    pub(super) fn new(program: Program, steps: Vec<Step>, locals: Vec<Local>, last_reads: &[[bool; 2]]) -> Self {
+    pub(super) fn new(program: Program, steps: Vec<PlanStep>, locals: Vec<Local>, last_reads: &[[bool; 2]]) -> Self {
         let mut folds = vec![Box::default(); program.rounds().len()];
         for pair in steps.windows(2) {
-            if let [Step::Round(round), Step::Local(range)] = pair {
+            if let [PlanStep::Round(round), PlanStep::Local(range)] = pair {
                 folds[*round] = folds::find(&program, *round, &locals[range.clone()], &last_reads[range.clone()]);
             }
         }
@@ -75,7 +75,7 @@ impl Plan {
     pub(crate) fn footprint(&self) -> usize {
         let locals = self.locals.iter().map(|local| size_of::<Local>() + local.spilled()).sum::<usize>();
         let folds = self.folds.iter().map(|folds| size_of_val(folds) + size_of_val(&**folds)).sum::<usize>();
-        self.program.footprint() + self.steps.len() * size_of::<Step>() + locals + folds
+        self.program.footprint() + self.steps.len() * size_of::<PlanStep>() + locals + folds
     }
 }
 
@@ -118,8 +118,8 @@ impl<'p> Execution<'p> {
             let step = self.plan.steps.get(self.next)?;
             self.next += 1;
             match step {
-                Step::Round(index) => return Some(*index),
-                Step::Local(range) => {
+                PlanStep::Round(index) => return Some(*index),
+                PlanStep::Local(range) => {
                     for local in self.plan.locals[range.clone()].iter().skip(std::mem::take(&mut self.done)) {
                         let done = work(local, buffers, reduction);
                         debug_assert!(done.is_some() || local.is_merge() && reduction.is_none(), "{local:?}");

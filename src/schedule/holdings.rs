@@ -209,9 +209,9 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    struct Step(u32, u32, Option<u32>);
+    struct Write(u32, u32, Option<u32>);
 
-    impl Arbitrary for Step {
+    impl Arbitrary for Write {
         fn arbitrary(g: &mut Gen) -> Self {
             let first = u32::arbitrary(g) % OF;
             let count = 1 + u32::arbitrary(g) % (OF - first);
@@ -221,14 +221,14 @@ mod tests {
 
     #[test]
     fn runs_of_chunks_match_a_table_of_chunks() {
-        fn holds(steps: Vec<Step>, whole: bool) -> bool {
+        fn holds(steps: Vec<Write>, whole: bool) -> bool {
             let mut holdings = Holdings::default();
             let mut table = vec![None; OF as usize];
             if whole {
                 holdings.put(7, 0..OF, OF, who(5));
                 table.fill(Some(5));
             }
-            steps.into_iter().all(|Step(first, count, rank)| {
+            steps.into_iter().all(|Write(first, count, rank)| {
                 let span = first..first + count;
                 match rank {
                     Some(rank) => holdings.put(7, span.clone(), OF, who(rank)),
@@ -238,7 +238,7 @@ mod tests {
                 held(&holdings, 0..OF) == table && held(&holdings, span).iter().all(|&found| found == rank)
             })
         }
-        quickcheck::quickcheck(holds as fn(Vec<Step>, bool) -> bool);
+        quickcheck::quickcheck(holds as fn(Vec<Write>, bool) -> bool);
     }
 
     #[test]

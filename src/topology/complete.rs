@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::text::{Named, Row, SyntaxFault, TextCursor};
+use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
 use super::{Factor, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
-pub(super) const ROW: Row = Row { name: "complete", syntax: &["complete:N"], example: "complete:5", read };
+pub(super) const ROW: TopologyRow =
+    TopologyRow { name: "complete", syntax: &["complete:N"], example: "complete:5", read };
 
 fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let nodes = cursor.number("a number of nodes", 1, MAX_NODES)?;

@@ -1,10 +1,11 @@
 //! Edge lists: graphs as text, one edge per line.
 
-use super::text::{Named, Row, SyntaxFault, TextCursor};
+use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
 use super::{Graph, ParseError};
 use crate::ids::MAX_NODES;
 
-pub(super) const ROW: Row = Row { name: Graph::NAME, syntax: &["graph:@FILE"], example: "graph:@edges.txt", read };
+pub(super) const ROW: TopologyRow =
+    TopologyRow { name: Graph::NAME, syntax: &["graph:@FILE"], example: "graph:@edges.txt", read };
 
 fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     if !cursor.skip("@") {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::text::{Named, Row, SyntaxFault, TextCursor};
+use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
 use super::{Complete, Coordinates, Factor, Graph, Grid, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
-pub(super) const ROW: Row = Row { name: "ghc", syntax: &["ghc:K,N", "ghc:AxB[xC..]"], example: "ghc:3x4", read };
+pub(super) const ROW: TopologyRow =
+    TopologyRow { name: "ghc", syntax: &["ghc:K,N", "ghc:AxB[xC..]"], example: "ghc:3x4", read };
 
 fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let first = cursor.number("an extent", 1, MAX_NODES)?;

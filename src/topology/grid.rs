@@ -3,21 +3,21 @@
 use std::iter::successors;
 use std::sync::Arc;
 
-use super::text::{Named, Row, SyntaxFault, TextCursor};
+use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
 use super::{Coordinates, Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
-pub(super) const LINE: Row =
-    Row { name: "line", syntax: &["line:N"], example: "line:5", read: |cursor| read(cursor, false, 1) };
-pub(super) const RING: Row =
-    Row { name: "ring", syntax: &["ring:N"], example: "ring:8", read: |cursor| read(cursor, true, 1) };
-pub(super) const MESH: Row = Row {
+pub(super) const LINE: TopologyRow =
+    TopologyRow { name: "line", syntax: &["line:N"], example: "line:5", read: |cursor| read(cursor, false, 1) };
+pub(super) const RING: TopologyRow =
+    TopologyRow { name: "ring", syntax: &["ring:N"], example: "ring:8", read: |cursor| read(cursor, true, 1) };
+pub(super) const MESH: TopologyRow = TopologyRow {
     name: "mesh",
     syntax: &["mesh:AxB[xC..]"],
     example: "mesh:3x4",
     read: |cursor| read(cursor, false, usize::MAX),
 };
-pub(super) const TORUS: Row = Row {
+pub(super) const TORUS: TopologyRow = TopologyRow {
     name: "torus",
     syntax: &["torus:AxB[xC..]"],
     example: "torus:4x4",

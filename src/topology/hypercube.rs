@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::text::{Named, Row, SyntaxFault, TextCursor};
+use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
 use super::{Factor, Graph, Neighbours, Part, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
-pub(super) const ROW: Row = Row { name: "hypercube", syntax: &["hypercube:D"], example: "hypercube:3", read };
+pub(super) const ROW: TopologyRow =
+    TopologyRow { name: "hypercube", syntax: &["hypercube:D"], example: "hypercube:3", read };
 
 fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let dimensions = cursor.number("a number of dimensions", 0, Hypercube::MAX_DIMENSIONS)?;

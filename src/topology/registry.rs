@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::definition::Topology;
 use super::error::ParseError;
-use super::text::{Named, Row, SyntaxFault, TextCursor};
+use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
 use super::{complete, edge_list, generalized, grid, hypercube};
 
 /// One row per kind.
-const ROWS: [&Row; 8] = [
+const ROWS: [&TopologyRow; 8] = [
     &grid::LINE,
     &grid::RING,
     &grid::MESH,

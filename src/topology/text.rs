@@ -7,7 +7,7 @@ use super::error::ParseError;
 use crate::ids::MAX_NODES;
 
 /// A kind of network: the row of [the registry](super::registry) that its file defines.
-pub(super) struct Row {
+pub(super) struct TopologyRow {
     /// The name before the colon.
     pub(super) name: &'static str,
     /// The syntax of the texts, for messages: what must be replaced begins with a capital letter.

@@ -38,7 +38,7 @@ static ABOUT: About = About {
 
 /// A round of a rank: the two neighbours, and the first ranks of the consecutive ones whose blocks
 /// it sends and receives.
-struct Step {
+struct RingRound {
     next: Rank,
     previous: Rank,
     sent: usize,
@@ -48,11 +48,11 @@ struct Step {
 }
 
 /// Returns the rounds of a rank.
-fn steps(problem: &Problem, rank: Rank) -> impl Iterator<Item = Step> + Send + use<> {
+fn steps(problem: &Problem, rank: Rank) -> impl Iterator<Item = RingRound> + Send + use<> {
     rows(problem).into_iter().flat_map(move |row| {
         let (me, extent, place) = (rank.index(), row.extent(), row.place(rank.index()));
         let group = move |place: usize| row.at(me, place).index() / row.stride * row.stride;
-        (1..extent).map(move |i| Step {
+        (1..extent).map(move |i| RingRound {
             next: row.at(me, place + 1),
             previous: row.at(me, place + extent - 1),
             sent: group(place + extent + 1 - i),

@@ -17,7 +17,7 @@ use crate::vocabulary::Problem;
 
 /// Dimensions that are corrected together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct DimensionGroup {
     /// The dimensions, the longest first.
     pub(super) dimensions: Vec<usize>,
     /// The nodes of a cell: 4, 2 or 1.
@@ -32,7 +32,7 @@ pub(super) struct Group {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cells {
     extents: Vec<usize>,
-    groups: Vec<Group>,
+    groups: Vec<DimensionGroup>,
 }
 
 /// Returns the unmet requirement if not every node has a rank.
@@ -50,17 +50,17 @@ pub(super) fn by_extent(grid: &Grid) -> Vec<usize> {
 }
 
 impl Cells {
-    pub(super) fn new(grid: &Grid, groups: Vec<Group>) -> Self {
+    pub(super) fn new(grid: &Grid, groups: Vec<DimensionGroup>) -> Self {
         Self { extents: grid.extents().to_vec(), groups }
     }
 
     /// Returns the length of the longest circle of cells in a group.
-    fn circle(&self, group: &Group) -> usize {
+    fn circle(&self, group: &DimensionGroup) -> usize {
         group.dimensions.iter().map(|&dimension| self.extents[dimension] / group.cell).max().unwrap_or(1)
     }
 
     /// Returns the groups whose cells have more than `than` nodes.
-    fn larger(&self, than: usize) -> impl Iterator<Item = &Group> {
+    fn larger(&self, than: usize) -> impl Iterator<Item = &DimensionGroup> {
         self.groups.iter().filter(move |group| group.cell > than)
     }
 
@@ -158,7 +158,7 @@ impl Cells {
     }
 }
 
-impl Group {
+impl DimensionGroup {
     /// Returns the number of channels of the longest hop around a circle of `circle` cells.
     fn longest_hop(&self, circle: usize) -> u64 {
         let cells = match self.way {

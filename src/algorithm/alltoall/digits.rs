@@ -79,7 +79,7 @@ pub(super) struct Slot {
 
 /// A round of the walk in a slot.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct WalkRound {
     slot: usize,
     phase: usize,
     /// The number of the round within the walk, from 1.
@@ -249,19 +249,23 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
     }
 
     /// Returns all rounds, and the rank's coordinates.
-    fn steps(&self, placement: &Placement, rank: Rank) -> (impl Iterator<Item = Step> + Send + use<F>, Coordinates) {
+    fn steps(
+        &self,
+        placement: &Placement,
+        rank: Rank,
+    ) -> (impl Iterator<Item = WalkRound> + Send + use<F>, Coordinates) {
         let slots: Vec<(usize, Slot)> = self.slots.iter().copied().enumerate().collect();
         let steps = slots
             .into_iter()
-            .flat_map(|(slot, Slot { phase, rounds })| (1..=rounds).map(move |round| Step { slot, phase, round }));
+            .flat_map(|(slot, Slot { phase, rounds })| (1..=rounds).map(move |round| WalkRound { slot, phase, round }));
         let node = placement.node(rank).index();
         let at: Coordinates =
             self.extents.iter().zip(&self.strides).map(|(extent, stride)| node / stride % extent).collect();
         (steps, at)
     }
 
-    fn round(&self, placement: &Placement, at: &[usize], step: Step) -> RankRound {
-        let Step { slot, phase, round } = step;
+    fn round(&self, placement: &Placement, at: &[usize], step: WalkRound) -> RankRound {
+        let WalkRound { slot, phase, round } = step;
         let digits = (self.order)(at);
         let mut made = RankRound { phase, ..RankRound::default() };
         let Some(digit) = digits.get(slot) else { return made };
@@ -289,8 +293,8 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
 
     /// Returns a round as [`round`](Self::round) does, by message sizes: a message has the hop's
     /// values of the current digit, and all values of the others.
-    fn amount(&self, placement: &Placement, at: &[usize], step: Step) -> RankAmounts {
-        let Step { slot, phase, round } = step;
+    fn amount(&self, placement: &Placement, at: &[usize], step: WalkRound) -> RankAmounts {
+        let WalkRound { slot, phase, round } = step;
         let digits = (self.order)(at);
         let mut made = RankAmounts { phase, ..RankAmounts::default() };
         let Some(digit) = digits.get(slot) else { return made };

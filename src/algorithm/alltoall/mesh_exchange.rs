@@ -66,7 +66,7 @@
 
 use std::sync::Arc;
 
-use super::cells::{Cells, Group, by_extent, no_rank_on_every_node};
+use super::cells::{Cells, DimensionGroup, by_extent, no_rank_on_every_node};
 use super::digits::{Walk, Way};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::Rank;
@@ -169,10 +169,14 @@ fn cells(mesh: &Grid, folded: bool) -> Cells {
     let extent = |dimension: usize| mesh.extents()[dimension];
     let of_two = |dimensions: &[usize], walk, way| {
         let together = dimensions.len() > 1 && dimensions.iter().all(|&dimension| extent(dimension).is_multiple_of(2));
-        together.then(|| Group { dimensions: dimensions.to_vec(), cell: 2, walk, way })
+        together.then(|| DimensionGroup { dimensions: dimensions.to_vec(), cell: 2, walk, way })
     };
-    let alone =
-        |&dimension: &usize| Group { dimensions: vec![dimension], cell: 1, walk: Walk::BothWays, way: Way::Folded };
+    let alone = |&dimension: &usize| DimensionGroup {
+        dimensions: vec![dimension],
+        cell: 1,
+        walk: Walk::BothWays,
+        way: Way::Folded,
+    };
     let dimensions = by_extent(mesh);
     let groups = match of_two(&dimensions, Walk::OneWay, Way::Line).filter(|_| !folded) {
         Some(all) => vec![all],

@@ -76,7 +76,7 @@
 //!
 //! The paper's step is our round, its submesh SM our cell, its group the nodes of equal residues.
 
-use super::cells::{Cells, Group, by_extent, no_rank_on_every_node};
+use super::cells::{Cells, DimensionGroup, by_extent, no_rank_on_every_node};
 use super::digits::{Walk, Way};
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
@@ -144,11 +144,16 @@ fn cells(torus: &Grid) -> Cells {
     let extent = |dimension: usize| torus.extents()[dimension];
     let of_four = |dimensions: &[usize]| {
         let together = dimensions.len() > 1 && dimensions.iter().all(|&dimension| extent(dimension).is_multiple_of(4));
-        together.then(|| Group { dimensions: dimensions.to_vec(), cell: 4, walk: Walk::OneWay, way: Way::Ring })
+        together.then(|| DimensionGroup {
+            dimensions: dimensions.to_vec(),
+            cell: 4,
+            walk: Walk::OneWay,
+            way: Way::Ring,
+        })
     };
     let alone = |&dimension: &usize| {
         let cell = if extent(dimension).is_multiple_of(2) { 2 } else { 1 };
-        Group { dimensions: vec![dimension], cell, walk: Walk::BothWays, way: Way::Ring }
+        DimensionGroup { dimensions: vec![dimension], cell, walk: Walk::BothWays, way: Way::Ring }
     };
     let dimensions = by_extent(torus);
     let groups = match of_four(&dimensions) {

@@ -31,7 +31,7 @@ pub(super) struct Crossing {
 
 /// Relative addresses that are scheduled together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct AddressGroup {
     /// The crossings of each step. In a step, no address crosses twice, and no dimension is crossed
     /// twice.
     pub(super) steps: Vec<Vec<Crossing>>,

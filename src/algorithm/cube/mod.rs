@@ -60,7 +60,7 @@ mod tests;
 
 pub(crate) use embedded::{apart, are_cubes, is_cube};
 pub(crate) use group::Scheme;
-use group::{Crossing, Group};
+use group::{AddressGroup, Crossing};
 pub(crate) use share::Within;
 pub use succession::Succession;
 use table::Table;
@@ -71,7 +71,7 @@ use crate::topology::Hypercube;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Exchange {
     /// The groups, in the order in which they are scheduled.
-    groups: Vec<Group>,
+    groups: Vec<AddressGroup>,
 }
 
 impl Exchange {

@@ -2,10 +2,10 @@
 
 use super::lines::greedy;
 use super::necklace::{Necklace, Words};
-use super::{Crossing, Group, Scheme};
+use super::{AddressGroup, Crossing, Scheme};
 
 /// Returns the groups of a scheme for at least one dimension.
-pub(super) fn groups(scheme: Scheme, d: usize) -> Vec<Group> {
+pub(super) fn groups(scheme: Scheme, d: usize) -> Vec<AddressGroup> {
     let pairs: Vec<usize> = (0..1 << (d - 1)).collect();
     let odd = pairs.len() % d;
     match scheme {
@@ -26,29 +26,29 @@ pub(super) fn of_pair(d: usize, pair: usize, dimension: usize) -> Crossing {
 }
 
 /// Algorithm 1: d pairs at a time; the u-th pair crosses dimension u + r in step r.
-fn by_pairs(d: usize, pairs: &[usize]) -> impl Iterator<Item = Group> {
+fn by_pairs(d: usize, pairs: &[usize]) -> impl Iterator<Item = AddressGroup> {
     pairs.chunks(d).map(move |pairs| {
         let step = |r: usize| pairs.iter().enumerate().map(move |(u, &pair)| of_pair(d, pair, (u + r) % d)).collect();
-        Group { steps: (0..d).map(step).collect() }
+        AddressGroup { steps: (0..d).map(step).collect() }
     })
 }
 
 /// Algorithm 2: the u-th pair crosses dimension r in step u + r, modulo the number of pairs, which
 /// is at least d.
-fn wrapped(d: usize, pairs: &[usize]) -> Group {
+fn wrapped(d: usize, pairs: &[usize]) -> AddressGroup {
     let all = pairs.len();
     let step = |t: usize| (0..d).map(move |r| of_pair(d, pairs[(t + all - r) % all], r)).collect();
-    Group { steps: (0..all).map(step).collect() }
+    AddressGroup { steps: (0..all).map(step).collect() }
 }
 
 /// Algorithm 4: cyclic addresses by d pairs at a time; the left-over pairs with a necklace; every
 /// other full necklace separately. A necklace is followed by that of its complements; together they
 /// take d steps.
-fn by_necklaces(d: usize) -> Vec<Group> {
+fn by_necklaces(d: usize) -> Vec<AddressGroup> {
     let Some(words) = Words::binary(d) else { return vec![] };
     let cyclic: Vec<usize> = (0..words.count() / 2).filter(|&word| words.is_cyclic(word)).collect();
     let (blocks, left) = cyclic.split_at(cyclic.len() / d * d);
-    let mut groups: Vec<Group> = by_pairs(d, blocks).collect();
+    let mut groups: Vec<AddressGroup> = by_pairs(d, blocks).collect();
     let joins = (!left.is_empty()).then(|| (1 << (d - left.len())) - 1);
     if joins.is_some() {
         groups.push(joint(words, left));
@@ -71,16 +71,16 @@ fn by_necklaces(d: usize) -> Vec<Group> {
 }
 
 /// Returns the group of a full necklace: the i-th bits of all members in one step.
-fn by_bits(d: usize, necklace: Necklace) -> Group {
+fn by_bits(d: usize, necklace: Necklace) -> AddressGroup {
     let bits = (0..d).filter(|bit| necklace.distinguished() >> bit & 1 == 1);
     let crossing = |bit: usize| move |(r, address): (usize, usize)| Crossing { address, dimension: (bit + r) % d };
     let step = |bit| necklace.members().enumerate().map(crossing(bit)).collect();
-    Group { steps: bits.map(step).collect() }
+    AddressGroup { steps: bits.map(step).collect() }
 }
 
 /// Returns the group of the left-over pairs of cyclic addresses, fewer than d, with the necklace of
 /// 0^c 1^(d-c).
-fn joint(words: Words, left: &[usize]) -> Group {
+fn joint(words: Words, left: &[usize]) -> AddressGroup {
     let d = words.length();
     let (c, q) = (left.len(), d - left.len());
     let members: Vec<usize> = (0..d).map(|j| words.rotated((1 << q) - 1, j)).collect();
@@ -97,5 +97,5 @@ fn joint(words: Words, left: &[usize]) -> Group {
             step.push(of_pair(d, pair, (q + r + t) % d));
         }
     }
-    Group { steps }
+    AddressGroup { steps }
 }

@@ -7,19 +7,19 @@
 //! (McNaughton's wrap-around). A group is never longer than a column, so it is in no row twice. The
 //! lengths of rows differ by at most one entry, so the blocks are as small as possible.
 
-use super::{Crossing, Group};
+use super::{AddressGroup, Crossing};
 
 /// The groups of an exchange side by side.
 #[derive(Clone, Debug)]
 pub(super) struct Table<'a> {
-    groups: &'a [Group],
+    groups: &'a [AddressGroup],
     /// The rows, each a transfer of one block over every channel: its entries from left to right,
     /// as indices of a group and of its step.
     pub(super) rows: Vec<Vec<(usize, usize)>>,
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn of(groups: &'a [Group]) -> Self {
+    pub(super) fn of(groups: &'a [AddressGroup]) -> Self {
         let longest = groups.iter().map(|group| group.steps.len()).max().unwrap_or(0);
         let mut rows = vec![vec![]; longest];
         let entries = groups

@@ -21,7 +21,7 @@
 //! from lower ranks apart from its own contribution.
 
 use crate::algorithm::halving::{NEEDS, lacks};
-use crate::algorithm::prefix::{self, Step};
+use crate::algorithm::prefix::{self, PrefixStep};
 use crate::algorithm::rows::RingAxis;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::block::{Block, Volume};
@@ -100,12 +100,12 @@ fn before(is_first: bool) -> LocalStep {
     LocalStep::new(RUNNING, BEFORE, if is_first { Combine::Replace } else { Combine::Left })
 }
 
-fn in_ranges(steps: &[Step], rank: Rank) -> Vec<RankRound> {
+fn in_ranges(steps: &[PrefixStep], rank: Rank) -> Vec<RankRound> {
     let end = |peer| End::new(peer, vec![RUNNING]);
     let own = Block::result(rank);
     let mut rounds = vec![RankRound::default().with_local(vec![copy(own, RUNNING)])];
     let mut is_first = true;
-    for (i, &Step { to, from }) in steps.iter().enumerate() {
+    for (i, &PrefixStep { to, from }) in steps.iter().enumerate() {
         let mut local = vec![];
         if from.is_some() {
             local.push(before(is_first));

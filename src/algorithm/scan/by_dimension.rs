@@ -46,7 +46,7 @@
 //! ```
 
 use crate::algorithm::halving::{NEEDS, lacks};
-use crate::algorithm::prefix::{self, Step};
+use crate::algorithm::prefix::{self, PrefixStep};
 use crate::algorithm::rows::RingAxis;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::block::{Block, Volume};
@@ -107,11 +107,11 @@ impl Algorithm for ByDimension {
     }
 }
 
-fn in_ranges(steps: &[Step], rank: Rank) -> Vec<RankRound> {
+fn in_ranges(steps: &[PrefixStep], rank: Rank) -> Vec<RankRound> {
     let end = |peer| End::new(peer, vec![RUNNING]).combined(Combine::Left);
     let own = Block::result(rank);
     let mut rounds = vec![RankRound::default().with_local(vec![copy(own, RUNNING)])];
-    rounds.extend(steps.iter().map(|&Step { to, from }| {
+    rounds.extend(steps.iter().map(|&PrefixStep { to, from }| {
         RankRound::new(to.map(end).into_iter().collect(), from.map(end).into_iter().collect())
     }));
     if let Some(last) = rounds.last_mut() {

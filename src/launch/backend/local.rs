@@ -39,7 +39,7 @@ mod threads {
 
     use crate::error::{JobCause, JobError};
     use crate::ids::Rank;
-    use crate::launch::backend::row::{Environment, JobEntry, Joined, Row, Size, Supervise};
+    use crate::launch::backend::row::{Environment, JobEntry, JoinedJob, Row, Size, Supervise};
     use crate::launch::claim::Claim;
     use crate::transport::Disagreement;
     use crate::transport::local::{self, MAX_RANKS, PanicReporter, SizeError};
@@ -64,10 +64,10 @@ mod threads {
             MAX_RANKS
         }
 
-        fn join(self: Box<Self>, ranks: usize, _: bool) -> Result<Joined, JobError> {
+        fn join(self: Box<Self>, ranks: usize, _: bool) -> Result<JoinedJob, JobError> {
             let too_many = |SizeError { size }| JobCause::Ranks { place: None, ranks: size, most: MAX_RANKS };
             let (supervisor, endpoints) = local::supervised(ranks).map_err(too_many)?;
-            Ok(Joined { endpoints, supervisor: Some(Box::new(supervisor)) })
+            Ok(JoinedJob { endpoints, supervisor: Some(Box::new(supervisor)) })
         }
     }
 

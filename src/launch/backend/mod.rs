@@ -13,4 +13,4 @@ mod row;
 pub(super) mod tcp;
 
 pub(super) use registry::{ROWS, THREADS};
-pub(super) use row::{Environment, Joined, Row, Selection, Size, Supervise};
+pub(super) use row::{Environment, JoinedJob, Row, Selection, Size, Supervise};

@@ -51,7 +51,7 @@ mod entry {
     use std::time::Duration;
 
     use super::{Claim, Environment, JobError, Row, claim, contradiction};
-    use crate::launch::backend::row::{JobEntry, Joined, Size, Supervise};
+    use crate::launch::backend::row::{JobEntry, JoinedJob, Size, Supervise};
     use crate::launch::variable::host;
     use crate::transport::mpi::MpiJoin;
 
@@ -87,13 +87,13 @@ mod entry {
             Some(Size { ranks: self.size, source: format!("MPI has started {}", self.size) })
         }
 
-        fn join(self: Box<Self>, _: usize, supervised: bool) -> Result<Joined, JobError> {
+        fn join(self: Box<Self>, _: usize, supervised: bool) -> Result<JoinedJob, JobError> {
             if !supervised {
-                return Ok(Joined { endpoints: vec![self.join.endpoint()?], supervisor: None });
+                return Ok(JoinedJob { endpoints: vec![self.join.endpoint()?], supervisor: None });
             }
             let (supervisor, endpoint) = self.join.supervised()?;
             let supervisor: Box<dyn Supervise> = Box::new(supervisor);
-            Ok(Joined { endpoints: vec![endpoint], supervisor: Some(supervisor) })
+            Ok(JoinedJob { endpoints: vec![endpoint], supervisor: Some(supervisor) })
         }
 
         /// Joins nevertheless and leaves, so that the other ranks are told and do not wait for it.

@@ -139,7 +139,7 @@ pub(in crate::launch) trait JobEntry {
 
     /// Joins a job of that many ranks. With `supervised`, the caller reports panics to the
     /// supervisor.
-    fn join(self: Box<Self>, ranks: usize, supervised: bool) -> Result<Joined, JobError>;
+    fn join(self: Box<Self>, ranks: usize, supervised: bool) -> Result<JoinedJob, JobError>;
 
     /// Tells ranks that may already wait for this one that it will not join.
     fn decline(self: Box<Self>) -> Result<(), JobError> {
@@ -157,7 +157,7 @@ pub(in crate::launch) struct Size {
 
 /// The part of a joined job that runs in this process.
 #[derive(Debug)]
-pub(in crate::launch) struct Joined {
+pub(in crate::launch) struct JoinedJob {
     /// Its ranks: one if the process is a rank, all if they are threads.
     pub(in crate::launch) endpoints: Vec<Arc<dyn Endpoint>>,
     /// Present if it was requested.

@@ -23,9 +23,9 @@ fn known() -> MutexGuard<'static, Vec<HashMap<c_int, u64>>> {
 }
 
 /// The group of a communicator, which is freed with it.
-struct Group(ffi::MPI_Group);
+struct MpiGroup(ffi::MPI_Group);
 
-impl Group {
+impl MpiGroup {
     fn of(comm: ffi::MPI_Comm) -> Result<Self, MpiError> {
         // SAFETY: reads a constant of the library.
         let mut group = unsafe { ffi::RSMPI_GROUP_NULL };
@@ -41,7 +41,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for MpiGroup {
     fn drop(&mut self) {
         // Nothing can be done about an error.
         let _ = call!(MPI_Group_free(&mut self.0));
@@ -52,8 +52,8 @@ impl Drop for Group {
 /// in it, such as one that was spawned.
 pub(super) fn ranks_in_world(comm: ffi::MPI_Comm, size: usize) -> Result<Option<Vec<c_int>>, MpiError> {
     // SAFETY: reads a constant of the library.
-    let world = Group::of(unsafe { ffi::RSMPI_COMM_WORLD })?;
-    let ranks = Group::of(comm)?.translate(size, &world)?;
+    let world = MpiGroup::of(unsafe { ffi::RSMPI_COMM_WORLD })?;
+    let ranks = MpiGroup::of(comm)?.translate(size, &world)?;
     Ok((!ranks.contains(&ffi::MPI_UNDEFINED)).then_some(ranks))
 }
 
@@ -79,7 +79,7 @@ pub(super) fn split(comm: ffi::MPI_Comm, rank: usize) -> Result<u64, MpiError> {
     // Frees it, whatever follows.
     let near = Comm::new(near)?;
     // The ranks there are in the order of those here.
-    let first = Group::of(near.handle())?.translate(1, &Group::of(comm)?)?;
+    let first = MpiGroup::of(near.handle())?.translate(1, &MpiGroup::of(comm)?)?;
     Ok(first[0] as u64)
 }
 

@@ -5,12 +5,12 @@ mod tables;
 
 use std::collections::BTreeSet;
 
-use super::Group;
+use super::AddressGroup;
 use super::lines::{Entry, exists};
 
 /// Returns the addresses of a group of an exchange of d dimensions. Address 0, which crosses
 /// nothing, is in the group of its complement.
-fn addresses(group: &Group, d: usize) -> BTreeSet<usize> {
+fn addresses(group: &AddressGroup, d: usize) -> BTreeSet<usize> {
     let crossing: BTreeSet<usize> = group.steps.iter().flatten().map(|crossing| crossing.address).collect();
     let zero = crossing.contains(&((1 << d) - 1)).then_some(0);
     crossing.into_iter().chain(zero).collect()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::lines::{Entry, greedy};
 use super::super::necklace::Words;
-use super::super::{Crossing, Exchange, Group, Scheme, Succession};
+use super::super::{AddressGroup, Crossing, Exchange, Scheme, Succession};
 use super::{addresses, diagonal, row};
 use crate::algorithm::{Algorithm, find};
 use crate::collective::Collective;
@@ -238,9 +238,9 @@ fn cyclic_addresses_are_counted() {
         let cyclic = (0..words.count()).filter(|&word| words.is_cyclic(word)).count();
         // The ones that are left over are in one group with addresses that are not cyclic.
         let exchange = Exchange::new(Scheme::Necklaces, numbers[0]).unwrap();
-        let all_of = |group: &Group| addresses(group, numbers[0]);
-        let cyclic_of = |group: &Group| all_of(group).into_iter().filter(|&word| words.is_cyclic(word)).count();
-        let is_mixed = |group: &&Group| ![0, all_of(group).len()].contains(&cyclic_of(group));
+        let all_of = |group: &AddressGroup| addresses(group, numbers[0]);
+        let cyclic_of = |group: &AddressGroup| all_of(group).into_iter().filter(|&word| words.is_cyclic(word)).count();
+        let is_mixed = |group: &&AddressGroup| ![0, all_of(group).len()].contains(&cyclic_of(group));
         let mixed: Vec<usize> = exchange.groups.iter().filter(is_mixed).map(cyclic_of).collect();
         assert_eq!(mixed, if numbers[3] > 0 { vec![2 * numbers[3]] } else { vec![] }, "{row}");
         assert_eq!([numbers[0], cyclic, cyclic / 2], numbers[..3], "{row}");

@@ -7,7 +7,7 @@ use super::launcher;
 use super::rendezvous::RendezvousPoint;
 use super::settings::RankSettings;
 use crate::error::{Error, JobError};
-use crate::launch::backend::row::{Environment, JobEntry, Joined, Row, Size, Supervise};
+use crate::launch::backend::row::{Environment, JobEntry, JoinedJob, Row, Size, Supervise};
 use crate::launch::claim::Claim;
 use crate::transport::tcp::{Join, Key, Root};
 
@@ -31,14 +31,14 @@ impl JobEntry for ProcessEntry {
         Some(Size { ranks: self.settings.size, source: self.settings.source.clone() })
     }
 
-    fn join(self: Box<Self>, _: usize, supervised: bool) -> Result<Joined, JobError> {
+    fn join(self: Box<Self>, _: usize, supervised: bool) -> Result<JoinedJob, JobError> {
         let join = self.settings.join()?.timeout(self.timeout);
         if !supervised {
-            return Ok(Joined { endpoints: vec![join.endpoint()?], supervisor: None });
+            return Ok(JoinedJob { endpoints: vec![join.endpoint()?], supervisor: None });
         }
         let (supervisor, endpoint) = join.supervised()?;
         let supervisor: Box<dyn Supervise> = Box::new(supervisor);
-        Ok(Joined { endpoints: vec![endpoint], supervisor: Some(supervisor) })
+        Ok(JoinedJob { endpoints: vec![endpoint], supervisor: Some(supervisor) })
     }
 }
 
