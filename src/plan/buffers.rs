@@ -1,6 +1,6 @@
 //! The three buffers of a plan.
 
-/// One of the three buffers of an execution.
+/// One of the three buffers of an execution. There will be no others: a transport handles each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Buffer {
     /// The user's send buffer, which is only read. Empty in place.
