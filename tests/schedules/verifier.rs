@@ -241,12 +241,17 @@ fn endless_shares_are_refused_at_the_limit() {
         "{violation}"
     );
     assert_eq!(violations.figures().rounds, limit as u64);
-    let sample = verify_sample(&Endless(1), &problem, [rank(0)], |_| ());
-    let Err(SampleError::Violated(violations)) = sample else { panic!("{sample:?}") };
-    assert!(matches!(violations.all()[0].kind, ViolationKind::TooLarge { .. }), "{violations}");
     let collected = Endless(1).shares(&problem).unwrap().collect();
     let Err(BuildError::Rounds { rank: endless, .. }) = collected else { panic!("{collected:?}") };
     assert_eq!(endless, rank(1));
+}
+
+#[test]
+fn endless_share_of_a_peer_is_refused_by_a_sample() {
+    let problem = Problem::new(parse("complete:2").unwrap(), Collective::Alltoall).unwrap();
+    let sample = verify_sample(&Endless(1), &problem, [rank(0)], |_| ());
+    let Err(SampleError::Violated(violations)) = sample else { panic!("{sample:?}") };
+    assert!(matches!(violations.all()[0].kind, ViolationKind::TooLarge { .. }), "{violations}");
 }
 
 #[test]
