@@ -21,4 +21,4 @@ mod shift;
 pub use custom::Custom;
 pub use definition::Collective;
 pub use row::Holding;
-pub(crate) use row::{Blocks, Traffic};
+pub(crate) use row::{BlockCount, Traffic};

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use super::Counts;
 use super::element::Element;
 use super::lengths::BufferLengths;
-use crate::collective::{Blocks, Collective};
+use crate::collective::{BlockCount, Collective};
 use crate::error::ArgumentError;
 use crate::plan::Strided;
 use crate::transport::native::Predefined;
@@ -78,9 +78,9 @@ pub(super) enum Side<'a> {
     Nothing,
     /// One block, by its position and its length.
     One(usize, usize),
-    /// Blocks of equal lengths, one after the other: their number and their length.
+    /// BlockCount of equal lengths, one after the other: their number and their length.
     Equal(usize, usize),
-    /// Blocks that are all the same elements, at the start of the buffer: their number and length.
+    /// BlockCount that are all the same elements, at the start of the buffer: their number and length.
     Repeated(usize, usize),
     /// One for each count.
     Counted(&'a Counts<'a>),
@@ -193,8 +193,8 @@ impl VaryingKey {
     pub(super) fn known(&self) -> Option<Vec<usize>> {
         // If only one buffer has a block for each rank, its blocks are as long on every rank.
         let all = match self.collective.buffers() {
-            (Blocks::One, Blocks::Each) => &self.receive,
-            (Blocks::Each, Blocks::One) => &self.send,
+            (BlockCount::One, BlockCount::Each) => &self.receive,
+            (BlockCount::Each, BlockCount::One) => &self.send,
             _ => return None,
         };
         // What overflows is refused before these lengths are used.
@@ -210,7 +210,7 @@ impl VaryingKey {
         let own = |all: &ListedBlocks| all.get(rank).cloned().into_iter().collect();
         let is_root = collective.root().is_some_and(|root| root.index() == rank);
         let (send, receive) = match collective.buffers() {
-            (Blocks::Each, Blocks::Each) => {
+            (BlockCount::Each, BlockCount::Each) => {
                 let lengths = send.iter().zip(&receive).map(|(send, receive)| (elements(send), elements(receive)));
                 if let Some((peer, (sent, received))) =
                     (0..).zip(lengths).find(|(_, (sent, received))| sent != received)
@@ -222,9 +222,9 @@ impl VaryingKey {
                 }
                 (receive.clone(), receive)
             }
-            (Blocks::One, Blocks::Each) => (own(&receive), receive),
-            (Blocks::One, Blocks::EachAtRoot) if is_root => (own(&receive), receive),
-            (Blocks::EachAtRoot, Blocks::One) if is_root => {
+            (BlockCount::One, BlockCount::Each) => (own(&receive), receive),
+            (BlockCount::One, BlockCount::EachAtRoot) if is_root => (own(&receive), receive),
+            (BlockCount::EachAtRoot, BlockCount::One) if is_root => {
                 let own = own(&send);
                 (send, own)
             }

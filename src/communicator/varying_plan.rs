@@ -119,7 +119,10 @@ impl Communicator {
             let planned = self.plan_native(native, &problem, (&sent, &expected), &call, description)?;
             return Ok((planned, false));
         }
-        let rounds: Vec<RankRound> = algorithm.share(&problem, rank)?.collect();
+        let rounds: Vec<RankRound> = match user {
+            Some(user) => user.rounds(&problem, rank)?,
+            None => algorithm.share(&problem, rank)?.collect(),
+        };
         if user.is_none() && algorithm.name() == DIRECT && known.is_none() {
             let busy = busy_ranks(&rounds, &layout);
             let is_sent = |message: &Message| busy.contains(&message.peer);
