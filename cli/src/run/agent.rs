@@ -227,8 +227,9 @@ fn command(host: &str, own: &Path, reach: &RemoteShell) -> Result<Command, Failu
             ssh
         }
         RemoteShell::Command(words) => {
-            let (program, words) =
-                words.split_first().ok_or_else(|| Failure::Usage("--agent is empty; expected a command".to_owned()))?;
+            let (program, words) = words
+                .split_first()
+                .ok_or_else(|| Failure::Usage("--remote-shell is empty; expected a command".to_owned()))?;
             let mut command = Command::new(program);
             command.args(words);
             command

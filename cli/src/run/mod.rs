@@ -124,8 +124,8 @@ pub(crate) struct Arguments {
 
     /// Reach hosts by COMMAND instead of ssh; it receives the name of the host and the
     /// command to run there
-    #[arg(long, value_name = "COMMAND")]
-    agent: Option<String>,
+    #[arg(long, value_name = "COMMAND", alias = "agent")]
+    remote_shell: Option<String>,
 
     /// Set the name or address by which other hosts reach the first host, where rank 0 runs
     #[arg(long, value_name = "HOST", value_parser = hosts::name)]
@@ -209,7 +209,7 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         arrival_timeout: None,
         hosts: vec![vec![Host::here()]],
         hostfile: None,
-        agent: None,
+        remote_shell: None,
         root_address: None,
         no_prefix: true,
         verbose: false,
@@ -240,21 +240,23 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         None if arguments.hosts.is_empty() => hosts::allocated()?,
         None => arguments.hosts.concat(),
     };
-    if hosts.is_empty() && arguments.agent.is_some() {
-        return Err(Failure::Usage("--agent needs hosts to reach; name them with --hosts or --hostfile".to_owned()));
+    if hosts.is_empty() && arguments.remote_shell.is_some() {
+        return Err(Failure::Usage(
+            "--remote-shell needs hosts to reach; name them with --hosts or --hostfile".to_owned(),
+        ));
     }
     let size = size(arguments.ranks, topology.as_ref(), &hosts)?;
     if hosts.is_empty() {
         hosts.push(Host::here());
     }
     let places = hosts::spread(&hosts, size);
-    let reach = match &arguments.agent {
+    let reach = match &arguments.remote_shell {
         None => RemoteShell::Ssh,
         Some(text) => {
             let words = shlex::split(text).filter(|words| !words.is_empty());
             RemoteShell::Command(words.ok_or_else(|| {
                 Failure::Usage(format!(
-                    "--agent {:?} is not a command; expected words as for a shell, with their quotes closed",
+                    "--remote-shell {:?} is not a command; expected words as for a shell, with their quotes closed",
                     shown(text).to_string()
                 ))
             })?)

@@ -12,9 +12,9 @@ use crate::support::{refused, stderr, stdout};
 #[test]
 fn ranks_are_spread_over_hosts() {
     let sandbox = Sandbox::new("hosts");
-    let agent = sandbox.stand_in();
+    let shell = sandbox.stand_in();
     let script = "echo $HOST_NAME $NECKLACE_ROOT $NECKLACE_ADDRESS $(pwd)";
-    let hosts = ["-n", "5", "--hosts", "one:2,me@two", "--agent", &agent];
+    let hosts = ["-n", "5", "--hosts", "one:2,me@two", "--remote-shell", &shell];
     let text = ended_well(&sandbox.run(&[&hosts[..], &["--", script]].concat()));
     let directory = sandbox.directory.display();
     let root = of_rank(&text, 0)[0].split(' ').nth(1).unwrap();
@@ -27,7 +27,7 @@ fn ranks_are_spread_over_hosts() {
     assert!(stdout(&output).lines().all(|line| line.contains("] [fe80::1]:")), "{}", stdout(&output));
     assert!(stderr(&output).contains("rank 2 on me@two: process "), "{}", stderr(&output));
     // With one host, ranks use the loopback address.
-    let alone = ["-n", "2", "--hosts", "one", "--agent", &agent, "--", "echo $NECKLACE_ROOT"];
+    let alone = ["-n", "2", "--hosts", "one", "--remote-shell", &shell, "--", "echo $NECKLACE_ROOT"];
     assert!(ended_well(&sandbox.run(&alone)).lines().all(|line| line.contains("] 127.0.0.1:")));
 }
 
@@ -40,11 +40,11 @@ fn hosts_of(text: &str) -> Vec<String> {
 #[test]
 fn hostfile_of_open_mpi_or_mpich_is_read() {
     let sandbox = Sandbox::new("hostfile");
-    let agent = sandbox.stand_in();
+    let shell = sandbox.stand_in();
     let file = sandbox.directory.join("hosts.txt");
     let run = |text: &str, more: &[&str]| {
         fs::write(&file, text).unwrap();
-        let options = ["--hostfile", "hosts.txt", "--agent", &agent];
+        let options = ["--hostfile", "hosts.txt", "--remote-shell", &shell];
         sandbox.run(&[&options[..], more, &["--", "echo $HOST_NAME"]].concat())
     };
     let text = "# the cluster\n\n  one slots=2  # two of them\nme@two:1\r\nnode[08-09] slots=1\n";
@@ -71,27 +71,27 @@ fn hostfile_of_open_mpi_or_mpich_is_read() {
 #[test]
 fn slurm_allocation_names_the_hosts() {
     let sandbox = Sandbox::new("slurm");
-    let agent = sandbox.stand_in();
+    let shell = sandbox.stand_in();
     let run = |nodes: &str, tasks: &str, arguments: &[&str]| {
         let mut command = sandbox.command(&[arguments, &["--", "echo $HOST_NAME"]].concat());
         let output = command.env("SLURM_JOB_NODELIST", nodes).env("SLURM_TASKS_PER_NODE", tasks).output().unwrap();
         assert_eq!(sandbox.left(), Vec::<String>::new());
         output
     };
-    let (nodes, by_agent) = ("node[09-10],big", ["--agent", &agent]);
+    let (nodes, by_shell) = ("node[09-10],big", ["--remote-shell", &shell]);
     let all = ["node09", "node09", "node10", "node10", "big"];
-    assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &by_agent))), all);
-    assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &["-n", "3", "--agent", &agent]))), all[..3]);
+    assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &by_shell))), all);
+    assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &["-n", "3", "--remote-shell", &shell]))), all[..3]);
     // The command line overrides Slurm, even if Slurm's variables are invalid.
     assert_eq!(hosts_of(&ended_well(&run(nodes, "2(x2),1", &["--hosts", "localhost:2"]))), ["", ""]);
-    let listed = ["--hosts", "node[1-2],node7:2", "-n", "4", "--agent", &agent];
+    let listed = ["--hosts", "node[1-2],node7:2", "-n", "4", "--remote-shell", &shell];
     assert_eq!(hosts_of(&ended_well(&run("nonsense[", "", &listed))), ["node1", "node2", "node7", "node7"]);
     for (nodes, tasks, arguments, words) in [
         ("node[2-1]", "1(x2)", &[][..], &["SLURM_JOB_NODELIST", "expected [1-2]", "--hosts"][..]),
         ("node[1-2]", "2", &[], &["SLURM_TASKS_PER_NODE", "1 nodes", "has 2", "--hosts"]),
         ("node[1-2]", "2(x2)", &["-n", "4", "--topology", "ring:5"], &["ring:5 has 5 nodes"]),
         ("node[1-2]", "", &[], &["-n N"]),
-        ("", "2", &["-n", "1", "--agent", "ssh"], &["--agent", "--hosts or --hostfile"]),
+        ("", "2", &["-n", "1", "--remote-shell", "ssh"], &["--remote-shell", "--hosts or --hostfile"]),
     ] {
         refused(&run(nodes, tasks, arguments), words);
     }
@@ -100,12 +100,12 @@ fn slurm_allocation_names_the_hosts() {
 #[test]
 fn failure_on_one_host_ends_the_ranks_on_others() {
     let sandbox = Sandbox::new("elsewhere");
-    let agent = sandbox.stand_in();
+    let shell = sandbox.stand_in();
     let script = format!("test $NECKLACE_RANK != 2 || exit 9; {STUBBORN}");
-    let output = sandbox.run(&["-n", "4", "--hosts", "one,two,three", "--agent", &agent, "--", &script]);
+    let output = sandbox.run(&["-n", "4", "--hosts", "one,two,three", "--remote-shell", &shell, "--", &script]);
     let error = stderr(&output);
     assert_eq!((output.status.code(), error.as_str()), (Some(9), "error: rank 2 on three ended with status 9\n"));
-    let mut job = sandbox.start(&["-n", "4", "--hosts", "one,two", "--agent", &agent, "--", STUBBORN]);
+    let mut job = sandbox.start(&["-n", "4", "--hosts", "one,two", "--remote-shell", &shell, "--", STUBBORN]);
     job.lines(4);
     job.send(Signal::KILL);
     job.end();
@@ -115,7 +115,7 @@ fn failure_on_one_host_ends_the_ranks_on_others() {
 #[test]
 fn unreachable_host_is_named_with_the_reason() {
     let sandbox = Sandbox::new("unreached");
-    let agent = sandbox.stand_in();
+    let shell = sandbox.stand_in();
     // A report of another version.
     let message = br#"{"Here":{"version":"0.0.7"}}"#;
     let old = [b"\0necklace agent 1\0m", &(message.len() as u32).to_le_bytes()[..], message].concat();
@@ -129,7 +129,7 @@ fn unreachable_host_is_named_with_the_reason() {
         ("old-garbage", &["old-garbage cannot be reached", "invalid message from the agent"]),
     ] {
         for hosts in [format!("{host},one"), format!("one,{host}")] {
-            let output = sandbox.run(&["-n", "2", "--hosts", &hosts, "--agent", &agent, "--", ENDLESS]);
+            let output = sandbox.run(&["-n", "2", "--hosts", &hosts, "--remote-shell", &shell, "--", ENDLESS]);
             let error = stderr(&output);
             assert_eq!(output.status.code(), Some(1), "{hosts}: {error}");
             assert!(words.iter().all(|word| error.contains(word)), "{hosts}: {error}");
@@ -139,12 +139,12 @@ fn unreachable_host_is_named_with_the_reason() {
     }
     // Control characters are escaped, and long output is shortened.
     let noisy = sandbox.script("noisy.sh", r"printf '\n\r\n\033[31mred\a\377\t'; head -c 30000 /dev/zero | tr '\0' x");
-    let error = stderr(&sandbox.run(&["-n", "1", "--hosts", "one", "--agent", &noisy, "--", ENDLESS]));
+    let error = stderr(&sandbox.run(&["-n", "1", "--hosts", "one", "--remote-shell", &noisy, "--", ENDLESS]));
     let (begin, rest) = error.split_once("xxx").unwrap();
     assert!(begin.ends_with(": \\u{1b}[31mred\\u{7}\u{fffd}\\t"), "{error}");
     assert!(rest.len() < 200 && rest.trim_matches('x') == "...\n", "{error}");
-    let output = sandbox.run(&["-n", "1", "--hosts", "one", "--agent", "/no/such/agent", "--", ENDLESS]);
-    assert!(output.status.code() == Some(1) && stderr(&output).contains("/no/such/agent"), "{}", stderr(&output));
+    let output = sandbox.run(&["-n", "1", "--hosts", "one", "--remote-shell", "/no/such/shell", "--", ENDLESS]);
+    assert!(output.status.code() == Some(1) && stderr(&output).contains("/no/such/shell"), "{}", stderr(&output));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn silent_host_fails_the_job_after_the_timeout() {
 
 fn silent_host_is_named(hosts: &str, error: &str) {
     let sandbox = Sandbox::new(hosts);
-    let agent = match hosts.starts_with("silent") {
+    let shell = match hosts.starts_with("silent") {
         true => sandbox.script("silent.sh", "sleep 1000; :"),
         false => sandbox.stand_in(),
     };
@@ -171,7 +171,7 @@ fn silent_host_is_named(hosts: &str, error: &str) {
     let message = format!(r#"{{"Here":{{"version":"{}"}}}}"#, env!("CARGO_PKG_VERSION"));
     let words = [b"\0necklace agent 1\0m", &(message.len() as u32).to_le_bytes()[..], message.as_bytes()].concat();
     fs::write(sandbox.directory.join("old-words"), words).unwrap();
-    let output = sandbox.run(&["-n", "2", "--timeout", "3", "--hosts", hosts, "--agent", &agent, "--", ENDLESS]);
+    let output = sandbox.run(&["-n", "2", "--timeout", "3", "--hosts", hosts, "--remote-shell", &shell, "--", ENDLESS]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{hosts}: {said}");
     assert!(said.starts_with(&format!("error: {error}")) && said.ends_with(" for 3 s\n"), "{hosts}: {said}");
@@ -180,18 +180,18 @@ fn silent_host_is_named(hosts: &str, error: &str) {
 #[test]
 fn agent_that_started_its_ranks_may_be_silent() {
     let sandbox = Sandbox::new("quiet");
-    let agent = sandbox.stand_in();
-    let arguments = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--agent", &agent, "--", "sleep 1.5"];
+    let shell = sandbox.stand_in();
+    let arguments = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--remote-shell", &shell, "--", "sleep 1.5"];
     ended_well(&sandbox.run(&arguments));
 }
 
 #[test]
 fn missing_working_directory_is_named() {
     let sandbox = Sandbox::new("directory");
-    let agent = sandbox.script("elsewhere.sh", "shift; rmdir gone; exec sh -c \"$*\"");
+    let shell = sandbox.script("elsewhere.sh", "shift; rmdir gone; exec sh -c \"$*\"");
     let gone = sandbox.directory.join("gone");
     fs::create_dir(&gone).unwrap();
-    let mut command = sandbox.command(&["-n", "1", "--hosts", "one", "--agent", &agent, "--", "echo started"]);
+    let mut command = sandbox.command(&["-n", "1", "--hosts", "one", "--remote-shell", &shell, "--", "echo started"]);
     // The replacement for ssh starts in this directory too, so its path is relative to it.
     let script =
         fs::read_to_string(sandbox.directory.join("elsewhere.sh")).unwrap().replace("rmdir gone", "cd ..; rmdir gone");

@@ -115,8 +115,9 @@ fn conflicting_numbers_of_ranks_are_refused() {
         (&["-n", "2", "--hosts", "localhost,b"], &["b cannot reach rank 0 on localhost", "--root-address"]),
         (&["-n", "2", "--root-address", "127.0.0.1:5000"], &["127.0.0.1:5000", "without a port"]),
         (&["-n", "65537"], &["65537", "1 to 65536"]),
-        (&["-n", "2", "--hosts", "b", "--agent", "'unclosed"], &["--agent", "not a command"]),
-        (&["-n", "2", "--agent", "ssh"], &["--hosts"]),
+        (&["-n", "2", "--hosts", "b", "--remote-shell", "'unclosed"], &["--remote-shell", "not a command"]),
+        // A hidden alias.
+        (&["-n", "2", "--agent", "ssh"], &["--remote-shell", "--hosts"]),
         (&["--hosts", "localhost:65536,localhost"], &["-n N"]),
         (&["--hosts", "localhost:65536,localhost:1"], &["65537 ranks", "at most 65536"]),
     ] {

@@ -55,7 +55,7 @@ fn stopped_agent_fails_the_job_after_the_timeout() {
 fn killed_launcher_with_stopped_agent_leaves_nothing() {
     let sandbox = Sandbox::new("stopped_orphan");
     let stand_in = sandbox.stand_in();
-    for on in [&[][..], &["--hosts", "one,two", "--agent", &stand_in]] {
+    for on in [&[][..], &["--hosts", "one,two", "--remote-shell", &stand_in]] {
         for script in [ENDLESS, STUBBORN, PARENT] {
             let mut job = sandbox.start(&[&["-n", "4"], on, &["--", script]].concat());
             job.lines(4);
@@ -94,7 +94,7 @@ fn reaper_cleans_up_while_others_hold_the_agents_pipe() {
 fn stopped_remote_agent_leaves_nothing_after_its_launcher() {
     let sandbox = Sandbox::new("stopped_elsewhere");
     let stand_in = sandbox.stand_in();
-    let options = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--agent", &stand_in];
+    let options = ["-n", "2", "--timeout", "1", "--hosts", "one,two", "--remote-shell", &stand_in];
     let mut job = sandbox.start(&[&options[..], &["--", ENDLESS]].concat());
     job.lines(2);
     for agent in sandbox.all_called("agent") {
