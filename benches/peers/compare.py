@@ -54,7 +54,7 @@ def lines(command, **variables):
 
 
 def own(options, collective, ranks, sizes):
-    where = [] if options.transport == "threads" else ["--transport", options.transport]
+    where = [] if options.transport == "threads" else ["--backend", options.transport]
     text = lines([options.necklace, "bench", "move", *where, "--collective", collective, "--ranks", ranks,
                   "--bytes", ",".join(sizes), "--rounds", "1", "--algorithm", options.algorithm, "--csv", "-"])
     for row in csv.DictReader(io.StringIO(text)):

@@ -146,7 +146,7 @@ impl Machine {
     /// Ranks that are processes of one host, over TCP. A message costs system calls at both ends, a
     /// byte costs two copies.
     ///
-    /// These are round figures, fitted to `necklace bench --transport tcp` with 2 ranks and blocks
+    /// These are round figures, fitted to `necklace bench --backend tcp` with 2 ranks and blocks
     /// of 8 bytes to 1 MiB on two cores. They rank algorithms correctly there with 4 to 16 ranks
     /// (`bruck` before `direct` for small blocks, up to some KiB with 8 or more ranks). A network
     /// between hosts has other prices.

@@ -32,7 +32,7 @@ Examples:
   necklace bench
   necklace bench move --ranks 2,8 --bytes 8,4K,1M --algorithm direct,direct-rotated
   necklace bench move --topology torus:4x4 --algorithm direct,torus-exchange --csv times.csv
-  necklace bench move --transport tcp -n 2,4 --bytes 4K,256K
+  necklace bench move --backend tcp -n 2,4 --bytes 4K,256K
   necklace bench build --topology torus:32x32 --algorithm torus-exchange
 
 The table shows the median, the minimum and the 90th percentile of the time of a call, in microseconds. Among
@@ -60,8 +60,8 @@ pub(crate) struct Arguments {
     bytes: Vec<usize>,
 
     /// Run the ranks as threads or as processes
-    #[arg(long, value_enum, default_value = "local")]
-    transport: Transport,
+    #[arg(long, value_enum, default_value = "local", alias = "transport")]
+    backend: Backend,
 
     #[arg(long, value_name = "C", default_value = "alltoall", value_parser = problem::collective,
           help = problem::help("Use collective"))]
@@ -97,7 +97,7 @@ enum What {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Transport {
+enum Backend {
     /// Run threads of this process
     Local,
     /// Run processes of this machine over TCP, which are started anew for every round
@@ -152,8 +152,8 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.what != What::Move && arguments.transport != Transport::Local {
-        return Err(Failure::Usage("--transport applies only to `necklace bench move`".to_owned()));
+    if arguments.what != What::Move && arguments.backend != Backend::Local {
+        return Err(Failure::Usage("--backend applies only to `necklace bench move`".to_owned()));
     }
     let complete = || arguments.ranks.iter().map(|ranks| format!("complete:{ranks}")).collect();
     let texts: Vec<String> = if arguments.topology.is_empty() { complete() } else { arguments.topology.clone() };
@@ -173,7 +173,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         for &bytes in &arguments.bytes {
             let cell = Cell { topology: Arc::clone(topology), bytes };
             let benchmarks = match arguments.what {
-                What::Move => transfers::benchmarks(&cell, &arguments.collective, &algorithms, arguments.transport)?,
+                What::Move => transfers::benchmarks(&cell, &arguments.collective, &algorithms, arguments.backend)?,
                 What::Build => schedules::builders(&cell, &arguments.collective, &algorithms)?,
                 What::Verify => schedules::verifiers(&cell, &arguments.collective, &algorithms)?,
             };

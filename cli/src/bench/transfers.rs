@@ -17,7 +17,7 @@ use necklace_bare::{Kind, members, pin};
 
 #[cfg(unix)]
 use super::processes::Processes;
-use super::{Benchmark, Cell, Name, Transport};
+use super::{Backend, Benchmark, Cell, Name};
 use crate::output::Failure;
 use crate::problem::problem;
 
@@ -27,12 +27,12 @@ pub(super) fn benchmarks(
     cell: &Cell,
     collective: &Collective,
     algorithms: &[String],
-    transport: Transport,
+    backend: Backend,
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let Cell { topology, bytes } = cell;
     let ranks = topology.nodes();
     let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
-    if collective.name() == Bare::COLLECTIVE && transport == Transport::Local {
+    if collective.name() == Bare::COLLECTIVE && backend == Backend::Local {
         for kind in Kind::ALL {
             all.push(Box::new(Bare { kind, ranks, bytes: *bytes, sampling: Sampling::default() }));
         }
@@ -40,12 +40,12 @@ pub(super) fn benchmarks(
     for algorithm in fitting(topology, collective, algorithms)? {
         let (topology, collective) = (Arc::clone(topology), collective.clone());
         let sampling = Sampling::default();
-        all.push(match transport {
-            Transport::Local => {
+        all.push(match backend {
+            Backend::Local => {
                 Box::new(Threads { topology, call: Call(collective), algorithm, bytes: *bytes, sampling })
             }
             #[cfg(unix)]
-            Transport::Tcp => {
+            Backend::Tcp => {
                 let topology = topology.text();
                 Box::new(Processes { topology, collective, algorithm, bytes: *bytes, sampling })
             }

@@ -1,6 +1,6 @@
 //! Tests of `necklace bench`: its benchmarks and its documents. No test asserts a time.
 
-use crate::support::{directory, necklace, printed, refused, stderr};
+use crate::support::{directory, necklace, printed, refused};
 
 /// Returns the cells of a CSV document, without its heading.
 fn cells(csv: &str) -> Vec<Vec<&str>> {
@@ -107,7 +107,7 @@ fn unmeasurable_request_is_a_usage_error() {
 #[cfg(unix)]
 #[test]
 fn processes_over_tcp_are_measured() {
-    let arguments = ["bench", "--transport", "tcp", "-n", "2,3", "--bytes", "8,1K", "--algorithm", "direct,ring"];
+    let arguments = ["bench", "--backend", "tcp", "-n", "2,3", "--bytes", "8,1K", "--algorithm", "direct,ring"];
     let csv = printed(&[&arguments[..], &["--rounds", "1", "--csv", "-"]].concat());
     let cells = cells(&csv);
     let expected = ["2", "3"].into_iter().flat_map(|ranks| {
@@ -123,8 +123,9 @@ fn processes_over_tcp_are_measured() {
 }
 
 #[test]
-fn transport_is_refused_unless_bytes_move() {
-    let output = necklace(&["bench", "build", "--transport", "tcp"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("bench move"), "{}", stderr(&output));
+fn backend_is_refused_unless_bytes_move() {
+    // The second name is a hidden alias.
+    for option in ["--backend", "--transport"] {
+        refused(&necklace(&["bench", "build", option, "tcp"]), &["--backend", "bench move"]);
+    }
 }
