@@ -17,10 +17,6 @@ mod machine;
 mod memory;
 mod options;
 mod output;
-#[cfg(feature = "draw")]
-mod picture;
-#[cfg(not(feature = "draw"))]
-#[path = "picture/none.rs"]
 mod picture;
 mod plan;
 mod plot;
