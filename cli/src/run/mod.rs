@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use necklace::error::shown;
+use necklace::error::{JobCause, shown};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -266,11 +266,12 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     let directory = env::current_dir().map_err(|error| Failure::of("the working directory", &error))?;
     let own = [("NECKLACE_SIZE", Some(size.to_string())), ("NECKLACE_TOPOLOGY", topology.map(|(_, text)| text))];
     let given = [
-        (ALGORITHM, arguments.algorithm.clone()),
-        ("NECKLACE_TIMEOUT", arguments.timeout.map(|timeout| timeout.to_string())),
-        ("NECKLACE_ARRIVAL_TIMEOUT", arguments.arrival_timeout.map(|timeout| timeout.to_string())),
+        ("--algorithm", "NECKLACE_ALGORITHM", arguments.algorithm.clone()),
+        ("--timeout", "NECKLACE_TIMEOUT", arguments.timeout.map(|timeout| timeout.to_string())),
+        ("--arrival-timeout", "NECKLACE_ARRIVAL_TIMEOUT", arguments.arrival_timeout.map(|timeout| timeout.to_string())),
     ];
     check_settings(&given)?;
+    let given = given.into_iter().map(|(_, variable, value)| (variable, value));
     let set = own.into_iter().chain(given).filter_map(|(name, value)| Some((name.into(), value?.into())));
     Ok(Job {
         places,
@@ -285,17 +286,24 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     })
 }
 
-const ALGORITHM: &str = "NECKLACE_ALGORITHM";
-
-/// Fails if the ranks would refuse a setting, of these options or of the environment.
-fn check_settings(given: &[(&str, Option<String>)]) -> Result<(), Failure> {
-    let option = |name: &str| given.iter().find(|(other, _)| *other == name).and_then(|(_, value)| value.clone());
-    let variable = |name: &str| option(name).or_else(|| Some(env::var_os(name)?.to_string_lossy().into_owned()));
+/// Fails if the ranks would refuse a setting, of the environment or of these options: each with its
+/// variable and its value, if given.
+fn check_settings(given: &[(&str, &str, Option<String>)]) -> Result<(), Failure> {
+    let option = |name: &str| given.iter().find(|(_, variable, value)| *variable == name && value.is_some());
+    let variable = |name: &str| match option(name) {
+        Some((_, _, value)) => value.clone(),
+        None => Some(env::var_os(name)?.to_string_lossy().into_owned()),
+    };
+    // The ranks read an option from its variable.
+    let set_by = |variable: &str| option(variable).map_or(variable.to_owned(), |(option, ..)| (*option).to_owned());
     necklace::launch::check_settings(&variable).map_err(|error| {
-        let words = error.to_string();
-        // The ranks read the option from a variable.
-        let option = words.strip_prefix(ALGORITHM).filter(|_| option(ALGORITHM).is_some());
-        Failure::Usage(option.map_or_else(|| words.clone(), |rest| format!("--algorithm{rest}")))
+        Failure::Usage(match error.cause() {
+            JobCause::Variable { name, found, expected, .. } => {
+                format!("{}: found {found}, expected {expected}", set_by(name))
+            }
+            JobCause::Argument { place, source, .. } => format!("{}: {source}", set_by(place)),
+            _ => error.to_string(),
+        })
     })
 }
 
