@@ -29,10 +29,11 @@ mod sweep;
 mod table;
 mod verify;
 
+use std::env;
 use std::process::ExitCode;
 
 use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use necklace::error::shown;
 
@@ -107,7 +108,7 @@ fn main() -> ExitCode {
     if let Err(error) = address_space::check(MIN_ADDRESS_SPACE) {
         return output::Failure::Failed(format!("cannot start: {}", agent::with_limit(&error))).report();
     }
-    let done = match Arguments::try_parse().unwrap_or_else(|error| bounded(error).exit()).command {
+    let done = match Arguments::try_parse().unwrap_or_else(|error| bounded(with_own_tip(error)).exit()).command {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Cost(arguments) => cost::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
@@ -129,6 +130,18 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Replaces the tip to pass an unknown option of `run` after `--`, where it would be the program.
+fn with_own_tip(mut error: clap::Error) -> clap::Error {
+    let is_run = env::args_os().nth(1).is_some_and(|word| word == "run");
+    if let (true, ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
+        (is_run, error.kind(), error.get(ContextKind::InvalidArg))
+    {
+        let tip = format!("to pass '{option}' to PROGRAM, use 'PROGRAM {option}'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 /// Shortens the values that an error quotes.

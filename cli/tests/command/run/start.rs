@@ -162,17 +162,20 @@ fn arguments_are_passed_unchanged_and_input_is_empty() {
 fn unknown_option_is_refused_before_the_program_only() {
     let sandbox = Sandbox::new("misspelt");
     for (arguments, words) in [
-        (&["--timeot", "5", "--", "echo", "started"][..], &["'--timeot'", "'--timeout'"][..]),
+        (&["--timeot", "5", "--", "echo", "started"][..], &["'--timeot'", "'--timeout'", "'PROGRAM --timeot'"][..]),
         (&["--timeot=5", "echo", "started"], &["'--timeot'", "'--timeout'"]),
         (&["-n", "1", "--no-prefx", "echo", "started"], &["'--no-prefx'", "'--no-prefix'"]),
         (&["--host", "localhost", "-n", "1", "--", "echo", "started"], &["'--host'", "'--hosts'"]),
         (&["--rank", "1", "echo", "started"], &["'--rank'", "'--ranks'"]),
-        (&["--frobnicate", "--", "echo", "started"], &["'--frobnicate'"]),
-        (&["-n", "1", "-x", "echo", "started"], &["'-x'"]),
+        (&["--frobnicate", "--", "echo", "started"], &["'--frobnicate'", "'PROGRAM --frobnicate'"]),
+        (&["-n", "1", "-x", "echo", "started"], &["'-x'", "'PROGRAM -x'"]),
         (&["-np", "1", "echo", "started"], &["invalid value 'p' for '--ranks <N>'"]),
         (&["-1", "echo", "started"], &["'-1'"]),
     ] {
-        refused(&sandbox.command(arguments).output().unwrap(), words);
+        let output = sandbox.command(arguments).output().unwrap();
+        refused(&output, words);
+        // After --, it would be the program.
+        assert!(!stderr(&output).contains("'-- "), "{}", stderr(&output));
     }
     for arguments in [
         &["-n", "1", "echo", "--timeot", "5", "-n", "--", "--help", "-x"][..],
