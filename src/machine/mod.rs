@@ -36,6 +36,7 @@
 //! {"message": "37.5 us", "byte": "0.011 us", "channel": "0.011 us", "hop": "20 ns", "switching": "cut-through"}
 //! ```
 
+mod field;
 mod text;
 
 pub use self::text::MachineError;
@@ -276,61 +277,6 @@ impl Machine {
         let doublings = ranks.max(1).checked_next_power_of_two().map_or(usize::BITS, usize::trailing_zeros);
         let price = i128::from(self.synchronisation) + i128::from(self.doubling) * i128::from(doublings);
         u64::try_from(price.max(0)).unwrap_or(u64::MAX)
-    }
-
-    /// Returns all prices as words, to send them to another rank.
-    pub(crate) fn words(&self) -> [u64; 13] {
-        let Self {
-            startup,
-            message,
-            byte,
-            channel,
-            hop,
-            host,
-            cores,
-            rearrangement,
-            combination,
-            synchronisation,
-            doubling,
-            switching,
-            one_sided,
-        } = *self;
-        let (synchronisation, switching) = (synchronisation as u64, (switching == Switching::StoreAndForward).into());
-        let one_sided = one_sided.into();
-        [
-            startup,
-            message,
-            byte,
-            channel,
-            hop,
-            host,
-            rearrangement,
-            combination,
-            synchronisation,
-            doubling,
-            switching,
-            one_sided,
-            cores,
-        ]
-    }
-
-    /// Returns the machine of such [`words`](Self::words).
-    pub(crate) fn of_words(words: [u64; 13]) -> Self {
-        Self {
-            startup: words[0],
-            message: words[1],
-            byte: words[2],
-            channel: words[3],
-            hop: words[4],
-            host: words[5],
-            rearrangement: words[6],
-            combination: words[7],
-            synchronisation: words[8] as i64,
-            doubling: words[9],
-            switching: if words[10] == 1 { Switching::StoreAndForward } else { Switching::CutThrough },
-            one_sided: words[11] == 1,
-            cores: words[12],
-        }
     }
 }
 

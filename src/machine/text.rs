@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::field::Field;
 use super::{Machine, Switching};
 use crate::quote::quoted;
 
@@ -14,7 +15,7 @@ pub enum MachineError {
     #[error("unknown machine {}; expected one of {names}", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
     Unknown(String),
     /// No price has this name.
-    #[error("unknown key {} of a machine; expected one of {keys}", quoted(key), keys = Machine::KEYS.join(", "))]
+    #[error("unknown key {} of a machine; expected one of {keys}", quoted(key), keys = Machine::TABLE.map(|(key, _)| key).join(", "))]
     #[non_exhaustive]
     Key {
         /// The text found.
@@ -81,73 +82,14 @@ impl Machine {
         Self::NAMES.iter().map(|(name, _)| *name)
     }
 
-    /// The keys of texts and files.
-    const KEYS: &[&str] = &[
-        "startup",
-        "message",
-        "byte",
-        "channel",
-        "hop",
-        "host",
-        "rearrangement",
-        "combination",
-        "synchronisation",
-        "doubling",
-        "switching",
-        "one-sided",
-        CORES,
-    ];
-
-    /// Sets the price of a key.
+    /// Sets the value of a key.
     fn set(&mut self, key: &str, text: &str) -> Result<(), MachineError> {
-        let price = || match duration(text) {
-            Ok(price) => u64::try_from(price).map_err(|_| "a price that is not negative, of at most 200 days"),
-            Err(expected) => Err(expected),
-        };
-        let signed = || i64::try_from(duration(text)?).map_err(|_| "a price of at most 100 days");
-        let done = match key {
-            "startup" => price().map(|price| self.startup = price),
-            "message" => price().map(|price| self.message = price),
-            "byte" => price().map(|price| self.byte = price),
-            "channel" => price().map(|price| self.channel = price),
-            "hop" => price().map(|price| self.hop = price),
-            "host" => price().map(|price| self.host = price),
-            "rearrangement" => price().map(|price| self.rearrangement = price),
-            "combination" => price().map(|price| self.combination = price),
-            "synchronisation" => signed().map(|price| self.synchronisation = price),
-            "doubling" => price().map(|price| self.doubling = price),
-            "switching" => {
-                let found = [Switching::CutThrough, Switching::StoreAndForward].into_iter().find(|s| s.name() == text);
-                found.map(|switching| self.switching = switching).ok_or("cut-through or store-and-forward")
-            }
-            CORES => text.parse().map(|cores| self.cores = cores).map_err(|_| "a number of cores"),
-            "one-sided" => text.parse().map(|one_sided| self.one_sided = one_sided).map_err(|_| "true or false"),
-            _ => return Err(MachineError::Key { key: key.to_owned() }),
-        };
-        done.map_err(|expected| MachineError::Value { key: key.to_owned(), found: quoted(text).to_string(), expected })
-    }
-
-    /// Returns the values of all keys as text.
-    fn values(&self) -> Vec<String> {
-        let Self {
-            startup,
-            message,
-            byte,
-            channel,
-            hop,
-            host,
-            rearrangement,
-            combination,
-            synchronisation,
-            doubling,
-            switching,
-            one_sided,
-            cores,
-        } = *self;
-        let prices = [startup, message, byte, channel, hop, host, rearrangement, combination].map(i128::from);
-        let prices = prices.into_iter().chain([synchronisation.into(), doubling.into()]);
-        let prices = prices.map(|price| if price == 0 { "0".to_owned() } else { format!("{}us", Microseconds(price)) });
-        prices.chain([switching.name().to_owned(), one_sided.to_string(), cores.to_string()]).collect()
+        let field = Self::field(key).ok_or_else(|| MachineError::Key { key: key.to_owned() })?;
+        field.set(self, text).map_err(|expected| MachineError::Value {
+            key: key.to_owned(),
+            found: quoted(text).to_string(),
+            expected,
+        })
     }
 
     /// Sets the prices of several keys, which must be different.
@@ -174,9 +116,10 @@ impl Machine {
             let (line, column, reason) = crate::quote::fault_in_json(&error);
             MachineError::Syntax { line, column, reason }
         })?;
+        let is_number = |key: &str| matches!(Self::field(key), Some(Field::Number(_)));
         let text = |key: &str, value: serde_json::Value| match value {
             serde_json::Value::String(text) => Ok(text),
-            serde_json::Value::Number(number) if number.as_u64() == Some(0) || key == CORES => Ok(number.to_string()),
+            serde_json::Value::Number(number) if number.as_u64() == Some(0) || is_number(key) => Ok(number.to_string()),
             other => Err(MachineError::Value {
                 key: key.to_owned(),
                 found: crate::quote::shortened(&other.to_string()).into_owned(),
@@ -235,12 +178,11 @@ impl FromStr for Machine {
 /// has the most equal values, and the values that differ.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = self.values();
-        let differing = |machine: &Self| {
-            let pairs = Self::KEYS.iter().zip(values.iter().zip(machine.values()));
-            pairs.filter(|(_, (own, of_machine))| *own != of_machine).map(|(key, (own, _))| format!("{key}={own}"))
+        let differing = |machine: &Self| -> Vec<String> {
+            let texts = Self::TABLE.iter().map(|(key, field)| (key, field.text(*self), field.text(*machine)));
+            texts.filter(|(_, own, other)| own != other).map(|(key, own, _)| format!("{key}={own}")).collect()
         };
-        let nearest = Self::NAMES.iter().map(|(name, machine)| (name, differing(machine).collect::<Vec<_>>()));
+        let nearest = Self::NAMES.iter().map(|(name, machine)| (name, differing(machine)));
         // Among equally near machines, the last one is `free`.
         match nearest.rev().min_by_key(|(_, differing)| differing.len()) {
             Some((name, differing)) if !differing.is_empty() => write!(f, "{name}:{}", differing.join(",")),
@@ -250,22 +192,55 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Picoseconds, written exactly as microseconds.
+impl Field {
+    /// Returns the value as text.
+    fn text(self, mut machine: Machine) -> String {
+        let machine = &mut machine;
+        match self {
+            Self::Price(at) => Microseconds((*at(machine)).into()).to_string(),
+            Self::SignedPrice(at) => Microseconds((*at(machine)).into()).to_string(),
+            Self::Switching(at) => at(machine).name().to_owned(),
+            Self::Flag(at) => at(machine).to_string(),
+            Self::Number(at) => at(machine).to_string(),
+        }
+    }
+
+    /// Sets the value to that of a text. The error is the expected form.
+    fn set(self, machine: &mut Machine, text: &str) -> Result<(), &'static str> {
+        match self {
+            Self::Price(at) => {
+                *at(machine) =
+                    duration(text)?.try_into().map_err(|_| "a price that is not negative, of at most 200 days")?;
+            }
+            Self::SignedPrice(at) => {
+                *at(machine) = duration(text)?.try_into().map_err(|_| "a price of at most 100 days")?;
+            }
+            Self::Switching(at) => {
+                let known = [Switching::CutThrough, Switching::StoreAndForward];
+                let found = known.into_iter().find(|switching| switching.name() == text);
+                *at(machine) = found.ok_or("cut-through or store-and-forward")?;
+            }
+            Self::Flag(at) => *at(machine) = text.parse().map_err(|_| "true or false")?,
+            Self::Number(at) => *at(machine) = text.parse().map_err(|_| "a number of cores")?,
+        }
+        Ok(())
+    }
+}
+
+/// Picoseconds, written exactly as microseconds, or 0.
 struct Microseconds(i128);
 
 impl fmt::Display for Microseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sign, price) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
         write!(f, "{sign}{}", price / 1_000_000)?;
-        match price % 1_000_000 {
-            0 => Ok(()),
-            rest => write!(f, ".{}", format!("{rest:06}").trim_end_matches('0')),
+        match (price, price % 1_000_000) {
+            (0, _) => Ok(()),
+            (_, 0) => f.write_str("us"),
+            (_, rest) => write!(f, ".{}us", format!("{rest:06}").trim_end_matches('0')),
         }
     }
 }
-
-/// The key that is no price.
-const CORES: &str = "cores";
 
 const PRICE: &str = "a price such as \"75 us\", \"0.011us\" or 0: a decimal number and ps, ns, us, ms or s";
 
