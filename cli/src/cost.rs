@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Arg, Args};
 use necklace::MAX_NODES;
 use necklace::algorithm::{Algorithm, candidates, find};
 use necklace::bounds::Search;
@@ -25,14 +25,14 @@ use crate::table::{align, write_csv};
 use crate::{figures, machine, memory};
 
 pub(crate) const EXAMPLES: &str = "\
-A line \"formula\" is computed without a schedule, so it takes no time on networks of any size. Only a graph is
-searched for its bounds, once: at most about 2^26 nodes and links, in about a second. With --compare, every
-schedule is built and verified, which takes long on large networks. If an algorithm has no formula for a demand
-that the machine charges for, its price is a lower bound. The table then names these demands in parentheses, and
---csv in the column at_least, which is empty if the price is exact.
+A line \"formula\" is computed without a schedule, so it takes almost no time, however large the network is. On
+graph:@FILE, one search of at most about 2^26 nodes and links finds the bounds, in about a second. With --compare,
+every schedule is built and verified, which takes long on large networks. If an algorithm has no formula for a
+demand that the machine charges for, its price is a lower bound. The table then names these demands in
+parentheses. So does the column at_least of --csv, which is empty if the price is exact.
 
 A line \"bound\" is a lower bound on the price of every schedule with the port model of this algorithm. A
-schedule need not reach it, least of all in every term at once. --plot omits it.
+schedule need not reach it, and seldom reaches it in every term at once. --plot omits it.
 
 The total is the sum of all terms except synchronisation, because schedules run without barriers between rounds.
 The papers charge for a barrier between any two rounds; the column synchronisation shows the cost of these
@@ -50,8 +50,9 @@ bytes) and cores (of a host, which its ranks share, see --hosts-of; 0 for a core
 Examples:
   necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K,64K --machine paragon
   necklace cost --topology torus:8x8 --collective alltoall --algorithm torus-exchange,direct --bytes 256 --compare
-Rows \"Proposed\" of table 2 of Suh & Shin (2001), and the curves of figures 13 to 16 (their start-up is the
-time of a message, half at each end; their totals include synchronisation, these curves do not):
+These print the rows \"Proposed\" of table 2 of Suh & Shin (2001), and draw the curves of figures 13 to 16. The
+start-up of the paper is the time of a message, half at each end. Its totals include synchronisation, these curves
+do not:
   necklace cost --collective alltoall --machine paragon --bytes 1,64,256,1K,4K,16K --algorithm torus-exchange --plot 13.svg \\
     --topology torus:16x16 --topology torus:32x32 --topology torus:64x64 --topology torus:128x128
   necklace cost --collective alltoall --machine paragon --bytes 1,64,256,1K,4K,16K --algorithm mesh-exchange --plot 14.svg \\
@@ -63,6 +64,11 @@ time of a message, half at each end; their totals include synchronisation, these
 
 Exit status: 0 on success; 1 if an operation failed or a schedule of --compare is wrong; 2 if the command line
 is wrong or asks for the impossible.";
+
+/// Refers to the description of machines in the help of `cost` itself.
+pub(crate) fn describe_machine(machine: Arg) -> Arg {
+    machine.help("Use the prices of machine M: NAME, NAME:key=price,.. or a JSON file (see Machines below)")
+}
 
 /// The arguments that select networks, algorithms and block sizes.
 #[derive(Args, Debug)]
@@ -83,13 +89,12 @@ pub(crate) struct Cases {
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
     root: Option<u32>,
 
-    /// Combine the contributions of a reduction in any order, as an operation that commutes permits
+    /// Combine the contributions of a reduction in any order, for an operation that commutes
     /// [default: in rank order]
     #[arg(long)]
     commutative: bool,
 
-    /// Put N consecutive ranks on each host, for the two-level algorithms [default: hosts are
-    /// unknown]
+    /// Put N consecutive ranks on each host, for the two-level algorithms [default: unknown hosts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     hosts_of: Option<u32>,
 
@@ -120,8 +125,8 @@ pub(crate) struct Arguments {
     /// Compare the formulas with the counts of verified schedules, and with simulated times
     ///
     /// Simulated ranks overlap operations whose prices a formula adds up. A line "simulated" may
-    /// therefore be below the price and below the bound on prices. It has no terms. `necklace
-    /// simulate` prints a bound on simulated times.
+    /// therefore be below the price and below the bound on prices. It has a total, but no terms.
+    /// `necklace simulate` prints a bound on simulated times.
     #[arg(long)]
     compare: bool,
 }

@@ -37,7 +37,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use necklace::error::shown;
 
-/// Plan, verify and price collective communication on a known network, and run programs that use it
+/// Plan, verify and price collective communication on a known network, and start programs
 #[derive(Debug, Parser)]
 #[command(name = "necklace", version, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Arguments {
@@ -51,7 +51,7 @@ enum Command {
     #[command(after_help = plan::after_help())]
     Plan(plan::Arguments),
     /// Print the cost of collectives on a machine, by formula or counted
-    #[command(after_help = cost::EXAMPLES)]
+    #[command(after_help = cost::EXAMPLES, mut_arg("machine", cost::describe_machine))]
     Cost(cost::Arguments),
     /// Simulate schedules on a machine, with contention
     #[command(after_help = simulate::EXAMPLES)]
@@ -88,10 +88,10 @@ enum Command {
 }
 
 const EXAMPLES: &str = "\
-A topology is a network of nodes and links, such as torus:4x4. Each rank sits on a node. A schedule is a list of
-rounds; each round is a set of transfers between ranks, which may all happen at once. Each algorithm builds such
-schedules for one collective. A machine holds the prices of messages, bytes and hops. Collectives are those of
-MPI.
+A topology is a network of nodes and links, such as torus:4x4. A rank is a process or thread of a job, and sits on
+a node. Collectives are those of MPI, such as alltoall. A schedule is a list of rounds; each round is a set of
+transfers between ranks, which may all happen at once. An algorithm builds schedules for one collective. A machine
+holds the prices of messages, bytes and hops.
 
 Examples:
   necklace plan --list

@@ -61,9 +61,9 @@ pub(crate) struct Arguments {
     /// Use algorithm A: a name from --list, with parameters as NAME:KEY=VALUE,.., or auto for the
     /// cheapest that fits
     ///
-    /// auto compares prices by formula. If an algorithm does not claim every demand that the
-    /// machine charges for, its price is a lower bound and marked as one. At equal prices, auto
-    /// prefers an algorithm whose price is exact.
+    /// auto compares prices by formula. If an algorithm has no formula for a demand that the
+    /// machine charges for, its price is only a lower bound, and the output says so. At equal
+    /// prices, auto prefers an algorithm whose price is exact.
     #[arg(long, value_name = "A", default_value = "auto")]
     algorithm: String,
 
@@ -71,13 +71,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(..MAX_NODES as i64))]
     root: Option<u32>,
 
-    /// Combine the contributions of a reduction in any order, as an operation that commutes permits
+    /// Combine the contributions of a reduction in any order, for an operation that commutes
     /// [default: in rank order]
     #[arg(long)]
     commutative: bool,
 
-    /// Put N consecutive ranks on each host, for the two-level algorithms [default: hosts are
-    /// unknown]
+    /// Put N consecutive ranks on each host, for the two-level algorithms [default: unknown hosts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     hosts_of: Option<u32>,
 
@@ -103,7 +102,7 @@ pub(crate) struct Arguments {
 
     /// Write the schedule as JSON to FILE; with -, write only that to standard output
     ///
-    /// A file appears only when the schedule is verified and the document complete. Standard output
+    /// The file appears only when the schedule is verified and the document is complete. Standard output
     /// receives the rounds as they are built; the exit status tells whether they are correct.
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,

@@ -10,18 +10,20 @@ use crate::progress::Progress;
 
 pub(crate) const EXAMPLES: &str = "\
 Every rank proceeds at its own pace, without barriers. Messages that need the same port or channel (one direction
-of a link) wait for each other. No total includes a machine's synchronisation. The columns are: total, first and
-mean, when the last, the first and the average rank ends; messages; busiest channel and channels, the part of the
-time in which that channel, and the average channel, is busy; waiting and longest wait, how long an average
-message waits for channels, and the longest wait for one channel.
+of a link) wait for each other. Times do not include the machine's price of synchronisation. The columns are:
+  total, first, mean         the times at which the last, the first and the average rank ends
+  messages                   the number of messages
+  busiest channel, channels  the part of the time in which the busiest and the average channel is busy
+  waiting                    the time for which an average message waits for channels
+  longest wait               the longest time for which a message waits for one channel
 
 A line \"bound\" is a lower bound on the time of every schedule with the port model of this algorithm: the
 longest of the minimum times of its busiest port, its busiest channel, its start-ups, messages and routes. A
 schedule need not reach it. --plot omits it.
 
-A simulation takes time in proportion to the messages and the channels they cross. On graph:@FILE, routes are
-searched: on up to 16,384 nodes once per destination; on larger graphs again for messages to destinations
-whose distances do not fit in 256 MiB.
+A simulation takes time in proportion to the messages and the channels they cross. On graph:@FILE, routes come
+from one search for each destination. Up to 256 MiB of results are kept, which is enough for 16,384 nodes. On
+larger graphs, each message to a destination without a kept result needs a search of its own.
 
 Examples:
   necklace simulate --topology torus:12x12 --collective alltoall --bytes 64,1K --machine paragon
@@ -36,7 +38,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     cases: Cases,
 
-    /// Print the price by formula too
+    /// Also print the price by formula
     #[arg(long)]
     compare: bool,
 }

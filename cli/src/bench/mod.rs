@@ -38,7 +38,9 @@ Examples:
 The table shows the median, the minimum and the 90th percentile of the time of a call, in microseconds. Among
 threads, alltoall is compared with two bare exchanges, which check nothing and never sleep: staged (each block is
 copied twice, through a mailbox) and one-copy (directly into the receiver's memory). The column ratio is the
-median divided by that of the faster one.";
+median divided by that of the faster bare exchange.
+
+Exit status: 0 on success; 1 if an operation failed; 2 if the command line is wrong or asks for the impossible.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

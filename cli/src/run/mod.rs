@@ -100,12 +100,13 @@ pub(crate) struct Arguments {
     algorithm: Option<String>,
 
     /// Fail a call if a process is silent or messages make no progress for S seconds, and the job
-    /// if a host is silent for S seconds; or off [default: NECKLACE_TIMEOUT, or 300]
+    /// if a host is silent for S seconds; off sets no limit [default: NECKLACE_TIMEOUT, or 300]
     #[arg(long, value_name = "S|off", allow_negative_numbers = true)]
     timeout: Option<Timeout>,
 
-    /// Fail a call if a rank that answers does not make it within S seconds; or off, to wait for it
-    /// as long as its process answers [default: NECKLACE_ARRIVAL_TIMEOUT, or 1800]
+    /// Fail a call if a rank does not make the same call within S seconds, though its process
+    /// answers; off waits as long as the process answers [default: NECKLACE_ARRIVAL_TIMEOUT, or
+    /// 1800]
     #[arg(long, value_name = "S|off", allow_negative_numbers = true)]
     arrival_timeout: Option<Timeout>,
 
@@ -122,8 +123,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     hostfile: Option<PathBuf>,
 
-    /// Reach hosts by COMMAND instead of ssh; it receives the name of the host and the
-    /// command to run there
+    /// Reach hosts by COMMAND instead of ssh; it receives the name of the host and the command to
+    /// run there
     #[arg(long, value_name = "COMMAND", alias = "agent")]
     remote_shell: Option<String>,
 
