@@ -54,15 +54,17 @@ use crate::error::JobError;
 ///
 /// | launcher | rank, size | starts programs of MPI |
 /// |---|---|---|
-/// | torchrun | `RANK`, `WORLD_SIZE`; the rendezvous address from `MASTER_ADDR`, `MASTER_PORT` | no |
+/// | torchrun | `RANK`, `WORLD_SIZE`; the rendezvous address from `MASTER_ADDR`, `MASTER_PORT`, `TORCHELASTIC_USE_AGENT_STORE` | no |
 /// | Slurm | `SLURM_PROCID`, `SLURM_NTASKS` | yes |
 /// | Open MPI | `OMPI_COMM_WORLD_RANK`, `OMPI_COMM_WORLD_SIZE` | yes |
 /// | PMI | `PMI_RANK`, `PMI_SIZE` | yes |
 /// | MVAPICH | `MV2_COMM_WORLD_RANK`, `MV2_COMM_WORLD_SIZE` | yes |
+/// | PMIx | `PMIX_RANK`; the size from another row, or from MPI | yes |
 ///
 /// If one that starts programs of MPI has started a program with the feature `mpi`, its ranks are
 /// those of MPI. Otherwise the ranks connect over TCP; for all but torchrun, set `NECKLACE_ROOT` or
-/// `NECKLACE_RENDEZVOUS`. A launcher that says that the size is 1 is ignored, except by
+/// `NECKLACE_RENDEZVOUS`. If `TORCHELASTIC_USE_AGENT_STORE` is `True`, torchrun itself listens on
+/// `MASTER_PORT`, and rank 0 takes the port above it. A launcher that says that the size is 1 is ignored, except by
 /// [`connect`]. Slurm's variables of a batch script give way to a launcher that was started in the
 /// script. `NECKLACE_*` overrides all others.
 ///
