@@ -102,8 +102,8 @@ pub(crate) struct Arguments {
 
     /// Write the schedule as JSON to FILE; with -, write only that to standard output
     ///
-    /// The file appears only when the schedule is verified and the document is complete. Standard output
-    /// receives the rounds as they are built; the exit status tells whether they are correct.
+    /// The file appears only when the schedule is verified and the document is complete. Standard
+    /// output receives the rounds as they are built; the exit status tells whether they are correct.
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
 

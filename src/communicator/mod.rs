@@ -37,7 +37,8 @@
 // `varying_key.rs` has the keys of their plans, `varying_plan.rs` plans them, and `varying_call.rs`
 // takes the plan of a call from the cache or has it made.
 // `neighbourhood.rs` has the neighbours of a rank, `neighbours.rs` the exchanges with them, and
-// `halo.rs` those in a process grid; `neighbour_key.rs` and `neighbour_call.rs` are their keys and plans.
+// `halo.rs` those in a process grid; `neighbour_key.rs` and `neighbour_call.rs` are their keys and
+// plans.
 // `permute.rs` permutes distributed arrays, and `permute_report.rs` has its costs.
 // `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
 // communicators, `local_parts.rs` tracks those made without a message, `cartesian.rs` has those

@@ -33,7 +33,8 @@
 //! the same keys. Prices are strings, and 0 unless given:
 //!
 //! ```json
-//! {"message": "37.5 us", "byte": "0.011 us", "channel": "0.011 us", "hop": "20 ns", "switching": "cut-through"}
+//! {"message": "37.5 us", "byte": "0.011 us", "channel": "0.011 us", "hop": "20 ns",
+//!  "switching": "cut-through"}
 //! ```
 
 mod field;

@@ -257,8 +257,8 @@ pub(super) fn strings_of_digits_are_concatenated_in_rank_order() {
                     let elements = 3;
                     let length = elements * collective.before(size, me).len();
                     let send: Vec<Digits> = (0..length).map(|i| digits(&own(me.index(), i))).collect();
-                    // In a reduce_scatter, element i of block b is element 3 b + i of the buffer, with
-                    // the same mark.
+                    // In a reduce_scatter, element i of block b is element 3 b + i of the buffer,
+                    // with the same mark.
                     let after = collective.after(size, me);
                     let wanted = after.iter().flat_map(|(_, from)| {
                         (0..elements).map(|i| from.iter().map(|rank| own(rank.index(), i)).collect::<String>())

@@ -86,7 +86,8 @@ fn link_traffic_of_64_ranks_equals_the_schedule() {
 
 #[test]
 fn rank_with_silent_links_is_named_by_all() {
-    // These labs wait for most of the time, so they run side by side, and beside those of other tests.
+    // These labs wait for most of the time, so they run side by side, and beside those of other
+    // tests.
     thread::scope(|scope| {
         for cut in [0, 3] {
             scope.spawn(move || silent_links(cut));
