@@ -34,8 +34,9 @@
 // the user's own.
 //
 // `varying.rs` has the collectives with blocks of different lengths, which `counts.rs` describes,
-// `varying_key.rs` has the keys of their plans, `varying_plan.rs` plans them, and `varying_call.rs`
-// takes the plan of a call from the cache or has it made.
+// and `varying_persistent.rs` their persistent plans. `varying_key.rs` has the keys of all these
+// plans, `varying_plan.rs` makes them, and `varying_call.rs` takes the plan of a call from the cache
+// or has it made.
 // `neighbourhood.rs` has the neighbours of a rank, `neighbours.rs` the exchanges with them, and
 // `halo.rs` those in a process grid; `neighbour_key.rs` and `neighbour_call.rs` are their keys and
 // plans.
@@ -77,6 +78,7 @@ mod using;
 mod varying;
 mod varying_call;
 mod varying_key;
+mod varying_persistent;
 mod varying_plan;
 
 pub use cartesian::Cartesian;

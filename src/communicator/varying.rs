@@ -6,7 +6,7 @@ use super::collectives::reduction_key;
 use super::lengths::{BufferLengths, check};
 use super::varying_key::{Listed, Side, VaryingForm, VaryingOp};
 use super::varying_plan::{ALLTOALLV, ALLTOALLW};
-use super::{Communicator, Counts, Persistent};
+use super::{Communicator, Counts};
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
@@ -61,25 +61,6 @@ impl Communicator {
     ) -> Result<(), Error> {
         let counts = (send_counts.into(), receive_counts.into());
         self.exchange_counted((send, &counts.0), (receive, &counts.1)).map_err(self.context.error_of("alltoallv"))
-    }
-
-    /// Plans an [`alltoallv`](Self::alltoallv) of these counts.
-    ///
-    /// Uses the algorithm chosen for `alltoallv`. Without a choice, uses `native` if the backend
-    /// [offers](crate::transport::native) it, otherwise `direct`. Collective, unless the algorithm
-    /// is `direct`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`alltoallv`](Self::alltoallv).
-    #[track_caller]
-    pub fn alltoallv_init<'a, T: Pod>(
-        &mut self,
-        send_counts: impl Into<Counts<'a>>,
-        receive_counts: impl Into<Counts<'a>>,
-    ) -> Result<Persistent<T>, Error> {
-        let counts = (send_counts.into(), receive_counts.into());
-        self.exchange_counted_init(&counts.0, &counts.1).map_err(self.context.error_of("alltoallv_init"))
     }
 
     /// Exchanges strided blocks between all ranks, without packing.
@@ -142,27 +123,6 @@ impl Communicator {
         let (from, into) = (Listed(from), Listed(into));
         let form = VaryingForm::exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), lengths);
         self.call_varying(form, send, receive, None).map_err(self.context.error_of("alltoallw"))
-    }
-
-    /// Plans an [`alltoallw`](Self::alltoallw) of these blocks.
-    ///
-    /// Uses the algorithm that [`alltoallv_init`](Self::alltoallv_init) would use. Collective,
-    /// unless that is `direct`. The plan executes on all buffers that are long enough for the
-    /// blocks. So one plan serves all bands of a matrix: pass it the slice that begins with the
-    /// band.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`alltoallw`](Self::alltoallw).
-    #[track_caller]
-    pub fn alltoallw_init<T: Pod>(
-        &mut self,
-        from: &[impl AsRef<[Strided]>],
-        into: &[impl AsRef<[Strided]>],
-    ) -> Result<Persistent<T>, Error> {
-        let (from, into) = (Listed(from), Listed(into));
-        let form = VaryingForm::exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), (None, None));
-        self.varying_init(form, None).map_err(self.context.error_of("alltoallw_init"))
     }
 
     /// Exchanges blocks as [`alltoallv`](Self::alltoallv), in one buffer. Block j goes to rank j,
@@ -521,93 +481,15 @@ impl Communicator {
         self.call_varying(form.in_place(), &[], buffer, Some(&OnBytes::new(op)))
     }
 
-    /// Plans a [`gatherv`](Self::gatherv) of `elements` elements of this rank. The root gives the
-    /// lengths and positions of all blocks; other ranks may pass empty counts.
-    ///
-    /// Uses the algorithm chosen for `gatherv`. Without a choice, uses `native` if the backend
-    /// [offers](crate::transport::native) it, otherwise `direct`. Collective, unless the algorithm
-    /// is `direct`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`gatherv`](Self::gatherv).
-    #[track_caller]
-    pub fn gatherv_init<'a, T: Pod>(
-        &mut self,
-        elements: usize,
-        counts: impl Into<Counts<'a>>,
-        root: usize,
-    ) -> Result<Persistent<T>, Error> {
-        let counts = counts.into();
-        let planned = self.blocks_of_root(root, &counts).and_then(|(root, into)| {
-            let collective = Collective::Gather { root };
-            let form = VaryingForm::of::<T>("gatherv", collective, Side::One(0, elements), into, (None, None));
-            self.varying_init(form, None)
-        });
-        planned.map_err(self.context.error_of("gatherv_init"))
-    }
-
-    /// Plans a [`scatterv`](Self::scatterv) of `elements` elements for this rank. The root gives
-    /// the lengths and positions of all blocks; other ranks may pass empty counts.
-    ///
-    /// Chooses the algorithm as [`gatherv_init`](Self::gatherv_init), for `scatterv`. Collective,
-    /// unless that is `direct`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`gatherv`](Self::gatherv).
-    #[track_caller]
-    pub fn scatterv_init<'a, T: Pod>(
-        &mut self,
-        counts: impl Into<Counts<'a>>,
-        elements: usize,
-        root: usize,
-    ) -> Result<Persistent<T>, Error> {
-        let counts = counts.into();
-        let planned = self.blocks_of_root(root, &counts).and_then(|(root, from)| {
-            let collective = Collective::Scatter { root };
-            let form = VaryingForm::of::<T>("scatterv", collective, from, Side::One(0, elements), (None, None));
-            self.varying_init(form, None)
-        });
-        planned.map_err(self.context.error_of("scatterv_init"))
-    }
-
     /// Returns the root, and its blocks if this rank is the root.
-    fn blocks_of_root<'a>(&self, root: usize, counts: &'a Counts<'a>) -> Result<(Rank, Side<'a>), CallError> {
+    pub(super) fn blocks_of_root<'a>(
+        &self,
+        root: usize,
+        counts: &'a Counts<'a>,
+    ) -> Result<(Rank, Side<'a>), CallError> {
         let root = self.root(root)?;
         let is_root = root.index() == self.rank();
         Ok((root, if is_root { Side::Counted(counts) } else { Side::Nothing }))
-    }
-
-    /// Plans an [`allgatherv`](Self::allgatherv) of these counts. Local.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`allgatherv`](Self::allgatherv).
-    #[track_caller]
-    pub fn allgatherv_init<'a, T: Pod>(&mut self, counts: impl Into<Counts<'a>>) -> Result<Persistent<T>, Error> {
-        let counts = counts.into();
-        let from = Side::One(0, counts.lengths().get(self.rank()).copied().unwrap_or(0));
-        let planned = self.varying_init(VaryingForm::allgather::<T>(from, &counts, (None, None)), None);
-        planned.map_err(self.context.error_of("allgatherv_init"))
-    }
-
-    /// Plans a [`reduce_scatterv`](Self::reduce_scatterv) of these counts. Local.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`reduce_scatterv`](Self::reduce_scatterv).
-    #[track_caller]
-    pub fn reduce_scatterv_init<T: Pod>(
-        &mut self,
-        counts: &[usize],
-        op: impl Op<T> + 'static,
-    ) -> Result<Persistent<T>, Error> {
-        let into = Side::One(0, counts.get(self.rank()).copied().unwrap_or(0));
-        let packed = Counts::packed(counts);
-        let form = reduce_scatter::<T>(&op, &packed, into, (None, None)).map_err(CallError::from);
-        let planned = form.and_then(|form| self.varying_init(form, Some(Box::new(OnBytes::new(op)))));
-        planned.map_err(self.context.error_of("reduce_scatterv_init"))
     }
 
     fn exchange_counted<T: Pod>(
@@ -619,19 +501,10 @@ impl Communicator {
         let form = VaryingForm::exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), lengths);
         self.call_varying(form, send, receive, None)
     }
-
-    fn exchange_counted_init<T: Pod>(
-        &mut self,
-        from: &Counts<'_>,
-        into: &Counts<'_>,
-    ) -> Result<Persistent<T>, CallError> {
-        let form = VaryingForm::exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), (None, None));
-        self.varying_init(form, None)
-    }
 }
 
 /// Describes a reduction of blocks of lengths that every rank knows.
-fn reduce_scatter<'a, T: Pod>(
+pub(super) fn reduce_scatter<'a, T: Pod>(
     op: &impl Op<T>,
     counts: &'a Counts<'a>,
     into: Side<'a>,
