@@ -479,8 +479,8 @@ fn local_steps_are_checked() {
 
 #[test]
 fn dropped_local_step_is_detected_if_it_is_needed() {
-    // A copy for a rank's next send is idle if there is none: in the four rounds of the scan on 1,
-    // 2, 3 and 1 ranks. The last rank of the exscan combines for a next rank, which does not exist.
+    // The scan has seven copies that no rank needs: in its four rounds, 1, 2, 3 and 1 ranks copy
+    // what they never send. In the exscan, the last rank combines what it never sends.
     for (fixture, idle) in [(scan(5), 7), (exscan(5), 1)] {
         let mut needless = 0;
         for r in 0..fixture.rounds.len() {
