@@ -2,9 +2,9 @@
  * one after the other, that takes about 0.4 ms on rank 0.
  *
  *   mpicc -O2 -o collectives collectives.c
- *   mpirun -n RANKS ./collectives NAME COLLECTIVE BYTES..
+ *   mpirun -n RANKS ./collectives NAME COLLECTIVE follow|barrier BYTES..
  *
- * BYTES are those of a block. Reductions add doubles where a block consists of them, and take the
+ * With `barrier`, a barrier that is not timed stands before each call; with `follow`, calls follow each other. BYTES are those of a block. Reductions add doubles where a block consists of them, and take the
  * largest of bytes otherwise. Prints `NAME,COLLECTIVE,RANKS,BYTES,SAMPLE_US` for each sample.
  */
 #include <mpi.h>
@@ -22,6 +22,29 @@ struct block {
 };
 
 typedef void call(const void *send, void *receive, struct block b);
+
+/* What a sample measures. */
+struct measured {
+  call *call;
+  int barrier;
+  const void *send;
+  void *receive;
+  struct block block;
+};
+
+/* Makes calls, and returns the time that counts. */
+static double timed(const struct measured *m, long calls) {
+  double counted = 0, start = MPI_Wtime();
+  for (long i = 0; i < calls; i++) {
+    if (m->barrier) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      start = MPI_Wtime();
+    }
+    m->call(m->send, m->receive, m->block);
+    if (m->barrier) counted += MPI_Wtime() - start;
+  }
+  return m->barrier ? counted : MPI_Wtime() - start;
+}
 
 static void alltoall(const void *send, void *receive, struct block b) {
   MPI_Alltoall(send, b.count, b.type, receive, b.count, b.type, MPI_COMM_WORLD);
@@ -86,25 +109,22 @@ int main(int argc, char **argv) {
   size_t at = 0, known = sizeof ALL / sizeof *ALL;
   while (argc > 2 && at < known && strcmp(ALL[at].name, argv[2]))
     at++;
-  if (argc < 4 || at == known) {
-    fprintf(stderr, "expected NAME COLLECTIVE BYTES.., with a collective of MPI\n");
+  int barrier = argc > 3 && !strcmp(argv[3], "barrier");
+  if (argc < 5 || at == known || (!barrier && strcmp(argv[3], "follow"))) {
+    fprintf(stderr, "expected NAME COLLECTIVE follow|barrier BYTES.., with a collective of MPI\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  call *calls = ALL[at].call;
-  for (int i = 3; i < argc; i++) {
+  for (int i = 4; i < argc; i++) {
     int bytes = atoi(argv[i]), doubles = bytes % 8 == 0;
     struct block b = {doubles ? bytes / 8 : bytes, doubles ? MPI_DOUBLE : MPI_UNSIGNED_CHAR, doubles ? MPI_SUM : MPI_MAX};
     void *send = memory((size_t)bytes * (ALL[at].sends ? ranks : 1), 0);
     void *receive = memory((size_t)bytes * (ALL[at].receives ? ranks : 1), 0);
-    for (int call = 0; call < 5; call++)
-      calls(send, receive, b);
+    struct measured m = {ALL[at].call, barrier, send, receive, b};
+    timed(&m, 5);
     /* How long a call takes: the shortest of three times twenty, as rank 0 sees it. */
     double pace = 1e9;
     for (int trial = 0; trial < 3; trial++) {
-      double start = MPI_Wtime();
-      for (int call = 0; call < 20; call++)
-        calls(send, receive, b);
-      double time = (MPI_Wtime() - start) / 20;
+      double time = timed(&m, 20) / 20;
       if (time < pace) pace = time;
     }
     if (pace < 1e-9) pace = 1e-9;
@@ -114,17 +134,10 @@ int main(int argc, char **argv) {
     samples = samples < 5 ? 5 : samples > 1000 ? 1000 : samples;
     long agreed[2] = {n, samples};
     MPI_Bcast(agreed, 2, MPI_LONG, 0, MPI_COMM_WORLD);
-    for (int call = 0; call < 5; call++)
-      calls(send, receive, b);
+    timed(&m, 5);
     double *times = malloc(sizeof *times * agreed[1]);
-    double before = MPI_Wtime();
-    for (long s = 0; s < agreed[1]; s++) {
-      for (long call = 0; call < agreed[0]; call++)
-        calls(send, receive, b);
-      double now = MPI_Wtime();
-      times[s] = (now - before) / agreed[0];
-      before = now;
-    }
+    for (long s = 0; s < agreed[1]; s++)
+      times[s] = timed(&m, agreed[0]) / agreed[0];
     /* A rank that does not wait for the others can begin calls sooner than they are done. */
     MPI_Reduce(rank ? times : MPI_IN_PLACE, times, agreed[1], MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     for (long s = 0; rank == 0 && s < agreed[1]; s++)

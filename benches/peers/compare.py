@@ -56,7 +56,7 @@ def lines(command, **variables):
 def own(options, collective, ranks, sizes):
     where = [] if options.transport == "threads" else ["--backend", options.transport]
     text = lines([options.necklace, "bench", "move", *where, "--collective", collective, "--ranks", ranks,
-                  "--bytes", ",".join(sizes), "--rounds", "1", "--algorithm", options.algorithm, "--csv", "-"])
+                  "--bytes", ",".join(sizes), "--rounds", "1", "--algorithm", options.algorithm, "--csv", "-", *["--barrier"] * options.barrier])
     for row in csv.DictReader(io.StringIO(text)):
         figures = tuple(float(row[name]) for name in ("median_us", "min_us", "p90_us"))
         yield (row["system"], row["algorithm"], row["collective"], int(row["ranks"]), int(row["block_bytes"])), figures
@@ -83,20 +83,20 @@ def gloo(program, ranks, sizes):
 
 
 def peers(options, work, collective, ranks, sizes):
-    tcp = options.transport == "tcp"
+    tcp, calls = options.transport == "tcp", "barrier" if options.barrier else "follow"
     yield from samples(lines([*OPEN_MPI, *(TCP if tcp else SHARED_MEMORY), "-n", ranks, work / "openmpi",
-                              "open-mpi", collective, *sizes]))
+                              "open-mpi", collective, calls, *sizes]))
     if int(ranks) <= len(os.sched_getaffinity(0)):
         bind = [] if tcp else ["-bind-to", "core"]
-        yield from samples(lines(["mpirun.mpich", *bind, "-n", ranks, work / "mpich", "mpich", collective, *sizes],
+        yield from samples(lines(["mpirun.mpich", *bind, "-n", ranks, work / "mpich", "mpich", collective, calls, *sizes],
                                  **({"UCX_TLS": "tcp,self"} if tcp else {})))
     if options.intel and not tcp:
         # The program built with MPICH: both have the same binary interface.
         yield from samples(lines([options.intel / "bin/mpiexec.hydra", "-n", ranks, work / "mpich", "intel-mpi",
-                                  collective, *sizes],
+                                  collective, calls, *sizes],
                                  LD_LIBRARY_PATH=f"{work / 'intel'}:{options.intel / 'lib'}", I_MPI_ROOT=str(options.intel),
                                  I_MPI_FABRICS="shm", I_MPI_THREAD_YIELD="2", I_MPI_PIN_CELL="core"))
-    if tcp and collective == "alltoall":
+    if tcp and collective == "alltoall" and not options.barrier:
         yield from gloo(work / "gloo", ranks, sizes)
 
 
@@ -111,6 +111,8 @@ def main():
                        help="block sizes in bytes (default: %(default)s)")
     parse.add_argument("--algorithm", default="auto", help="the algorithm of necklace (default: %(default)s)")
     parse.add_argument("--rounds", type=int, default=5, help="measurements of each system (default: %(default)s)")
+    parse.add_argument("--barrier", action="store_true",
+                       help="put a barrier that is not timed before each call, as the OSU benchmarks do")
     parse.add_argument("--intel", type=pathlib.Path, help="the directory where impi-rt is installed")
     options = parse.parse_args()
     names = COLLECTIVES if options.collective == "all" else options.collective.split(",")

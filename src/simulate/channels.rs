@@ -99,7 +99,7 @@ pub(super) fn used(algorithm: &dyn Algorithm, problem: &Problem, network: &Netwo
     for rank in some {
         // The default route to a peer is always the same.
         let (mut peers, mut given, mut received) = (HashSet::new(), 0, 0);
-        for round in algorithm.amounts(problem, rank) {
+        for round in algorithm.amounts(problem, rank).take(problem.max_rounds()) {
             for send in &round.sends {
                 match send.route {
                     Route::Default => drop(peers.insert(send.peer)),

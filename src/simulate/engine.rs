@@ -125,7 +125,7 @@ impl<'m> Engine<'m> {
         let mut arrived = 0_u64;
         while let Some((now, event)) = self.queue.pop() {
             match event {
-                Event::Enter(rank) => self.enter(rank, now),
+                Event::Enter(rank) => self.enter(rank, now)?,
                 Event::Prepare(rank) => self.prepare(rank, now),
                 Event::Begin(rank) => self.begin(rank, now)?,
                 Event::Head(head) => {
@@ -159,14 +159,18 @@ impl<'m> Engine<'m> {
     }
 
     /// Enters the next round of the rank that has any transfers.
-    fn enter(&mut self, rank: u32, now: u64) {
+    fn enter(&mut self, rank: u32, now: u64) -> Result<(), SimulateError> {
+        let limit = self.problem.max_rounds();
         let member = &mut self.members[rank as usize];
         member.idle = true;
         loop {
             let Some(round) = member.share.next() else {
                 self.played.ranks[rank as usize] = now.max(member.processor);
-                return;
+                return Ok(());
             };
+            if member.rounds as usize == limit {
+                return Err(SimulateError::Rounds { rank: Rank::new(rank as usize), limit });
+            }
             member.rounds += 1;
             member.combining =
                 length(round.combined, self.block_bytes).saturating_mul(self.machine.added_by_combination());
@@ -195,6 +199,7 @@ impl<'m> Engine<'m> {
             let (_, many) = member.early.swap_remove(at);
             (0..many).for_each(|_| self.queue.push(member.processor, Event::Arrived { rank, round }));
         }
+        Ok(())
     }
 
     fn prepare(&mut self, rank: u32, now: u64) {

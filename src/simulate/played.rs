@@ -82,6 +82,15 @@ pub enum SimulateError {
     /// The algorithm has no schedule for the problem.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// A rank's share has more rounds than a schedule may have, such as a share that never ends.
+    #[error("rank {rank} has more than {limit} rounds, the maximum of a schedule")]
+    #[non_exhaustive]
+    Rounds {
+        /// The rank.
+        rank: Rank,
+        /// The [maximum number](crate::schedule::Problem::max_rounds) of rounds.
+        limit: usize,
+    },
     /// A rank waits for messages that no rank sends.
     #[error("rank {rank}, round {round}: {missing} of {awaited} messages never arrive")]
     #[non_exhaustive]

@@ -41,22 +41,36 @@ impl Shares {
     ///
     /// [`BuildError::Disagree`] if the shares of two ranks do not match, [`BuildError::Rounds`] if
     /// one has more than [`Problem::max_rounds`](super::Problem::max_rounds) rounds.
-    pub fn collect(mut self) -> Result<Schedule, BuildError> {
+    pub fn collect(self) -> Result<Schedule, BuildError> {
+        let outline = self.outline.clone();
+        Ok(Schedule { outline, rounds: self.matched().collect::<Result<_, _>>()? })
+    }
+
+    /// Returns the rounds in which all ends match. The last item is an error, as that of
+    /// [`collect`](Self::collect), if there are others.
+    pub(crate) fn matched(mut self) -> impl Iterator<Item = Result<Round, BuildError>> {
+        let (mut number, mut failed) = (0, false);
         let limit = self.outline.problem.max_rounds();
-        let mut rounds = Vec::new();
-        for joined in self.by_ref().take(limit) {
-            if let Some(mismatch) = joined.mismatches.into_iter().next() {
-                let algorithm = self.outline.algorithm;
-                return Err(BuildError::Disagree { algorithm, round: rounds.len(), mismatch: Box::new(mismatch) });
+        std::iter::from_fn(move || {
+            if failed {
+                return None;
             }
-            rounds.push(joined.round);
-        }
-        if rounds.len() == limit
-            && let Some(rank) = self.shares.iter_mut().position(|share| share.next().is_some())
-        {
-            return Err(BuildError::Rounds { algorithm: self.outline.algorithm, rank: Rank::new(rank), limit });
-        }
-        Ok(Schedule { outline: self.outline, rounds })
+            if number == limit {
+                let rank = Rank::new(self.shares.iter_mut().position(|share| share.next().is_some())?);
+                failed = true;
+                return Some(Err(BuildError::Rounds { algorithm: self.outline.algorithm.clone(), rank, limit }));
+            }
+            let Joined { round, mismatches } = self.next()?;
+            let first = mismatches.into_iter().next().map(Box::new);
+            let error = first.map(|mismatch| BuildError::Disagree {
+                algorithm: self.outline.algorithm.clone(),
+                round: number,
+                mismatch,
+            });
+            failed = error.is_some();
+            number += 1;
+            Some(error.map_or(Ok(round), Err))
+        })
     }
 }
 

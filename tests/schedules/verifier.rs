@@ -9,10 +9,13 @@ use necklace::algorithm::alltoall::Direct;
 use necklace::algorithm::{About, Algorithm, Claims};
 use necklace::collective::{Collective, Custom};
 use necklace::error::BuildError;
+use necklace::machine::Machine;
+use necklace::schedule::draw::{DrawError, View, draw_shares};
 use necklace::schedule::{
-    Block, End, Mismatch, Ports, Problem, RankRound, Round, SampleError, Schedule, Share, Verifier, ViolationKind,
-    Volume, verify, verify_sample, verify_shares,
+    Block, End, JsonError, Mismatch, Ports, Problem, RankRound, Round, SampleError, Schedule, Share, Verifier,
+    ViolationKind, Volume, share_json, verify, verify_sample, verify_shares,
 };
+use necklace::simulate::Simulation;
 use necklace::topology::parse;
 
 /// start-ups, transmission, hops, messages, busiest channel, all channels
@@ -244,6 +247,16 @@ fn endless_shares_are_refused_at_the_limit() {
     let collected = Endless(1).shares(&problem).unwrap().collect();
     let Err(BuildError::Rounds { rank: endless, .. }) = collected else { panic!("{collected:?}") };
     assert_eq!(endless, rank(1));
+    let view = View::default();
+    let written = share_json(Endless(1).shares(&problem).unwrap(), std::io::sink()).unwrap_err();
+    assert!(matches!(written, JsonError::Build(BuildError::Rounds { .. })), "{written}");
+    let drawn = draw_shares(Endless(1).shares(&problem).unwrap(), &view).unwrap_err();
+    assert!(matches!(drawn, DrawError::Build(BuildError::Rounds { .. })), "{drawn}");
+    let played = Simulation::new(&Machine::PARAGON, 8).play(&Endless(1), &problem);
+    assert_eq!(
+        played.unwrap_err().to_string(),
+        format!("rank 1 has more than {limit} rounds, the maximum of a schedule")
+    );
 }
 
 #[test]

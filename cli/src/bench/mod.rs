@@ -20,6 +20,7 @@ use necklace::topology::Topology;
 
 #[cfg(unix)]
 pub(crate) use self::processes::Rank;
+use self::transfers::Setting;
 use crate::options::{once, size, whole_names};
 use crate::output::{Document, Failure, apart, is_standard, print};
 use crate::plot::{Curve, Curves};
@@ -72,6 +73,11 @@ pub(crate) struct Arguments {
     /// Use these algorithms, named as in `necklace plan --list`, on the networks they fit
     #[arg(long, value_name = "A,..", value_delimiter = ',', default_value = "auto")]
     algorithm: Vec<String>,
+
+    /// Put a barrier before each call, and do not count its time, as the OSU benchmarks do;
+    /// otherwise calls follow each other, and those of a rank that only sends overlap
+    #[arg(long)]
+    barrier: bool,
 
     /// Measure all algorithms N times, in turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
@@ -154,8 +160,11 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.what != What::Move && arguments.backend != Backend::Local {
-        return Err(Failure::Usage("--backend applies only to `necklace bench move`".to_owned()));
+    if arguments.what != What::Move {
+        let given = [("--backend", arguments.backend != Backend::Local), ("--barrier", arguments.barrier)];
+        if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(Failure::Usage(format!("{option} applies only to `necklace bench move`")));
+        }
     }
     let complete = || arguments.ranks.iter().map(|ranks| format!("complete:{ranks}")).collect();
     let texts: Vec<String> = if arguments.topology.is_empty() { complete() } else { arguments.topology.clone() };
@@ -170,12 +179,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Open the files first: an invalid path must fail before the measurements.
     let document = arguments.csv.as_deref().map(Document::create).transpose()?;
     let picture = arguments.plot.as_deref().map(Document::create).transpose()?;
+    let setting = Setting { backend: arguments.backend, barrier: arguments.barrier };
     let mut cells = Vec::new();
     for topology in &networks {
         for &bytes in &arguments.bytes {
             let cell = Cell { topology: Arc::clone(topology), bytes };
             let benchmarks = match arguments.what {
-                What::Move => transfers::benchmarks(&cell, &arguments.collective, &algorithms, arguments.backend)?,
+                What::Move => transfers::benchmarks(&cell, &arguments.collective, &algorithms, setting)?,
                 What::Build => schedules::builders(&cell, &arguments.collective, &algorithms)?,
                 What::Verify => schedules::verifiers(&cell, &arguments.collective, &algorithms)?,
             };

@@ -40,6 +40,7 @@ impl Benchmark for Processes {
                 bytes: *bytes,
                 calls: sampling.calls,
                 samples: sampling.samples,
+                barrier: sampling.barrier,
             };
             let printed = ranks_of_own(topology, &chosen, &rank.words())?;
             let times: Option<Vec<f64>> = printed.lines().map(|line| line.parse().ok()).collect();
@@ -65,22 +66,25 @@ pub(crate) struct Rank {
     calls: usize,
     #[arg(long)]
     samples: usize,
+    #[arg(long)]
+    barrier: bool,
 }
 
 impl Rank {
     /// Returns the command line of the rank.
     fn words(&self) -> Vec<String> {
-        let Self { collective, bytes, calls, samples } = self;
+        let Self { collective, bytes, calls, samples, barrier } = self;
         let numbers = [("--bytes", bytes), ("--calls", calls), ("--samples", samples)];
         let numbers = numbers.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]);
-        ["bench-rank", "--collective", &collective.text()].map(str::to_owned).into_iter().chain(numbers).collect()
+        let words = ["bench-rank", "--collective", &collective.text()].map(str::to_owned);
+        words.into_iter().chain(numbers).chain(barrier.then(|| "--barrier".to_owned())).collect()
     }
 
     /// Runs the rank. Rank 0 prints seconds per call, one line per sample.
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let Self { collective, bytes, calls, samples } = self;
+        let Self { collective, bytes, calls, samples, barrier } = self;
         let call = Call(collective.clone());
-        let sampling = Sampling { calls: *calls, samples: *samples };
+        let sampling = Sampling { calls: *calls, samples: *samples, barrier: *barrier };
         let outcome = launch(|mut comm| {
             pin(comm.rank());
             Ok((comm.rank(), call.times(&mut comm, *bytes, sampling)?))
@@ -103,8 +107,10 @@ mod tests {
 
     #[test]
     fn rank_arguments_round_trip() {
-        let rank = Rank { collective: Collective::Shift { by: 2 }, bytes: 1 << 40, calls: 3, samples: 7 };
-        let matches = Rank::augment_args(clap::Command::new("bench-rank")).get_matches_from(rank.words());
-        assert_eq!(Rank::from_arg_matches(&matches).unwrap(), rank);
+        for barrier in [false, true] {
+            let rank = Rank { collective: Collective::Shift { by: 2 }, bytes: 1 << 40, calls: 3, samples: 7, barrier };
+            let matches = Rank::augment_args(clap::Command::new("bench-rank")).get_matches_from(rank.words());
+            assert_eq!(Rank::from_arg_matches(&matches).unwrap(), rank);
+        }
     }
 }

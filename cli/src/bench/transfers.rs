@@ -21,25 +21,34 @@ use super::{Backend, Benchmark, Cell, Name};
 use crate::output::Failure;
 use crate::problem::problem;
 
+/// How calls are measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setting {
+    pub(super) backend: Backend,
+    /// See [`Sampling::barrier`].
+    pub(super) barrier: bool,
+}
+
 /// Returns the benchmarks of a cell: the algorithms that fit, and for alltoall among threads also
 /// the bare exchanges.
 pub(super) fn benchmarks(
     cell: &Cell,
     collective: &Collective,
     algorithms: &[String],
-    backend: Backend,
+    Setting { backend, barrier }: Setting,
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let Cell { topology, bytes } = cell;
     let ranks = topology.nodes();
+    let sampling = Sampling { barrier, ..Sampling::default() };
     let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
-    if collective.name() == Bare::COLLECTIVE && backend == Backend::Local {
+    // The bare exchanges have no barrier.
+    if collective.name() == Bare::COLLECTIVE && backend == Backend::Local && !barrier {
         for kind in Kind::ALL {
-            all.push(Box::new(Bare { kind, ranks, bytes: *bytes, sampling: Sampling::default() }));
+            all.push(Box::new(Bare { kind, ranks, bytes: *bytes, sampling }));
         }
     }
     for algorithm in fitting(topology, collective, algorithms)? {
         let (topology, collective) = (Arc::clone(topology), collective.clone());
-        let sampling = Sampling::default();
         all.push(match backend {
             Backend::Local => {
                 Box::new(Threads { topology, call: Call(collective), algorithm, bytes: *bytes, sampling })
@@ -78,6 +87,9 @@ pub(super) fn fitting(
 pub(super) struct Sampling {
     pub(super) calls: usize,
     pub(super) samples: usize,
+    /// Whether a barrier, which is not timed, stands before each call, so that calls do not
+    /// overlap.
+    pub(super) barrier: bool,
 }
 
 impl Sampling {
@@ -88,17 +100,20 @@ impl Sampling {
     const WARM: usize = 5;
 
     /// Returns the numbers for calls that take `call` seconds.
-    fn of(call: f64) -> Self {
+    fn of(self, call: f64) -> Self {
         let call = call.max(1e-9);
         let calls = (Self::SAMPLE / call).clamp(2.0, 20_000.0) as usize;
         let samples = (Self::ROUND / (call * calls as f64)).clamp(5.0, 1000.0) as usize;
-        Self { calls, samples }
+        Self { calls, samples, ..self }
     }
 
-    /// The first round, which estimates the duration of a call.
-    const TRIAL: Self = Self { calls: 20, samples: 3 };
+    /// Returns the numbers for the first round, which estimates the duration of a call.
+    fn trial(self) -> Self {
+        Self { calls: 20, samples: 3, ..self }
+    }
 
-    /// Makes the calls of one rank in a round. Returns seconds per call, one value per sample.
+    /// Makes the calls of one rank in a round, one after the other. Returns seconds per call, one
+    /// value per sample.
     fn pass(self, mut call: impl FnMut()) -> Vec<f64> {
         (0..Self::WARM).for_each(|_| call());
         let mut times = Vec::with_capacity(self.samples);
@@ -112,14 +127,22 @@ impl Sampling {
         times
     }
 
+    /// Makes the calls of one rank in a round. Each returns the time that counts, in seconds.
+    /// Returns seconds per call, one value per sample.
+    fn pass_timed(self, mut call: impl FnMut() -> f64) -> Vec<f64> {
+        (0..Self::WARM).for_each(|_| _ = call());
+        let mut sample = |_| (0..self.calls).map(|_| call()).sum::<f64>() / self.calls as f64;
+        (0..self.samples).map(&mut sample).collect()
+    }
+
     /// Runs a round. Before the first one, runs a trial that sets the numbers.
     pub(super) fn keep(
         &mut self,
         mut round: impl FnMut(Self) -> Result<Vec<f64>, Failure>,
     ) -> Result<Vec<f64>, Failure> {
         if self.calls == 0 {
-            let least = round(Self::TRIAL)?.into_iter().fold(f64::INFINITY, f64::min);
-            *self = Self::of(least);
+            let least = round(self.trial())?.into_iter().fold(f64::INFINITY, f64::min);
+            *self = self.of(least);
         }
         round(*self)
     }
@@ -225,7 +248,7 @@ impl Call {
         // Blocks that stay where they are, as those of a broadcast, have one buffer in MPI too.
         let stays = !self.0.is_reduction() && self.0.before(size, root) == self.0.after(size, root);
         let doubles = bytes.is_multiple_of(size_of::<f64>());
-        let mut call = || {
+        let mut call = |comm: &mut Communicator| {
             if stays {
                 return comm.perform_in_place(&self.0, receive.bytes_mut(), Max);
             }
@@ -239,11 +262,24 @@ impl Call {
             }
         };
         let mut outcome = Ok(());
-        let mut times = sampling.pass(|| {
-            if outcome.is_ok() {
-                outcome = call();
-            }
-        });
+        let mut times = if sampling.barrier {
+            sampling.pass_timed(|| {
+                if outcome.is_ok() {
+                    outcome = comm.barrier();
+                }
+                let before = Instant::now();
+                if outcome.is_ok() {
+                    outcome = call(comm);
+                }
+                before.elapsed().as_secs_f64()
+            })
+        } else {
+            sampling.pass(|| {
+                if outcome.is_ok() {
+                    outcome = call(comm);
+                }
+            })
+        };
         outcome?;
         comm.allreduce_in_place(&mut times, Max)?;
         Ok(times)
@@ -289,22 +325,33 @@ mod tests {
 
     #[test]
     fn sample_size_follows_the_duration_of_a_call() {
-        let short = Sampling::of(100e-9);
+        let short = Sampling::default().of(100e-9);
         assert_eq!((short.calls, short.samples), (4000, 100));
-        let long = Sampling::of(10e-3);
+        let long = Sampling::default().of(10e-3);
         assert_eq!((long.calls, long.samples), (2, 5));
-        assert!(Sampling::of(0.0).calls > 0);
+        assert!(Sampling::default().of(0.0).calls > 0);
     }
 
     #[test]
     fn sampling_makes_every_call() {
         let mut calls = 0;
-        let sampling = Sampling { calls: 3, samples: 4 };
+        let sampling = Sampling { calls: 3, samples: 4, barrier: false };
         let times = sampling.pass(|| {
             calls += 1;
             thread::sleep(Duration::from_micros(10));
         });
         assert_eq!((calls, times.len()), (3 * 4 + Sampling::WARM, 4));
         assert!(times.iter().all(|time| *time >= 10e-6));
+    }
+
+    #[test]
+    fn a_sample_is_the_mean_of_the_times_that_count() {
+        let mut calls = 0;
+        let times = Sampling { calls: 2, samples: 2, barrier: true }.pass_timed(|| {
+            calls += 1;
+            calls as f64
+        });
+        let first = Sampling::WARM as f64 + 1.0;
+        assert_eq!(times, [first + 0.5, first + 2.5]);
     }
 }

@@ -123,9 +123,25 @@ fn processes_over_tcp_are_measured() {
 }
 
 #[test]
-fn backend_is_refused_unless_bytes_move() {
+fn calls_are_measured_between_barriers() {
+    let arguments = ["bench", "-n", "2,3", "--bytes", "8", "--barrier", "--rounds", "1", "--csv", "-"];
+    let backends: &[&str] = if cfg!(unix) { &["local", "tcp"] } else { &["local"] };
+    for backend in backends {
+        let csv = printed(&[&arguments[..], &["--backend", backend]].concat());
+        // The bare exchanges have no barrier.
+        assert_eq!(
+            cells(&csv).iter().map(|row| (row[0], row[4])).collect::<Vec<_>>(),
+            [("necklace", "2"), ("necklace", "3")]
+        );
+        assert!(cells(&csv).iter().all(|row| row[6].parse::<f64>().unwrap() > 0.0), "{csv}");
+    }
+}
+
+#[test]
+fn options_of_move_are_refused_unless_bytes_move() {
     // The second name is a hidden alias.
     for option in ["--backend", "--transport"] {
         refused(&necklace(&["bench", "build", option, "tcp"]), &["--backend", "bench move"]);
     }
+    refused(&necklace(&["bench", "verify", "--barrier"]), &["--barrier", "bench move"]);
 }

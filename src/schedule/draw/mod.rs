@@ -58,7 +58,7 @@ mod words;
 pub use view::{DrawError, Frames, View};
 use view::{MAX_ARROWS, MAX_FRAMES, MAX_HOPS, MAX_NODES};
 
-use crate::vocabulary::{BuildError, Outline, Round, Schedule, Shares};
+use crate::vocabulary::{Outline, Round, Schedule, Shares};
 
 /// Draws a schedule as SVG. Needs the feature `draw`.
 ///
@@ -80,16 +80,12 @@ pub fn draw(schedule: &Schedule, view: &View) -> Result<String, DrawError> {
 ///
 /// # Errors
 ///
-/// [`DrawError`]; [`DrawError::Build`] with [`BuildError::Disagree`] if the shares do not match.
+/// [`DrawError`]; [`DrawError::Build`] with the errors of [`Shares::collect`].
 pub fn draw_shares(shares: Shares, view: &View) -> Result<String, DrawError> {
     let outline = shares.outline().clone();
     let mut drawing = Drawing::new(&outline, view)?;
-    for (round, joined) in shares.enumerate() {
-        if let Some(mismatch) = joined.mismatches.into_iter().next() {
-            let algorithm = outline.algorithm;
-            return Err(BuildError::Disagree { algorithm, round, mismatch: Box::new(mismatch) }.into());
-        }
-        drawing.round(&joined.round)?;
+    for round in shares.matched() {
+        drawing.round(&round?)?;
     }
     drawing.finish()
 }

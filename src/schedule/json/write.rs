@@ -12,7 +12,7 @@ use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::ids::{Node, Rank};
 use crate::topology::{Graph, Named, parse_or_file};
-use crate::vocabulary::{BuildError, Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
+use crate::vocabulary::{Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
 
 /// Default routes longer than this are not written. A reader takes the default for them.
 const MAX_HOPS: usize = 1 << 20;
@@ -42,17 +42,12 @@ pub fn write_json<W: Write>(schedule: &Schedule, out: W) -> io::Result<W> {
 ///
 /// # Errors
 ///
-/// [`JsonError::Io`] if writing fails; [`JsonError::Build`] with [`BuildError::Disagree`] if the
-/// shares do not match.
+/// [`JsonError::Io`] if writing fails; [`JsonError::Build`] with the errors of [`Shares::collect`].
 pub fn share_json<W: Write>(shares: Shares, out: W) -> Result<W, JsonError> {
     let outline = shares.outline().clone();
     let mut writer = JsonWriter::new(&outline, out)?;
-    for (round, joined) in shares.enumerate() {
-        if let Some(mismatch) = joined.mismatches.into_iter().next() {
-            let algorithm = outline.algorithm;
-            return Err(BuildError::Disagree { algorithm, round, mismatch: Box::new(mismatch) }.into());
-        }
-        writer.round(&joined.round)?;
+    for round in shares.matched() {
+        writer.round(&round?)?;
     }
     Ok(writer.finish()?)
 }
