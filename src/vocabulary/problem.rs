@@ -109,15 +109,15 @@ impl Problem {
         self.placement.ranks()
     }
 
-    /// Returns the maximum number of rounds of a schedule for this problem: 2^22, and two for each
+    /// Returns the maximum number of rounds of a schedule for this problem: 2^20, and two for each
     /// rank.
     ///
     /// Rings take up to two rounds for each rank, and pipelines one for each chunk, so that useful
     /// schedules stay far below. The limit is for shares that never end: reading one up to here
-    /// takes seconds, and a plan of so many rounds about 1 GiB.
+    /// takes a second or so, and a plan of so many rounds about 256 MiB.
     #[must_use]
     pub fn max_rounds(&self) -> usize {
-        const ANY: usize = 1 << 22;
+        const ANY: usize = 1 << 20;
         self.ranks().saturating_mul(2).saturating_add(ANY)
     }
 
