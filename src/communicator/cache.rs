@@ -89,7 +89,7 @@ mod tests {
     }
 
     fn planned(bytes: usize) -> PlannedCall {
-        let signature = Signature { fingerprint: 0, description: "".into() };
+        let signature = Signature::new(0, "");
         let executor = Executor::Plan { plan: Plan::default(), scratch: vec![0; bytes / size_of::<u128>()] };
         PlannedCall { signature, executor, result: None }
     }

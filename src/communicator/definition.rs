@@ -464,9 +464,9 @@ impl Communicator {
         let (rank, size, context) = (self.rank(), self.size(), self.context.id);
         log::debug!("rank {rank} of {size} in communicator {context}: planned {description}");
         if self.options.fingerprints {
-            Signature { fingerprint: fingerprint(&description), description: description.into() }
+            Signature::new(fingerprint(&description), description)
         } else {
-            Signature { fingerprint: 0, description: (description + ", without a fingerprint").into() }
+            Signature::new(0, description + ", without a fingerprint")
         }
     }
 }

@@ -51,6 +51,7 @@ impl fmt::Display for ContextId {
 
 /// The description of a call that all members must agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Signature {
     /// Hash of collective, algorithm with parameters, sizes, root and operation. Members whose
     /// fingerprints are equal make the same call.
@@ -58,6 +59,14 @@ pub struct Signature {
     /// Description of the call for error messages: `alltoall, 64 bytes a block, by
     /// torus-exchange`. Not compared.
     pub description: Arc<str>,
+}
+
+impl Signature {
+    /// Describes calls with this fingerprint.
+    #[must_use]
+    pub fn new(fingerprint: u64, description: impl Into<Arc<str>>) -> Self {
+        Self { fingerprint, description: description.into() }
+    }
 }
 
 /// The call that a round, or a call of the backend's library, belongs to.

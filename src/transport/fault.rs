@@ -273,8 +273,8 @@ impl FaultyTransport {
 
 /// Returns the signature with another fingerprint, which its description mentions.
 fn marked(signature: &Signature, fingerprint: u64) -> Signature {
-    let description = format!("{}, under the fingerprint {fingerprint:x}", signature.description).into();
-    Signature { fingerprint, description }
+    let description = format!("{}, under the fingerprint {fingerprint:x}", signature.description);
+    Signature::new(fingerprint, description)
 }
 
 fn gave_up(rank: Rank, io: &RoundIo<'_>, reason: Arc<str>) -> Failure {

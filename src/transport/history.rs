@@ -18,6 +18,7 @@ use crate::ids::Rank;
 /// Summary of the calls of one member of a context. In a correct program it is equal on all members
 /// when they leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct History {
     /// Number of calls.
     pub calls: u64,

@@ -110,7 +110,7 @@ impl Transport for BrokenTransport {
     fn round(&mut self, mut io: RoundIo<'_>) -> Result<(), Failure> {
         self.rounds += 1;
         let (rank, how, inner) = (self.rank(), self.how, self.inner.as_mut().unwrap());
-        let signature = Signature { fingerprint: 1, description: "anything".into() };
+        let signature = Signature::new(1, "anything");
         let program = io.program();
         let first_run = |message: &Message| program.runs(message).iter().find(|run| run.bytes() > 0).copied();
         let receives = io.receives();

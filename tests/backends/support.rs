@@ -71,7 +71,7 @@ impl Work {
             input: vec![1; input as usize],
             output: vec![0; output as usize],
             program,
-            signature: Signature { fingerprint: 1, description: "a test".into() },
+            signature: Signature::new(1, "a test"),
             timeout: Duration::from_secs(60),
             call: 0,
         }

@@ -126,7 +126,7 @@ impl Runner {
 }
 
 pub(super) fn signature(fingerprint: u64, description: &str) -> Signature {
-    Signature { fingerprint, description: description.into() }
+    Signature::new(fingerprint, description)
 }
 
 /// Runs a test on every rank of a fresh job. Returns the results by rank, or the first error.

@@ -102,7 +102,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(7);
 
     fn signature(fingerprint: u64) -> Signature {
-        Signature { fingerprint, description: format!("call of kind {fingerprint}").into() }
+        Signature::new(fingerprint, format!("call of kind {fingerprint}"))
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn one_byte(send: bool, peer: usize) -> Program {
 }
 
 fn run(transport: &mut LocalTransport, program: &Program) {
-    let signature = Signature { fingerprint: 0, description: "a test".into() };
+    let signature = Signature::new(0, "a test");
     let buffers = Buffers { input: &[1], output: &mut [0], scratch: &mut [] };
     let io = RoundIo::new(program, 0, buffers, CallInfo::new(0, &signature, Duration::from_secs(60))).unwrap();
     transport.round(io).unwrap();

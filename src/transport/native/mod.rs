@@ -98,7 +98,7 @@ mod tests {
             fn prepend(&self, _: &mut [u8], _: &[u8]) {}
             fn append(&self, _: &mut [u8], _: &[u8]) {}
         }
-        let signature = Signature { fingerprint: 0, description: "".into() };
+        let signature = Signature::new(0, "");
         let (from, mut to) = (vec![0_u128; input / 16 + 2], vec![0_u128; output / 16 + 2]);
         let from = &bytemuck::cast_slice(&from)[before..before + input];
         let buffers = (from, &mut bytemuck::cast_slice_mut(&mut to)[into..into + output]);
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn reduction_without_an_operation_is_refused() {
-        let signature = Signature { fingerprint: 0, description: "".into() };
+        let signature = Signature::new(0, "");
         let (what, barrier) = (regular(Collective::Scan, 1, 0), regular(Collective::Barrier, 1, 0));
         let is_made = |what| {
             let data = NativeData { input: &[], output: &mut [], reduction: None };

@@ -40,7 +40,7 @@ pub(super) fn drive(
     (input, output): (&[u8], &mut [u8]),
     timeouts: impl Into<Timeouts>,
 ) -> Result<(), Failure> {
-    let signature = Signature { fingerprint: 1, description: "a call".into() };
+    let signature = Signature::new(1, "a call");
     let buffers = Buffers { input, output, scratch: &mut [] };
     transport.round(RoundIo::new(program, 0, buffers, CallInfo::new(number, &signature, timeouts)).unwrap())
 }

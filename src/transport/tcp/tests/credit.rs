@@ -39,7 +39,7 @@ fn credit_returns_while_a_long_message_is_sent() {
     let rank = thread::spawn(move || {
         let mut world = member.open(ContextId::WORLD, &[Rank::new(0), Rank::new(1)]).unwrap();
         let (program, input, mut output) = (program(), vec![1; LONG as usize], vec![0; 2 * SHORT as usize]);
-        let signature = Signature { fingerprint: 1, description: "a call".into() };
+        let signature = Signature::new(1, "a call");
         for round in 0..2 {
             let buffers = Buffers { input: &input, output: &mut output, scratch: &mut [] };
             let io =

@@ -78,7 +78,7 @@ impl Harness {
     pub(super) fn during<T>(&mut self, id: ContextId, program: &Program, script: impl FnOnce(&mut Self) -> T) -> T {
         let sizes = program.sizes();
         let (input, mut output) = (vec![7; sizes.input as usize], vec![0; sizes.output as usize]);
-        let signature = Signature { fingerprint: 1, description: "a call".into() };
+        let signature = Signature::new(1, "a call");
         let bases = Bases::of(&mut Buffers { input: &input, output: &mut output, scratch: &mut [] });
         // SAFETY: program and buffers stay in place until the active round is withdrawn. If
         // `script` panics, nothing accesses them.

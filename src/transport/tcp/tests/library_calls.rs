@@ -35,7 +35,7 @@ struct Watched {
 }
 
 fn signature(fingerprint: u64) -> Signature {
-    Signature { fingerprint, description: format!("call of kind {fingerprint}").into() }
+    Signature::new(fingerprint, format!("call of kind {fingerprint}"))
 }
 
 /// Returns the status of a rank whose last call is `call`, with that fingerprint.

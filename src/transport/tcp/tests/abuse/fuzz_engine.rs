@@ -65,7 +65,7 @@ impl FuzzEngine {
 
     pub(super) fn post(&mut self, call: u64, round: usize) {
         let Self { engine, program, input, output, .. } = self;
-        let signature = Signature { fingerprint: FINGERPRINT, description: "a call".into() };
+        let signature = Signature::new(FINGERPRINT, "a call");
         let bases = Bases::of(&mut Buffers { input, output, scratch: &mut [] });
         // SAFETY: program and buffers stay in place, and are accessed again only after the active
         // round has been withdrawn.

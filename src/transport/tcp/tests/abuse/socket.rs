@@ -19,7 +19,7 @@ fn calls(world: &mut dyn Transport, timeout: Duration) -> (usize, Option<Failure
     let program = program();
     let Sizes { input, output, .. } = program.sizes();
     let (input, mut output) = (vec![1; input as usize], vec![0; output as usize]);
-    let signature = Signature { fingerprint: FINGERPRINT, description: "a call".into() };
+    let signature = Signature::new(FINGERPRINT, "a call");
     let mut well = 0;
     for call in 0..=CALLS {
         for round in 0..ROUNDS.len() {
