@@ -399,7 +399,7 @@ pub(super) fn blocks_of_too_many_runs_are_refused() {
                 &["alltoallw_init (", "block 0", &(1_u64 << 49).to_string()],
             );
             // A large block with few runs is planned.
-            let plain = [Strided::matrix(0, 1 << 20, 1 << 20, 1 << 21).repeated(8, 1 << 42)];
+            let plain = [Strided::matrix(0, 1 << 16, 1 << 20, 1 << 21).repeated(8, 1 << 42)];
             assert!(comm.alltoallw_init::<u8>(&plain, &plain).is_ok());
         }
     });
