@@ -46,6 +46,11 @@ impl Cartesian {
     /// to the neighbours, and theirs arrive in the halo. Edges and corners of the halo, where two
     /// axes end, do not change. Beyond the border of a mesh, the halo does not change.
     ///
+    /// The width is the same on all ranks. Along an axis, the extents may differ from rank to rank;
+    /// neighbours along that axis have the same extents along the others. Ranks find it if the
+    /// widths differ, or the numbers of elements of a side; not if a side has another shape with as
+    /// many elements.
+    ///
     /// ```
     /// use necklace::topology::Grid;
     /// // A row of three ranks, each with two elements and a halo of one.
@@ -120,6 +125,9 @@ impl Cartesian {
             from.extend([side(axis, width)?, side(axis, extent - 2 * width)?]);
             into.extend([side(axis, 0)?, side(axis, extent - width)?]);
         }
-        Ok(Halo { extents: extents.to_vec(), width, near: self.neighbourhood(), from, into })
+        // Ranks compare the name, and so the width: their extents may differ along an axis.
+        let near = self.neighbourhood();
+        let near = Neighbourhood { name: format!("{}, with a halo of {width}", near.name), ..near };
+        Ok(Halo { extents: extents.to_vec(), width, near, from, into })
     }
 }

@@ -16,7 +16,7 @@ use super::{Communicator, Persistent};
 use crate::block::Block;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::ids::Rank;
-use crate::plan::{Buffer, Layout, Message, Strided, compile_sending};
+use crate::plan::{Buffer, Layout, Message, PlanError, Strided, StridedBlocks, compile_sending};
 use crate::vocabulary::{End, RankRound};
 
 impl Communicator {
@@ -92,30 +92,30 @@ impl Communicator {
         into.check_disjoint()?;
         let length = from.length.max(into.length);
         let (sent, received) = if in_place { (length, length) } else { (from.length, into.length) };
-        let sends = by_rank(("send", me), &from, &near.destinations, (sent, |rank| Block::new(me, rank)));
-        let receives = by_rank(("receive", me), &into, &near.sources, (received, |rank| Block::new(rank, me)));
-        let (sends, receives) = (sends.list(), receives.list());
+        let (sends, receives) = (named(true, me, &from, &near.destinations), named(false, me, &into, &near.sources));
+        let (sends, receives) = without_empty_own(me, sends, receives)?;
+        let (names, parts) = lists(&sends);
+        let before = StridedBlocks { names: &names, blocks: &parts, elements: sent };
+        let (names, parts) = lists(&receives);
+        let after = StridedBlocks { names: &names, blocks: &parts, elements: received };
         let buffer = if in_place { Buffer::Output } else { Buffer::Input };
-        let layout = Layout::strided(element.size, (buffer, sends.strided()), receives.strided())?;
-        let own = Block::new(me, me);
-        let of_own = |list: &BlockList<'_>| list.elements_of(own).unwrap_or(0);
-        let (to_itself, from_itself) = (of_own(&sends), of_own(&receives));
-        if to_itself != from_itself {
-            let (sent, expected) = (to_itself, from_itself);
-            return Err(ArgumentError::SelfBlock { rank: me.index(), sent, expected }.into());
-        }
-        // Each rank begins with the ranks above it, so that they do not all send to one.
-        let ends = |list: &BlockList<'_>, peer: &dyn Fn(Block) -> i32| {
-            let mut ends: Vec<End> = list
-                .names()
-                .iter()
-                .filter(|block| **block != own)
-                .map(|&block| End::new(Rank::new(peer(block) as usize), vec![block]))
-                .collect();
-            ends.sort_by_key(|end| (end.peer.index() + size - me.index()) % size);
-            ends
+        let real = |error| match error {
+            PlanError::Runs { block, part, runs, most } => {
+                let block =
+                    sends.iter().chain(&receives).find(|named| named.name == block).map_or(block, |named| named.real);
+                PlanError::Runs { block, part, runs, most }
+            }
+            other => other,
         };
-        let round = RankRound::new(ends(&sends, &Block::destination), ends(&receives, &Block::source));
+        let layout = Layout::strided(element.size, (buffer, before), after).map_err(real)?;
+        let ends = |side: &[NamedBlock<'_>]| {
+            let others = side.iter().filter(|named| named.to.rank != me.index());
+            // Each rank begins with the ranks above it, so that they do not all send to one.
+            let mut others: Vec<_> = others.collect();
+            others.sort_by_key(|named| ((named.to.rank + size - me.index()) % size, named.to.number));
+            others.iter().map(|named| End::new(Rank::new(named.to.rank), vec![named.name])).collect()
+        };
+        let round = RankRound::new(ends(&sends), ends(&receives));
         let place = if in_place { " in place" } else { "" };
         let Element { size: bytes, name: of, .. } = element;
         let description = format!(
@@ -131,41 +131,67 @@ impl Communicator {
     }
 }
 
-/// The blocks for each rank, joined: their parts follow each other in the order of the directions.
-struct ByRank {
-    side: &'static str,
-    names: Vec<Block>,
-    parts: Vec<Vec<Strided>>,
-    length: usize,
+/// A block that goes to a rank, or comes from it, in one direction.
+///
+/// Two directions may lead to one rank, so the ranks of a block do not name it. Blocks of one pair
+/// are messages of their own, in the order of the directions: ranks find it if they expect other
+/// lengths, whichever their sum.
+struct NamedBlock<'a> {
+    /// Its name in the plan.
+    name: Block,
+    /// Its name by its ranks.
+    real: Block,
+    to: Direction,
+    parts: &'a [Strided],
 }
 
-impl ByRank {
-    fn list(&self) -> BlockList<'_> {
-        BlockList::of(self.side, self.names.clone(), &self.parts, self.length)
+impl NamedBlock<'_> {
+    fn elements(&self) -> usize {
+        self.parts.iter().map(|part| part.elements().unwrap_or(usize::MAX)).fold(0, usize::saturating_add)
     }
 }
 
-fn by_rank(
-    (side, me): (&'static str, Rank),
-    blocks: &BlockList<'_>,
-    directions: &[Option<Direction>],
-    (length, name): (usize, impl Fn(Rank) -> Block),
-) -> ByRank {
-    let mut joined: BTreeMap<usize, Vec<(usize, &[Strided])>> = BTreeMap::new();
-    for (direction, parts) in directions.iter().zip(blocks.parts()) {
-        if let Some(Direction { rank, number }) = *direction {
-            joined.entry(rank).or_default().push((number, parts));
+/// Names the blocks of one side, those that a rank keeps by their direction on both sides.
+fn named<'a>(sends: bool, me: Rank, blocks: &BlockList<'a>, directions: &[Option<Direction>]) -> Vec<NamedBlock<'a>> {
+    let of = |(at, (direction, parts)): (usize, (&Option<Direction>, &'a [Strided]))| {
+        let to = (*direction)?;
+        let (peer, kept) = (Rank::new(to.rank), to.rank == me.index());
+        let name = match (kept, sends) {
+            (true, _) => Block::new(Rank::new(0), Rank::new(to.number)),
+            (false, true) => Block::new(Rank::new(1), Rank::new(at)),
+            (false, false) => Block::new(Rank::new(2), Rank::new(at)),
+        };
+        let real = if sends { Block::new(me, peer) } else { Block::new(peer, me) };
+        Some(NamedBlock { name, real, to, parts })
+    };
+    directions.iter().zip(blocks.parts()).enumerate().filter_map(of).collect()
+}
+
+/// Fails unless a rank expects as many elements of itself as it sends, in each direction. Leaves
+/// out the empty ones: a rank may be its own neighbour on one side only.
+fn without_empty_own<'a>(
+    me: Rank,
+    sends: Vec<NamedBlock<'a>>,
+    receives: Vec<NamedBlock<'a>>,
+) -> Result<(Vec<NamedBlock<'a>>, Vec<NamedBlock<'a>>), ArgumentError> {
+    let is_own = |named: &NamedBlock<'_>| named.to.rank == me.index();
+    let own = |side: &[NamedBlock<'_>]| -> BTreeMap<Block, usize> {
+        side.iter().filter(|named| is_own(named)).map(|named| (named.name, named.elements())).collect()
+    };
+    let (sent, expected) = (own(&sends), own(&receives));
+    for name in sent.keys().chain(expected.keys()) {
+        let [sent, expected] = [&sent, &expected].map(|side| side.get(name).copied().unwrap_or(0));
+        if sent != expected {
+            return Err(ArgumentError::SelfBlock { rank: me.index(), sent, expected });
         }
     }
-    // A rank may be its own neighbour on one side only, if it has nothing for itself.
-    let is_empty = |parts: &[(usize, &[Strided])]| {
-        parts.iter().flat_map(|(_, parts)| parts.iter()).all(|part| part.elements() == Some(0))
+    let rest = |side: Vec<NamedBlock<'a>>| -> Vec<NamedBlock<'a>> {
+        side.into_iter().filter(|named| !is_own(named) || named.elements() > 0).collect()
     };
-    joined.retain(|&rank, parts| rank != me.index() || !is_empty(parts));
-    let names = joined.keys().map(|&rank| name(Rank::new(rank))).collect();
-    let in_order = |mut parts: Vec<(usize, &[Strided])>| {
-        parts.sort_by_key(|(number, _)| *number);
-        parts.into_iter().flat_map(|(_, parts)| parts.to_vec()).collect()
-    };
-    ByRank { side, names, parts: joined.into_values().map(in_order).collect(), length }
+    Ok((rest(sends), rest(receives)))
+}
+
+/// Returns the names and the parts of blocks.
+fn lists<'a>(side: &[NamedBlock<'a>]) -> (Vec<Block>, Vec<&'a [Strided]>) {
+    side.iter().map(|named| (named.name, named.parts)).unzip()
 }

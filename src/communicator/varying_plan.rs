@@ -318,24 +318,9 @@ impl<'a> BlockList<'a> {
         Self { side, names: vec![], blocks, length }
     }
 
-    /// Lists blocks of these names.
-    pub(super) fn of(side: &'static str, names: Vec<Block>, blocks: &'a [Vec<Strided>], length: usize) -> Self {
-        Self { side, names, blocks: blocks.iter().map(AsRef::as_ref).collect(), length }
-    }
-
-    pub(super) fn names(&self) -> &[Block] {
-        &self.names
-    }
-
     /// Returns the parts of each block.
     pub(super) fn parts(&self) -> impl Iterator<Item = &'a [Strided]> {
         self.blocks.iter().copied()
-    }
-
-    /// Returns the length of the block of that name.
-    pub(super) fn elements_of(&self, name: Block) -> Option<usize> {
-        let at = self.names.iter().position(|block| *block == name)?;
-        self.blocks[at].iter().try_fold(0_usize, |sum, part| sum.checked_add(part.elements()?))
     }
 
     pub(super) fn strided(&self) -> StridedBlocks<'_> {

@@ -310,6 +310,43 @@ pub(super) fn disagreeing_neighbours_are_told() {
         let failure = one_failure(&outcomes);
         assert!(matches!(failure.cause, Cause::Length { .. }), "{failure}");
     });
+    // Two directions lead to one rank, and the sums agree.
+    for name in ["alltoallv", "alltoallw", "allgatherv", "alltoallv_init"] {
+        watched(name, move || {
+            let outcomes = run(on("complete:2"), move |mut comm| {
+                let mut comm = comm.on_grid(Grid::torus(&[2]).unwrap())?;
+                let near = comm.neighbourhood();
+                let (sent, received) = if comm.rank() == 0 { ([1, 3], [2, 2]) } else { ([2, 2], [1, 3]) };
+                let parts = |counts: [usize; 2]| [Strided::run(0, counts[0]), Strided::run(counts[0], counts[1])];
+                let (send, mut receive) = ([7_u32; 4], [0; 4]);
+                let outcome = match name {
+                    "alltoallv" => comm.neighbour_alltoallv(&near, (&send, &sent), (&mut receive, &received)),
+                    "alltoallw" => {
+                        comm.neighbour_alltoallw(&near, (&send, &parts(sent)), (&mut receive, &parts(received)))
+                    }
+                    "allgatherv" => comm.neighbour_allgatherv(&near, &send[..2], &mut receive, &received),
+                    _ => comm
+                        .neighbour_alltoallv_init(&near, &sent, &received)
+                        .and_then(|mut plan| plan.execute(&mut comm, &send, &mut receive)),
+                };
+                outcome.and_then(|()| comm.barrier())
+            });
+            let failure = one_failure(&outcomes);
+            let Cause::Length { from, to, expected, found, .. } = failure.cause else { panic!("{failure}") };
+            let (expected, found) = (expected / 4, found / 4);
+            assert!(from != to && expected != found, "{failure}");
+            assert!([expected, found].iter().all(|elements| (1..=3).contains(elements)), "{failure}");
+        });
+    }
+    watched("widths", || {
+        let outcomes = run(on("complete:3"), |mut comm| {
+            let mut comm = comm.on_grid(Grid::torus(&[3, 1]).unwrap())?;
+            let width = if comm.rank() == 0 { 2 } else { 1 };
+            comm.exchange_halo(&mut [0_u64; 48], &[8, 6], width).and_then(|()| comm.barrier())
+        });
+        let words = one_failure(&outcomes).to_string();
+        assert!(words.contains("halo of 1") && words.contains("halo of 2"), "{words}");
+    });
     watched("distances", || {
         let outcomes = run(on("complete:3"), |mut comm| {
             comm.shift(&[1], &mut [0], if comm.rank() == 1 { 2 } else { 1 }).and_then(|()| comm.barrier())
@@ -345,6 +382,13 @@ pub(super) fn mistakes_with_neighbours_are_refused() {
             refused(comm.sendrecv(&[1], Some(3), &mut [0], None), "rank 3");
             refused(comm.sendrecv(&[1], None, &mut [0], Some(7)), "rank 7");
             refused(comm.shift(&[1], &mut [0; 2], 1), "receive buffer");
+            // Of the two directions that lead back to the rank, each must agree.
+            let twice = comm.neighbourhood_of(&[me, me], &[me, me]).unwrap();
+            let (counts, other) = ([1, 3], [3, 1]);
+            refused(
+                comm.neighbour_alltoallv(&twice, (&[1; 4], &counts), (&mut [0; 4], &other)),
+                "sends itself 1 elements but expects 3",
+            );
             let two = [Strided::run(0, 1), Strided::run(0, 1)];
             refused(comm.neighbour_alltoallw(&near, (&[1; 3], &two), (&mut [0; 3], &two)), "overlap");
             let mut other = comm.dup().unwrap();
