@@ -55,8 +55,13 @@ macro_rules! integers {
 
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 
+/// Returns 1 if a result is true, and 0 otherwise. A single contribution has not been combined.
+fn truth<T: Bits>(combined: T) -> T {
+    T::from_truth(combined.is_true())
+}
+
 macro_rules! op {
-    ($(#[$doc:meta])* $name:ident, $text:literal, |$left:ident, $right:ident| $combine:expr, $identity:expr) => {
+    ($(#[$doc:meta])* $name:ident, $text:literal, |$left:ident, $right:ident| $combine:expr, $identity:expr, $finish:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default)]
         pub struct $name;
@@ -72,6 +77,11 @@ macro_rules! op {
             }
 
             #[inline]
+            fn finish(&self, combined: T, _: usize) -> T {
+                $finish(combined)
+            }
+
+            #[inline]
             fn is_commutative(&self) -> bool {
                 true
             }
@@ -84,18 +94,18 @@ macro_rules! op {
     };
 }
 
-op!(/** The bitwise and. */ BitAnd, "bitwise and", |left, right| left.bitwise(right, |a, b| a & b), Some(T::filled(true)));
-op!(/** The bitwise or. */ BitOr, "bitwise or", |left, right| left.bitwise(right, |a, b| a | b), Some(T::filled(false)));
-op!(/** The bitwise exclusive or. */ BitXor, "bitwise xor", |left, right| left.bitwise(right, |a, b| a ^ b), Some(T::filled(false)));
+op!(/** The bitwise and. */ BitAnd, "bitwise and", |left, right| left.bitwise(right, |a, b| a & b), Some(T::filled(true)), std::convert::identity);
+op!(/** The bitwise or. */ BitOr, "bitwise or", |left, right| left.bitwise(right, |a, b| a | b), Some(T::filled(false)), std::convert::identity);
+op!(/** The bitwise exclusive or. */ BitXor, "bitwise xor", |left, right| left.bitwise(right, |a, b| a ^ b), Some(T::filled(false)), std::convert::identity);
 op!(/** The logical and: 1 if both operands are true, that is, not 0; otherwise 0. */ And, "and", |left, right| {
     T::from_truth(left.is_true() && right.is_true())
-}, None);
+}, None, truth);
 op!(/** The logical or: 1 if an operand is true, that is, not 0; otherwise 0. */ Or, "or", |left, right| {
     T::from_truth(left.is_true() || right.is_true())
-}, None);
+}, None, truth);
 op!(/** The logical exclusive or: 1 if exactly one operand is true, that is, not 0; otherwise 0. */ Xor, "xor", |left, right| {
     T::from_truth(left.is_true() != right.is_true())
-}, None);
+}, None, truth);
 
 #[cfg(test)]
 mod tests {
@@ -126,5 +136,10 @@ mod tests {
             assert_eq!(Xor.combine(a, b), i8::from(truth(a) != truth(b)));
         }
         assert_eq!((And.combine(8_u8, 4), Xor.combine(8_u128, 4)), (1, 0));
+        // A contribution that nothing is combined with.
+        for op in [&And as &dyn Op<i8>, &Or, &Xor] {
+            assert_eq!([0, 1, -1, 5].map(|value| op.finish(value, 1)), [0, 1, 1, 1], "{}", op.name());
+        }
+        assert_eq!(BitOr.finish(6_u8, 1), 6);
     }
 }
