@@ -1,6 +1,5 @@
 //! Quotes foreign text in messages of bounded length.
 
-#[cfg(feature = "json")]
 use std::borrow::Cow;
 use std::fmt;
 
@@ -56,11 +55,16 @@ impl fmt::Display for Shown<'_> {
 /// Cuts the middle out of a long message.
 #[cfg(feature = "json")]
 pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
-    if message.char_indices().nth(MESSAGE).is_none() {
+    cut(message, MESSAGE)
+}
+
+/// Cuts the middle out of a message of more than this number of characters.
+pub(crate) fn cut(message: &str, most: usize) -> Cow<'_, str> {
+    if message.char_indices().nth(most).is_none() {
         return Cow::Borrowed(message);
     }
-    let start = message.char_indices().nth(MESSAGE / 2).map_or(0, |(at, _)| at);
-    let end = message.char_indices().rev().nth(MESSAGE / 2 - 1).map_or(message.len(), |(at, _)| at);
+    let start = message.char_indices().nth(most / 2).map_or(0, |(at, _)| at);
+    let end = message.char_indices().rev().nth(most / 2 - 1).map_or(message.len(), |(at, _)| at);
     Cow::Owned(format!("{} .. {}", &message[..start], &message[end..]))
 }
 

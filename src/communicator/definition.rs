@@ -23,6 +23,7 @@ use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::permutation::BitMap;
 use crate::plan::{Buffers, Layout, Plan, compile, even_range};
+use crate::quote::cut;
 use crate::select::Field;
 use crate::topology::{Topology, parse};
 use crate::transport::{Cause, ContextId, Endpoint, Failure, History, OpenError, Signature};
@@ -105,6 +106,9 @@ pub(super) const FIRST_CALL: u64 = 1;
 
 /// The number of collectives, told apart by their roots, whose candidates are kept.
 const FIELDS: usize = 16;
+
+/// The most characters of the reason of an abort.
+const REASON: usize = 1000;
 
 /// The purpose of the call that makes the communicator of the job.
 const START: &str = "start";
@@ -219,8 +223,16 @@ impl Communicator {
         let native = if self.context.native { ", collectives of the backend's own" } else { "" };
         let hosts = self.hosts.as_ref().map_or(String::new(), on_hosts);
         let purpose = format!("{START}{native}{links}{placed}{hosts}");
-        self.allreduce_for(&own, &mut prices, purpose, |first, _| first)?;
-        self.machine = Machine::of_words(prices);
+        match self.allreduce_for(&own, &mut prices, purpose, |first, _| first) {
+            Ok(()) => self.machine = Machine::of_words(prices),
+            // Another member has finished call 0, so all have compared and agree, and has failed in
+            // a later call. That failure belongs to the program, which learns it in its own call.
+            Err(CallError::Other(error)) if error.failure().is_some_and(|failure| failure.call >= FIRST_CALL) => {
+                self.context.history.calls = FIRST_CALL;
+                self.context.told = false;
+            }
+            Err(error) => return Err(error),
+        }
         self.algorithms.clear();
         self.cache.clear();
         Ok(())
@@ -315,7 +327,7 @@ impl Communicator {
     /// Local. Unlike `MPI_Abort`, it ends no process: it corresponds to `MPIX_Comm_revoke` (ULFM),
     /// with a reason. Each member gets an [`Error::Failed`] with [`Cause::Aborted`]: this rank in
     /// its next call, the others in their current or next one. A communicator that has failed
-    /// before keeps its first failure.
+    /// before keeps its first failure. A reason of more than 1000 characters is cut in the middle.
     ///
     /// ```
     /// let ends = necklace::local::run(2, |mut comm| {
@@ -329,7 +341,7 @@ impl Communicator {
     /// ```
     pub fn abort(&mut self, reason: &str) {
         let (call, rank) = (self.context.history.calls, Rank::new(self.rank()));
-        let cause = Cause::Aborted { rank, reason: reason.into() };
+        let cause = Cause::Aborted { rank, reason: cut(reason, REASON).as_ref().into() };
         let description = "abort".into();
         self.context.transport.abort(Failure {
             call,

@@ -54,6 +54,22 @@ pub(super) fn first_failure_is_kept() {
     });
 }
 
+/// A rank that is still starting has a result too: that of its own first call.
+pub(super) fn failure_of_the_first_call_leaves_every_rank_its_result() {
+    for turn in 0..20 {
+        watched(&format!("turn {turn}"), move || {
+            let outcomes = run(on("complete:8"), |mut comm| {
+                if comm.rank() == turn % 8 {
+                    comm.abort(REASON);
+                }
+                comm.barrier()
+            });
+            assert_eq!(outcomes.len(), 8);
+            assert_eq!(one_failure(&outcomes).call, 1);
+        });
+    }
+}
+
 pub(super) fn abort_in_a_part_does_not_fail_the_whole() {
     watched("part", || {
         jobs::run(4, |mut comm| {

@@ -10,7 +10,7 @@ use necklace::op::{Max, Sum, by};
 use necklace::transport::{Cause, Deadline, Failure};
 use necklace::{Communicator, Error, Options, Rank};
 
-use super::failures::{POISON, failure, gather, is_dead, one_failure, run};
+use super::failures::{POISON, failure, is_dead, one_failure, run};
 use crate::jobs::{self, Job, on, watched};
 
 /// A job in which waiting ends soon.
@@ -219,9 +219,7 @@ pub(super) fn rank_that_returns_early_is_named_at_once() {
 /// Runs a job in which `faller` panics with "the sky"; what the others were told.
 fn fall(ranks: usize, faller: usize, body: impl Fn(&mut Communicator) -> Result<(), Error> + Sync) {
     let told: Vec<std::sync::Mutex<Result<(), Error>>> = (0..ranks).map(|_| std::sync::Mutex::new(Ok(()))).collect();
-    let here = AtomicUsize::new(0);
     let outcome = jobs::run(ranks, |mut comm| {
-        gather(&here, &comm);
         *told[comm.rank()].lock().unwrap() = body(&mut comm);
     });
     let error = outcome.unwrap_err();

@@ -1,8 +1,5 @@
 //! What every rank must be told.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
 use necklace::transport::Failure;
 use necklace::{Communicator, Error};
 
@@ -11,23 +8,9 @@ use crate::jobs::Job;
 /// A value that no rank sends.
 pub const POISON: u64 = 0xA5A5_A5A5_A5A5_A5A5;
 
-/// Runs a job whose ranks begin together; the results by rank.
+/// Runs a job; the results by rank.
 pub fn run<R: Send>(job: Job, body: impl Fn(Communicator) -> R + Sync) -> Vec<R> {
-    let here = AtomicUsize::new(0);
-    let results = job.run(|comm| {
-        gather(&here, &comm);
-        body(comm)
-    });
-    results.unwrap()
-}
-
-/// Waits, by no call of a communicator's, until all its ranks are here. Else a rank that is still
-/// about to start would be told of a failure in a later call before its own part begins.
-pub fn gather(here: &AtomicUsize, comm: &Communicator) {
-    here.fetch_add(1, Ordering::SeqCst);
-    while here.load(Ordering::SeqCst) < comm.size() {
-        thread::yield_now();
-    }
+    job.run(body).unwrap()
 }
 
 /// Returns the failure, which all members have in common. Panics for any other outcome.

@@ -46,6 +46,7 @@ macro_rules! suites {
             abort {
                 abort_reaches_every_rank_with_its_reason
                 first_failure_is_kept
+                failure_of_the_first_call_leaves_every_rank_its_result
                 abort_in_a_part_does_not_fail_the_whole
             }
             absent {
