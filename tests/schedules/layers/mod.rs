@@ -63,6 +63,11 @@ fn methods_stand_in_the_room_of_their_type() {
     assert!(found.is_empty(), "{} stand elsewhere:\n{}", found.len(), found.join("\n"));
     let (sources, _) = small(&[("a.rs", "pub struct Thing;"), ("b.rs", "use crate::a::Thing;\nimpl Thing { }")]);
     assert_eq!(sources.methods_elsewhere(), ["src/b.rs:2 has methods of Thing of src/a.rs"]);
+    for methods in ["impl (Thing) { }", "type Other = Thing; impl Other { }", "impl dyn Thing { }"] {
+        let (sources, _) =
+            small(&[("a.rs", "pub struct Thing;"), ("b.rs", &format!("use crate::a::Thing; {methods}"))]);
+        assert_eq!(sources.methods_elsewhere().len(), 1, "{methods}");
+    }
 }
 
 #[test]
@@ -84,6 +89,7 @@ fn imports_name_what_they_import() {
         ("#[macro_export] macro_rules! m { () => { } }", "macro_export"),
         ("include!(\"b.in\");", "included text"),
         ("fn f() { include!(\"b.in\") }", "included text"),
+        ("std::include!(\"b.in\");", "included text"),
         ("extern crate std as other;", "a renamed crate"),
         ("macro_rules! m { ($r:ident) => { crate::$r::Thing } }", "a path of a macro's parts"),
     ] {
@@ -134,6 +140,7 @@ fn qualified_path_counts_as_an_import() {
         "use crate::{b::{self as other}}; fn f(x: other::Thing) {}",
         "fn f(x: crate::r#b::Thing) {}",
         "use crate::r#b::Thing;",
+        "m! { use crate::{b::Thing}; }",
         "fn f() { println!(\"{}\", crate::r#b::Thing); }",
     ] {
         let (sources, order) = small(&[("a.rs", text), ("b.rs", "pub struct Thing;")]);
@@ -189,6 +196,12 @@ fn impure_code_is_reported_only_in_the_core() {
         "use std::{self as s}; fn f() { s::fs::read(x); }",
         "fn f(path: &std::path::Path) -> bool { path.exists() }",
         "fn f() { lock.wait_timeout(guard, limit) }",
+        "fn f() { lock.wait_timeout_while(guard, limit, test) }",
+        "fn f() { queue.recv_timeout(limit) }",
+        "fn f() { Path::exists(x) }",
+        "fn f() { std::io::stdout(); }",
+        "fn f() { println!(\"x\") }",
+        "m! { use std::{fs::File}; }",
     ] {
         let (sources, order) = small(&[("a.rs", text), ("c.rs", text)]);
         let found = sources.impurities(|file| order.is_pure(file));

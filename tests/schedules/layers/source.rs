@@ -43,6 +43,8 @@ struct Module {
     calls: Vec<(String, usize)>,
     /// The types that have methods of their own here.
     methods_of: Vec<Found>,
+    /// Other names that the module gives to types.
+    aliases: HashMap<String, Vec<String>>,
 }
 
 struct Found {
@@ -63,7 +65,7 @@ pub(super) struct Sources {
 }
 
 /// Names that the core must not use.
-const WORLD: [&[&str]; 16] = [
+const WORLD: [&[&str]; 18] = [
     &["std", "net"],
     &["std", "fs"],
     &["std", "thread"],
@@ -73,6 +75,8 @@ const WORLD: [&[&str]; 16] = [
     &["std", "time", "SystemTime"],
     &["std", "os"],
     &["std", "io", "stdin"],
+    &["std", "io", "stdout"],
+    &["std", "io", "stderr"],
     &["libc"],
     &["mpi"],
     &["rustix"],
@@ -82,20 +86,27 @@ const WORLD: [&[&str]; 16] = [
     &["getrandom"],
 ];
 
-/// Methods of the standard library that read files, or wait by the clock.
-const METHODS: [&str; 12] = [
+/// Methods and macros of the standard library that read files, print, or wait by the clock.
+const METHODS: [&str; 19] = [
     "canonicalize",
+    "dbg!",
     "elapsed",
+    "eprint!",
+    "eprintln!",
     "exists",
     "is_dir",
     "is_file",
     "is_symlink",
     "metadata",
+    "print!",
+    "println!",
     "read_dir",
     "read_link",
+    "recv_timeout",
     "symlink_metadata",
     "try_exists",
     "wait_timeout",
+    "wait_timeout_while",
 ];
 
 impl Sources {
@@ -171,6 +182,9 @@ impl Sources {
                 let shown = !matches!(item.vis, Visibility::Inherited);
                 walk.take(&item.tree, &mut vec![], shown);
             } else {
+                if let Item::Type(alias) = item {
+                    walk.module.aliases.extend(owner(&alias.ty).map(|path| (word(&alias.ident), path)));
+                }
                 if let Some(name) = defined(item) {
                     walk.module.names.entry(name).or_default().push(Target::Here);
                 }
@@ -262,6 +276,8 @@ impl Sources {
         let mut found = vec![];
         for (id, module) in self.modules.iter().enumerate() {
             for Found { path, line, .. } in &module.methods_of {
+                let alias = path.first().filter(|_| path.len() == 1).and_then(|name| module.aliases.get(name));
+                let path = alias.unwrap_or(path);
                 for to in self.resolve(id, path, 0).unwrap_or_default() {
                     let (file, defining) = (&self.files[module.file], &self.files[to]);
                     if room(file) != room(defining) {
@@ -333,6 +349,8 @@ impl Sources {
                     Target::Path(import) if path.len() > 1 => Some(import),
                     _ => None,
                 });
+                let method = path.last().filter(|last| path.len() > 1 && METHODS.contains(&&***last));
+                found.extend(method.map(|name| format!("src/{}:{line} calls {name}", self.files[module.file])));
                 let whole: Vec<_> =
                     imported.into_iter().flatten().chain(&path[usize::from(imported.is_some())..]).collect();
                 if let Some(world) =
@@ -371,6 +389,21 @@ fn defined(item: &Item) -> Option<String> {
         _ => return None,
     };
     Some(word(name))
+}
+
+/// The path of a type that may have methods of its own.
+fn owner(of: &syn::Type) -> Option<Vec<String>> {
+    let path = match of {
+        syn::Type::Path(of) => &of.path,
+        syn::Type::Paren(of) => return owner(&of.elem),
+        syn::Type::Group(of) => return owner(&of.elem),
+        syn::Type::TraitObject(of) => of.bounds.iter().find_map(|bound| match bound {
+            syn::TypeParamBound::Trait(bound) => Some(&bound.path),
+            _ => None,
+        })?,
+        _ => return None,
+    };
+    Some(path.segments.iter().map(|segment| word(&segment.ident)).collect())
 }
 
 /// Returns a name without `r#`.
@@ -458,7 +491,7 @@ impl Walk<'_> {
                 paths.push(Found { path: std::mem::take(path), line, shown: false });
             }
         };
-        let mut inner = vec![];
+        let (mut inner, mut trees) = (vec![], vec![]);
         for token in tokens.clone() {
             match token {
                 TokenTree::Ident(word) => {
@@ -473,6 +506,15 @@ impl Walk<'_> {
                     colons = 0;
                 }
                 TokenTree::Punct(punctuation) if punctuation.as_char() == ':' && !path.is_empty() => colons += 1,
+                // A group of imports.
+                TokenTree::Group(group) if colons == 2 && !path.is_empty() => {
+                    match syn::parse_str::<UseTree>(&format!("{}::{group}", path.join("::"))) {
+                        Ok(tree) => trees.push((tree, line)),
+                        Err(_) => inner.push(Ok(group.stream())),
+                    }
+                    end(&mut path, line);
+                    colons = 0;
+                }
                 other => {
                     let is_variable = matches!(&other, TokenTree::Punct(mark) if mark.as_char() == '$');
                     if is_variable && colons == 2 && ["crate", "self", "super", "std"].contains(&&*path[0]) {
@@ -487,6 +529,11 @@ impl Walk<'_> {
             }
         }
         end(&mut path, line);
+        for (tree, line) in trees {
+            let before = self.module.paths.len();
+            self.take(&tree, &mut vec![], false);
+            self.module.paths[before..].iter_mut().for_each(|found| found.line = line);
+        }
         for inner in inner {
             match inner {
                 Ok(tokens) => self.tokens(&tokens),
@@ -517,9 +564,11 @@ impl Visit<'_> for Walk<'_> {
     }
 
     fn visit_macro(&mut self, call: &syn::Macro) {
-        if call.path.is_ident("include") {
-            self.hidden.push((call.span().start().line, "included text"));
+        let (name, line) = (call.path.segments.last().map(|last| word(&last.ident)), call.span().start().line);
+        if name.as_deref() == Some("include") {
+            self.hidden.push((line, "included text"));
         }
+        self.module.calls.extend(name.map(|name| (name + "!", line)));
         visit::visit_macro(self, call);
         self.tokens(&call.tokens);
     }
@@ -557,8 +606,7 @@ impl Visit<'_> for Walk<'_> {
     }
 
     fn visit_item_impl(&mut self, item: &syn::ItemImpl) {
-        if let (None, syn::Type::Path(owner)) = (&item.trait_, &*item.self_ty) {
-            let path = owner.path.segments.iter().map(|segment| word(&segment.ident)).collect();
+        if let (None, Some(path)) = (&item.trait_, owner(&item.self_ty)) {
             self.module.methods_of.push(Found { path, line: item.impl_token.span.start().line, shown: false });
         }
         self.unsafe_lines.extend(item.unsafety.iter().map(|word| word.span().start().line));

@@ -366,12 +366,16 @@ fn table_4_1_is_counted_on_cubes() {
 
 /// Problem 4.12: without the wrap-around links, trees take the same routes, and messages around
 /// rings up to two channels in place of one. Only by store-and-forward does that take longer, twice
-/// as long.
+/// as long; exchanges take as long as their way back over the row.
 #[test]
-fn lines_and_meshes_cost_at_most_twice_rings_and_tori() {
-    for (open, closed) in
-        [("line:8", "ring:8"), ("line:13", "ring:13"), ("mesh:4x4", "torus:4x4"), ("mesh:5x7", "torus:5x7")]
-    {
+fn lines_and_meshes_cost_problem_4_12() {
+    let networks: [(&str, &str, &[u64]); 4] = [
+        ("line:8", "ring:8", &[8]),
+        ("line:13", "ring:13", &[13]),
+        ("mesh:4x4", "torus:4x4", &[4, 4]),
+        ("mesh:5x7", "torus:5x7", &[5, 7]),
+    ];
+    for (open, closed, rows) in networks {
         let both = |collective: &Collective, algorithm: &str| {
             let [open, closed] = [open, closed].map(|network| proof(network, collective, algorithm));
             assert_eq!(terms(&open), terms(&closed), "{collective} on {closed:?}");
@@ -385,6 +389,32 @@ fn lines_and_meshes_cost_at_most_twice_rings_and_tori() {
             let (open, closed) = both(&named(name, 0), "by-dimension");
             assert_eq!(open, closed * 2, "{name}");
         }
+        for name in ["allreduce", "scan", "exscan"] {
+            let [open, closed] = [open, closed].map(|network| shared(network, &named(name, 0), "by-dimension"));
+            assert_eq!(terms(&open), terms(&closed), "{name}");
+            let (open, closed) = (open.forwarded_transmission, closed.forwarded_transmission);
+            assert!(open >= closed && open <= closed * 2, "{name}: {open} beside {closed}");
+        }
+        // In every step, the message from the last rank of a row to its first crosses the whole row.
+        let (open, closed) = both(&Collective::Alltoall, "by-dimension:within=ring");
+        let exchange = |row: u64| row * (row - 1) / 2;
+        let p: u64 = rows.iter().product();
+        let over =
+            |channels: fn(u64) -> u64| rows.iter().map(|&row| exchange(row) * (p / row) * channels(row)).sum::<u64>();
+        assert_eq!((closed, open), (over(|_| 1).into(), over(|row| row - 1).into()), "alltoall");
+    }
+}
+
+/// Problem 4.10: with n / p numbers on each of p nodes, prefix sums take n / p - 1 additions within
+/// the node, an exscan of the nodes' sums, (t_s + t_w) log p, and n / p additions more.
+#[test]
+fn prefix_sums_of_several_numbers_cost_problem_4_10() {
+    for d in 1..=6_u32 {
+        let found = proof(&format!("hypercube:{d}"), &named("exscan", 0), "by-dimension");
+        assert_eq!(terms(&found), (d.into(), u64::from(d).into()));
+        // In each step but the last, some node adds what arrives to its sub-cube's sum and to its
+        // prefix. The first that a node receives from below is its prefix.
+        assert_eq!(found.combined, (2 * u64::from(d) - 2).into(), "{d}");
     }
 }
 
