@@ -18,7 +18,7 @@ fn main() -> Result<(), necklace::JobError> {
         let cost = comm.permute(&BitMap::transpose(2, 2)?, &row, &mut column)?;
         assert!(column.iter().enumerate().all(|(from, &element)| element == 10 * from + rank));
         Ok::<_, necklace::Error>(format!(
-            "rank {rank} had row {row:?} and has column {column:?} ({} rounds)",
+            "rank {rank} had row {row:?} and has column {column:?} (rounds: {})",
             cost.rounds
         ))
     })?;

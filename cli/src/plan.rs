@@ -163,10 +163,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let json_alone = arguments.json.as_deref().is_some_and(is_standard);
     apart(&[("--json", arguments.json.as_deref()), ("--svg", arguments.picture.path())])?;
     let alone = json_alone || arguments.picture.is_standard();
-    let Made { outline, phases, verdict } = make(&choice, &problem, arguments)?;
+    let Made { outline, phases, outcome } = make(&choice, &problem, arguments)?;
 
     let heading = heading(&outline);
-    let proof = verdict.map_err(|violations| {
+    let proof = outcome.map_err(|violations| {
         let told = if alone { Ok(()) } else { print(&format!("{heading}\n{}", figures::listed(&violations))) };
         told.err().unwrap_or_else(|| Failure::Failed(format!("{heading}: {}", figures::in_short(&violations))))
     })?;
@@ -207,7 +207,7 @@ fn ports(text: &str) -> Result<Ports, String> {
 struct Made {
     outline: Outline,
     phases: Vec<Phase>,
-    verdict: Result<Proof, Violations>,
+    outcome: Result<Proof, Violations>,
 }
 
 /// The size of a phase.
@@ -252,15 +252,15 @@ fn make(choice: &Choice, problem: &Problem, arguments: &Arguments) -> Result<Mad
         }
         progress.step();
     }
-    let verdict = verifier.finish();
+    let outcome = verifier.finish();
     drop(progress);
     let document = writer.map(JsonWriter::finish).transpose().map_err(failed)?;
-    if verdict.is_ok() {
+    if outcome.is_ok() {
         // The picture fails here if the requested frames do not exist.
         picture.map_or(Ok(()), Picture::keep)?;
         document.map_or(Ok(()), Document::keep)?;
     }
-    Ok(Made { outline, phases, verdict })
+    Ok(Made { outline, phases, outcome })
 }
 
 /// Verifies the shares of some ranks.

@@ -49,10 +49,10 @@ pub(crate) fn run(Arguments { file }: &Arguments) -> Result<(), Failure> {
         verifier.round(round);
         progress.step();
     }
-    let verdict = verifier.finish();
+    let proof = verifier.finish();
     drop(progress);
     let heading = heading(&outline);
-    match verdict {
+    match proof {
         Ok(proof) => print(&format!("{heading}\n{proof}\n{}OK\n", bounded(&Bounds::of(&outline.problem)))),
         Err(violations) => {
             print(&format!("{heading}\n{}", listed(&violations)))?;

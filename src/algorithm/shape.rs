@@ -6,7 +6,7 @@ use crate::vocabulary::Problem;
 /// Returns the unmet requirement if the number of ranks is not a power of two.
 pub(super) fn no_power_of_two(problem: &Problem) -> Option<String> {
     let ranks = problem.ranks();
-    (!ranks.is_power_of_two()).then(|| format!("it needs a number of ranks that is a power of two, there are {ranks}"))
+    (!ranks.is_power_of_two()).then(|| format!("it needs a number of ranks that is a power of two; there are {ranks}"))
 }
 
 /// Returns the unmet requirement if contributions must be combined in rank order and go around

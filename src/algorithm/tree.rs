@@ -27,8 +27,8 @@ pub(super) fn transmission(size: usize) -> Volume {
     (0..doublings(size)).map(|k| Volume::from(most(k))).sum()
 }
 
-/// Returns to whom a rank sends and from whom it receives in round k of a broadcast: the 2^k ranks
-/// that have the block send it to the next 2^k, by place.
+/// Returns the receiver and the sender of a rank in round k of a broadcast, if it has them: the 2^k
+/// ranks that have the block send it to the next 2^k, by place.
 pub(super) fn broadcast(rank: usize, root: usize, size: usize, k: u32) -> (Option<usize>, Option<usize>) {
     let (me, step) = (from_root(rank, root, size), 1 << k);
     let rank = |place| at(place, root, size);

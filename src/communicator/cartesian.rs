@@ -187,7 +187,8 @@ impl Cartesian {
     /// Every member calls it, in the same order among calls that make communicators. No message is
     /// sent: if the members make parts along different axes, the next [`dup`](Self::dup),
     /// [`for_threads`](Self::for_threads), [`split`](Communicator::split) or
-    /// [`on_grid`](Communicator::on_grid) fails.
+    /// [`on_grid`](Communicator::on_grid) fails. If the parts are used before that, their calls wait
+    /// until a deadline.
     ///
     /// Its algorithms use the part of the network that these ranks are on: the row of a torus is a
     /// ring.

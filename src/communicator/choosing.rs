@@ -59,7 +59,7 @@ pub(crate) fn check_names(collective: &str, algorithm: &str) -> Result<(), Argum
     }
     let (kind, _) = kind_of(collective)?;
     if algorithm != "auto" {
-        find_named(&kind, algorithm, false)?;
+        find_named(&kind, algorithm, true)?;
     }
     Ok(())
 }

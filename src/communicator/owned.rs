@@ -3,8 +3,12 @@
 use bytemuck::Pod;
 
 use super::Communicator;
+use super::collectives::key;
 use super::lengths::total;
+use super::planned_call::PlanKey;
+use crate::collective::Collective;
 use crate::error::{ArgumentError, Error};
+use crate::ids::Rank;
 use crate::op::Op;
 
 /// Blocks one after the other, and their lengths.
@@ -111,10 +115,11 @@ impl Communicator {
     #[track_caller]
     pub fn broadcast_vec<T: Pod>(&mut self, elements: Option<&[T]>, root: usize) -> Result<Vec<T>, Error> {
         let own = self.at_root(root, elements, "send buffer").map_err(self.context.error_of("broadcast_vec"))?;
-        let length = self
-            .broadcast_one((self.rank() == root).then_some(own.len() as u64), root)
-            .map_err(self.context.error_of("broadcast_vec"))?;
-        let mut all = zeroed(length).map_err(self.context.error_of("broadcast_vec"))?;
+        let mut length = [own.len() as u64];
+        let key = key::<u64>(Collective::Broadcast { root: Rank::new(root) });
+        let key = PlanKey { purpose: "length of broadcast_vec".into(), in_place: true, ..key };
+        self.regular(key, &[], &mut length, None).map_err(self.context.error_of("broadcast_vec"))?;
+        let mut all = zeroed(length[0]).map_err(self.context.error_of("broadcast_vec"))?;
         if self.rank() == root {
             all.copy_from_slice(own);
         }
@@ -165,7 +170,9 @@ impl Communicator {
     /// Those of [`allgather_vec`](Self::allgather_vec).
     #[track_caller]
     pub fn allgatherv_vec<T: Pod>(&mut self, send: &[T]) -> Result<Concatenated<T>, Error> {
-        let counts = self.allgather_one(send.len()).map_err(self.context.error_of("allgatherv_vec"))?;
+        let mut counts = vec![0; self.size()];
+        self.allgather_for(&[send.len()], &mut counts, "counts of allgatherv_vec".into())
+            .map_err(self.context.error_of("allgatherv_vec"))?;
         let mut all = room(&counts).map_err(self.context.error_of("allgatherv_vec"))?;
         self.allgatherv(send, &mut all, &counts).map_err(self.context.error_of("allgatherv_vec"))?;
         Ok((all, counts))
@@ -325,7 +332,9 @@ impl Communicator {
     #[track_caller]
     pub fn alltoallv_vec<T: Pod>(&mut self, send: &[T], counts: &[usize]) -> Result<Concatenated<T>, Error> {
         self.check_packed(send.len(), counts, "list of send counts").map_err(self.context.error_of("alltoallv_vec"))?;
-        let from = self.alltoall_vec(counts).map_err(self.context.error_of("alltoallv_vec"))?;
+        let mut from = vec![0; self.size()];
+        self.alltoall_for(counts, &mut from, "counts of alltoallv_vec".into())
+            .map_err(self.context.error_of("alltoallv_vec"))?;
         let mut all = room(&from).map_err(self.context.error_of("alltoallv_vec"))?;
         self.alltoallv(send, counts, &mut all, &from).map_err(self.context.error_of("alltoallv_vec"))?;
         Ok((all, from))

@@ -50,7 +50,7 @@ pub struct Persistent<T> {
 /// The reason why a call that needs two buffers is not planned in place.
 const NO_FORM: &str = "expected a call that has a form in one buffer";
 
-/// What a persistent plan is made from, so that the same call can be planned in place.
+/// The call that a persistent plan is made from, so that it can be planned in place too.
 pub(super) enum Origin {
     /// A call with blocks of equal lengths.
     Regular(PlanKey),

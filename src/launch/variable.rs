@@ -36,7 +36,7 @@ pub(super) fn timeout(variable: Variable<'_>, name: &str) -> Result<Option<Optio
     match text.parse::<u64>() {
         Ok(seconds) if seconds > 0 => Ok(Some(Some(Duration::from_secs(seconds)))),
         _ if text == "off" => Ok(Some(None)),
-        _ => Err(invalid(name, &text, "a number of seconds of at least 1, or off")),
+        _ => Err(invalid(name, &text, "a whole number of seconds, at least 1, or off")),
     }
 }
 

@@ -137,7 +137,7 @@ pub(super) fn endless_algorithm_is_refused_before_anything_moves() {
         let run = on("complete:3").run(|mut comm| {
             let mut receive = [POISON; 3];
             let outcome = comm.using(&how).alltoall(&[1_u64; 3], &mut receive);
-            let words = ["mine is not a valid schedule of alltoall on complete:3", "at most 4194310 are allowed"];
+            let words = ["mine is not a valid schedule of alltoall on complete:3", "at most 1048582 are allowed"];
             is_wrong(outcome, &receive, &words);
             is_wrong(comm.using(&how).alltoall_init::<u64>(3).map(drop), &receive, &words);
             everything::<u64>(&mut comm, 3);

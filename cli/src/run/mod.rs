@@ -162,7 +162,7 @@ impl FromStr for Timeout {
         match text.parse() {
             _ if text == "off" => Ok(Self(None)),
             Ok(seconds) if seconds > 0 => Ok(Self(Some(seconds))),
-            _ => Err("expected a number of seconds of at least 1, or off".to_owned()),
+            _ => Err("expected a whole number of seconds, at least 1, or off".to_owned()),
         }
     }
 }

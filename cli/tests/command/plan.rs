@@ -224,7 +224,7 @@ fn list_names_every_algorithm_and_its_claims() {
         "{there}"
     );
     assert!(
-        there.contains("does not fit      it needs a number of ranks that is a power of two, there are 144"),
+        there.contains("does not fit      it needs a number of ranks that is a power of two; there are 144"),
         "{there}"
     );
     for said in ["radix=2..2147483647: radix of the digits; radix=2 unless given", "ports=one|all: "] {

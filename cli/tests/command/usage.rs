@@ -33,7 +33,7 @@ fn misuse_exits_with_2_and_names_the_remedy() {
         (&commands, "ring:4", &["alltoall", "--algorithm", "ring:radix=2"], "expected no parameters"),
         (&commands, "ring:4", &["alltoall", "--algorithm", "bruck:radix=1"], "expected radix=2..2147483647"),
         (&commands, "ring:4", &["alltoall", "--algorithm", "bruck:"], "or ports=one|all"),
-        (&commands, "ring:6", &["alltoall", "--algorithm", "direct-xor"], "a power of two, there are 6"),
+        (&commands, "ring:6", &["alltoall", "--algorithm", "direct-xor"], "a power of two; there are 6"),
         (&commands, "mesh:4x4", &["alltoall", "--algorithm", "torus-exchange"], "it needs a torus"),
         (&commands, "ring:4", &["broadcast", "--root", "4"], "0 to 3"),
         (&commands, "ring:4", &["broadcast", "--root", "-1"], "-1"),

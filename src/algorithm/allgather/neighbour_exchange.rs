@@ -76,7 +76,7 @@ impl Algorithm for NeighbourExchange {
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
         let ranks = problem.ranks();
-        (ranks % 2 == 1).then(|| format!("it needs an even number of ranks, there are {ranks}"))
+        (ranks % 2 == 1).then(|| format!("it needs an even number of ranks; there are {ranks}"))
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

@@ -38,7 +38,7 @@ pub(super) struct Cells {
 /// Returns the unmet requirement if not every node has a rank.
 pub(super) fn no_rank_on_every_node(problem: &Problem) -> Option<String> {
     let (ranks, nodes) = (problem.ranks(), problem.topology().nodes());
-    (ranks != nodes).then(|| format!("it needs a rank on every node, there are {ranks} on {nodes} nodes"))
+    (ranks != nodes).then(|| format!("it needs a rank on every node; there are {ranks} on {nodes} nodes"))
 }
 
 /// Returns the dimensions with more than one node, the longest first, of equal ones the last first.

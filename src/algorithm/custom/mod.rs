@@ -49,7 +49,7 @@ impl Teams {
             let mut known = vec![false; k];
             found.iter().all(|source| !std::mem::replace(&mut known[source.index() % k], true))
         };
-        let needs = || format!("it needs 2^i sources that differ modulo their number, there are {k}");
+        let needs = || format!("it needs 2^i sources that differ modulo their number; there are {k}");
         (!is_each_once).then(needs)
     }
 

@@ -47,8 +47,9 @@ static ABOUT: About = About {
     ports: Ports::One,
 };
 
-/// What a rank passes on, and what it has of the ranks before it.
+/// The block that a rank passes on.
 const RUNNING: Block = Block::temporary(0);
+/// The combination of the ranks before this one.
 const BEFORE: Block = Block::temporary(1);
 
 impl Default for Chain {

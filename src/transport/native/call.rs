@@ -195,7 +195,7 @@ impl NativeCall {
         self.predefined().map_or(1, |of| of.number.layout().align())
     }
 
-    /// Whether the call combines contributions, and so needs a
+    /// Returns whether the call combines contributions, and so needs a
     /// [`Reduction`](crate::plan::Reduction).
     #[must_use]
     pub fn reduces(&self) -> bool {
@@ -218,7 +218,7 @@ impl NativeCall {
         }
     }
 
-    /// Whether the call is in place.
+    /// Returns whether the call is in place.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         match self {

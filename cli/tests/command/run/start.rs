@@ -322,8 +322,8 @@ fn settings_that_ranks_would_refuse_start_no_rank() {
         ("NECKLACE_ALGORITHM", "foo", unknown),
         ("NECKLACE_ALGORITHM", "gatherall=ring", "unknown collective \"gatherall\""),
         ("NECKLACE_ALGORITHM", "bruck:radix=1", "expected radix="),
-        ("NECKLACE_TIMEOUT", "0", "a number of seconds of at least 1, or off"),
-        ("NECKLACE_ARRIVAL_TIMEOUT", "soon", "a number of seconds of at least 1, or off"),
+        ("NECKLACE_TIMEOUT", "0", "a whole number of seconds, at least 1, or off"),
+        ("NECKLACE_ARRIVAL_TIMEOUT", "soon", "a whole number of seconds, at least 1, or off"),
     ] {
         let mut command = sandbox.command(&["-n", "2", "--", "echo started"]);
         refused(&command.env(variable, value).output().unwrap(), &[variable, words]);
