@@ -60,7 +60,9 @@ impl Footprint for Field {
 /// other members wait until this rank repeats the call, aborts or leaves.
 ///
 /// Lengths, roots and operations are part of a call. If members pass different ones, the call fails
-/// with [`Cause::Disagree`](crate::transport::Cause::Disagree) on all of them.
+/// with [`Cause::Disagree`](crate::transport::Cause::Disagree) on all of them. To find it, calls on
+/// blocks of 0 elements send empty messages. Where counts say that two ranks have nothing for each
+/// other, no message travels between them.
 ///
 /// If a call fails under way (a member is missing, gone, or calls something else), every member
 /// gets the same [`Error::Failed`], at the latest after the [timeout](Options::timeout) or, if it
