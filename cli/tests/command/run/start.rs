@@ -313,7 +313,7 @@ fn exceeded_memory_limit_ends_the_job_with_one_error() {
 #[test]
 fn settings_that_ranks_would_refuse_start_no_rank() {
     let sandbox = Sandbox::new("settings");
-    let unknown = "unknown algorithm \"foo\" for alltoall; expected one of auto, direct";
+    let unknown = "unknown algorithm \"foo\" for alltoall; expected one of auto, native, direct";
     for (algorithm, words) in [("foo", unknown), ("ring,direct", "found \"ring,direct\", expected one algorithm for")] {
         let option = ["-n", "2", "--algorithm", algorithm, "--", "echo started"];
         refused(&sandbox.command(&option).output().unwrap(), &["--algorithm: ", words]);
