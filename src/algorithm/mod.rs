@@ -35,6 +35,7 @@ pub mod scan;
 pub mod scatter;
 mod shape;
 pub mod shift;
+mod translated_tree;
 mod tree;
 
 pub(crate) use definition::scheduled;

@@ -1,5 +1,6 @@
 //! Allgather: every rank sends one block to all ranks (gossip, all-to-all broadcast).
 
+mod balanced_trees;
 mod bruck;
 mod by_dimension;
 mod direct;
@@ -8,6 +9,7 @@ mod recursive_doubling;
 mod ring;
 mod two_level;
 
+pub use balanced_trees::BalancedTrees;
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;

@@ -1,5 +1,6 @@
 //! Allreduce: every rank contributes to one result, and all ranks get it.
 
+mod balanced_trees;
 mod by_dimension;
 mod direct;
 mod direct_parts;
@@ -9,6 +10,7 @@ mod reduce_scatter_allgather;
 mod ring;
 mod two_level;
 
+pub use balanced_trees::BalancedTrees;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
 pub use direct_parts::DirectParts;

@@ -1,11 +1,13 @@
 //! Reduce-scatter: every rank contributes to one result per rank, and each rank gets its own.
 
+mod balanced_trees;
 mod by_dimension;
 mod direct;
 mod pairwise;
 mod recursive_halving;
 mod ring;
 
+pub use balanced_trees::BalancedTrees;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
 pub use pairwise::Pairwise;

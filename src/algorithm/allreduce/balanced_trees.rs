@@ -1,0 +1,79 @@
+//! Allreduce of long vectors along balanced trees: parts of the vector are combined up a tree to
+//! every rank, and the results go down the same trees.
+//!
+//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings and
+//! complete networks. Needs: such a product, with rank i on node i, and an operation that commutes
+//! for more than two ranks. Model: all-port. All ranks get the same bits.
+//!
+//! The vector is cut into N parts. The first half is the
+//! [reduce-scatter](crate::algorithm::reduce_scatter::BalancedTrees), the second half the
+//! [allgather](crate::algorithm::allgather::BalancedTrees) of the parts: start-ups and blocks are
+//! twice theirs, with blocks of 1 / N of the vector. A rank takes time and memory in proportion to
+//! N.
+
+use std::sync::Arc;
+
+use crate::algorithm::translated_tree::{ROUNDS, TranslatedTree, lacks_to_combine};
+use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
+use crate::block::{Block, Volume};
+use crate::ids::Rank;
+use crate::vocabulary::{Amounts, Ports, Problem, Share};
+
+/// A balanced tree to every rank, and from it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BalancedTrees {
+    rounds: usize,
+}
+
+static ABOUT: About = About {
+    collective: "allreduce",
+    name: "balanced-trees",
+    summary: "parts of the vector are combined up a tree to every rank, and passed down the same trees",
+    source: "after Ho & Johnsson 1986",
+    needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
+    claims: "twice the diameter in start-ups, about 2 (N - 1) / D parts of 1 / N over each of the D channels of a node; with rounds=k at least 2 k start-ups; contention-free",
+    ports: Ports::All,
+};
+
+impl Algorithm for BalancedTrees {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[ROUNDS]
+    }
+
+    fn settings(&self) -> Settings {
+        Settings::default().with(&ROUNDS, self.rounds)
+    }
+
+    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+        Some(Arc::new(Self { rounds: settings.of(&ROUNDS) }))
+    }
+
+    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        TranslatedTree::variants(problem, |rounds| Arc::new(Self { rounds }))
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        lacks_to_combine(problem)
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let (ranks, part) = (problem.ranks() as u64, Volume::new(1, problem.ranks() as u64));
+        Claims { combined: Some(part * (ranks - 1)), ..TranslatedTree::of(problem, self.rounds).claims(2, part) }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let size = problem.ranks() as u32;
+        let part = move |of: Rank| Block::RESULT.chunks(of.index() as u32, size, 1).into_iter().collect();
+        let tree = TranslatedTree::of(problem, self.rounds);
+        Box::new(Arc::clone(&tree).up(rank, part).chain(tree.down(rank, part)))
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        let (part, tree) = (Volume::new(1, problem.ranks() as u64), TranslatedTree::of(problem, self.rounds));
+        Box::new(Arc::clone(&tree).amounts_up(rank, part).chain(tree.amounts_down(rank, part)))
+    }
+}

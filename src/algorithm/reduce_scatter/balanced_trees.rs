@@ -1,0 +1,72 @@
+//! Reduce-scatter along balanced trees, one to every rank: the
+//! [allgather](crate::algorithm::allgather::BalancedTrees) in reverse.
+//!
+//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings and
+//! complete networks. Needs: such a product, with rank i on node i, and an operation that commutes
+//! for more than two ranks. Model: all-port.
+//!
+//! Start-ups and blocks are those of the allgather. Every rank combines N - 1 blocks. A rank takes
+//! time and memory in proportion to N.
+
+use std::sync::Arc;
+
+use crate::algorithm::translated_tree::{ROUNDS, TranslatedTree, lacks_to_combine};
+use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
+use crate::block::{Block, Volume};
+use crate::ids::Rank;
+use crate::vocabulary::{Amounts, Ports, Problem, Share};
+
+/// A balanced tree to every rank.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BalancedTrees {
+    rounds: usize,
+}
+
+static ABOUT: About = About {
+    collective: "reduce_scatter",
+    name: "balanced-trees",
+    summary: "up one tree of shortest paths, translated to every rank, which loads all channels alike",
+    source: "after Ho & Johnsson 1986",
+    needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
+    claims: "the diameter in start-ups, about (N - 1) / D blocks over each of the D channels of a node; with rounds=k at least k start-ups, and (N - 1) / D blocks if k is that number; contention-free",
+    ports: Ports::All,
+};
+
+impl Algorithm for BalancedTrees {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[ROUNDS]
+    }
+
+    fn settings(&self) -> Settings {
+        Settings::default().with(&ROUNDS, self.rounds)
+    }
+
+    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+        Some(Arc::new(Self { rounds: settings.of(&ROUNDS) }))
+    }
+
+    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        TranslatedTree::variants(problem, |rounds| Arc::new(Self { rounds }))
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        lacks_to_combine(problem)
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        let combined = Some(Volume::from(problem.ranks() as u64 - 1));
+        Claims { combined, ..TranslatedTree::of(problem, self.rounds).claims(1, Volume::from(1)) }
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        TranslatedTree::of(problem, self.rounds).up(rank, |of| vec![Block::result(of)])
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        TranslatedTree::of(problem, self.rounds).amounts_up(rank, Volume::from(1))
+    }
+}

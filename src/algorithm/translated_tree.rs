@@ -1,0 +1,499 @@
+//! Trees of all ranks on networks that look the same from every node: one tree, translated.
+//!
+//! Source: the balanced spanning trees of C.-T. Ho & S. L. Johnsson, *Distributed routing
+//! algorithms for broadcasting and personalized communication in hypercubes*, ICPP 1986, on all
+//! products of rings and complete networks.
+//!
+//! Nodes of such a network are the elements of an abelian group: vectors of coordinates, added
+//! modulo the extents. The channels of every node are the same steps. So a tree of shortest paths
+//! from node 0 gives one from every node, by addition. If a round moves at most s addresses over
+//! each step, then no channel of the network carries more than s blocks in that round, whatever the
+//! node. All N trees together load each channel with as many blocks as there are addresses whose
+//! last step it is: in a balanced tree, (N - 1) / D rounded up, for D steps.
+//!
+//! Every rank computes the tree, in time and memory proportional to N (5 ms for 900 nodes). Ranks of
+//! one process share the trees that were made last.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::loads::in_order;
+use super::{Algorithm, Claims, Parameter, Values};
+use crate::block::{Block, Volume};
+use crate::ids::Rank;
+use crate::topology::{Axis, Kind};
+use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, RankRound, Share};
+
+/// The unmet requirement of algorithms that translate trees.
+pub(super) const NEEDS: &str = "a product of rings and complete networks, with rank i on node i";
+
+/// The number of rounds.
+pub(super) const ROUNDS: Parameter = Parameter {
+    key: "rounds",
+    summary: "number of rounds, at least the diameter; more rounds send smaller messages",
+    values: Values::Number { least: 0, most: 1 << 16 },
+    default: 0,
+};
+
+/// The most ranks for which a tree is made.
+const MAX_RANKS: usize = 1 << 16;
+
+/// The number of trees that a process keeps.
+const KEPT: usize = 4;
+
+/// Returns what a problem lacks for a translated tree.
+pub(super) fn lacks(problem: &Problem) -> Option<String> {
+    let ranks = problem.ranks();
+    match Group::of(problem) {
+        None => Some(format!("it needs {NEEDS}")),
+        Some(_) if ranks > MAX_RANKS => Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}")),
+        Some(_) => None,
+    }
+}
+
+/// Returns what a problem lacks if contributions are combined along translated trees.
+pub(super) fn lacks_to_combine(problem: &Problem) -> Option<String> {
+    let needs = || "it needs an operation that commutes, since contributions meet along trees".to_owned();
+    lacks(problem).or_else(|| (!problem.commutative() && problem.ranks() > 2).then(needs))
+}
+
+/// The nodes as vectors of coordinates, the last one fastest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    axes: Vec<Axis>,
+}
+
+/// A channel of every node, by the address of the node that it leads to from node 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    /// The number among the steps of a node.
+    index: usize,
+    to: usize,
+}
+
+impl Group {
+    fn of(problem: &Problem) -> Option<Self> {
+        let axes = in_order(problem)?;
+        axes.iter().all(|axis| axis.kind != Kind::Line || axis.extent == 2).then_some(Self { axes })
+    }
+
+    /// Combines the coordinates of two addresses.
+    fn with(&self, a: usize, b: usize, of: impl Fn(usize, usize, usize) -> usize) -> usize {
+        let (mut rest, mut stride, mut sum) = ((a, b), 1, 0);
+        for axis in self.axes.iter().rev() {
+            let extent = axis.extent as usize;
+            sum += of(rest.0 % extent, rest.1 % extent, extent) % extent * stride;
+            (rest, stride) = ((rest.0 / extent, rest.1 / extent), stride * extent);
+        }
+        sum
+    }
+
+    fn add(&self, a: usize, b: usize) -> usize {
+        self.with(a, b, |a, b, _| a + b)
+    }
+
+    fn subtract(&self, a: usize, b: usize) -> usize {
+        self.with(a, b, |a, b, extent| a + extent - b)
+    }
+
+    /// Returns the number of steps of a node.
+    fn steps(&self) -> usize {
+        self.axes.iter().map(steps_along).sum()
+    }
+
+    /// Returns the distance of an address from node 0, and the last steps of all shortest paths to
+    /// it.
+    fn paths(&self, address: usize) -> (usize, Vec<Step>) {
+        let (mut rest, mut stride, mut first) = (address, 1, 0);
+        let (mut distance, mut steps) = (0, vec![]);
+        for axis in self.axes.iter().rev() {
+            let extent = axis.extent as usize;
+            let at = rest % extent;
+            let mut step =
+                |index: usize, coordinate: usize| steps.push(Step { index: first + index, to: coordinate * stride });
+            if at > 0 {
+                match axis.kind {
+                    Kind::Complete => step(at - 1, at),
+                    Kind::Line | Kind::Ring => {
+                        if 2 * at <= extent {
+                            step(0, 1);
+                        }
+                        if 2 * at >= extent && extent > 2 {
+                            step(1, extent - 1);
+                        }
+                    }
+                }
+                distance += if axis.kind == Kind::Complete { 1 } else { at.min(extent - at) };
+            }
+            (rest, stride, first) = (rest / extent, stride * extent, first + steps_along(axis));
+        }
+        (distance, steps)
+    }
+}
+
+fn steps_along(axis: &Axis) -> usize {
+    match axis.kind {
+        Kind::Complete => axis.extent as usize - 1,
+        Kind::Line => 1,
+        Kind::Ring => 2,
+    }
+}
+
+/// The last step to an address in the tree.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    step: Step,
+    to: usize,
+    from: usize,
+}
+
+/// A tree from node 0 to all others, and the rounds in which its hops are taken.
+#[derive(Debug)]
+pub(super) struct TranslatedTree {
+    group: Group,
+    /// The number of rounds that was asked for.
+    least: usize,
+    steps: usize,
+    /// The hops of each round, by step.
+    rounds: Vec<Vec<Hop>>,
+}
+
+/// Which steps lead to the addresses: the choice among the last steps of all shortest paths.
+struct Balance {
+    options: Vec<Vec<Step>>,
+    chosen: Vec<Step>,
+}
+
+impl Balance {
+    /// Moves addresses from one step to another, each to one of its other options, so that of these
+    /// addresses no step has two more than another that it could give them to. `total` are the
+    /// addresses of each step in all; those of few are preferred.
+    fn level(&mut self, addresses: &[usize], steps: usize, total: &mut [i64]) {
+        if addresses.iter().all(|&address| self.options[address].len() < 2) {
+            return;
+        }
+        loop {
+            let mut held = vec![vec![]; steps];
+            for &address in addresses {
+                held[self.chosen[address].index].push(address);
+            }
+            let load: Vec<usize> = held.iter().map(Vec::len).collect();
+            let mut order: Vec<usize> = (0..steps).filter(|&step| load[step] > 0).collect();
+            order.sort_by_key(|&step| Reverse((load[step], total[step])));
+            let better = |from: usize, to: usize, load: &[usize], total: &[i64]| {
+                load[from] > load[to] + 1 || load[from] == load[to] + 1 && total[from] > total[to] + 1
+            };
+            let path = order.into_iter().find_map(|from| {
+                let path = self.path(&held, from, |to| better(from, to, &load, total));
+                (!path.is_empty()).then_some((from, path))
+            });
+            let Some((from, path)) = path else { return };
+            let mut to = from;
+            for (address, step) in path {
+                self.chosen[address] = step;
+                to = step.index;
+            }
+            total[from] -= 1;
+            total[to] += 1;
+        }
+    }
+
+    /// Finds a shortest chain of moves from a step to one that will do.
+    fn path(&self, held: &[Vec<usize>], from: usize, will_do: impl Fn(usize) -> bool) -> Vec<(usize, Step)> {
+        let mut came: Vec<Option<(usize, Step, usize)>> = vec![None; held.len()];
+        let mut queue = VecDeque::from([from]);
+        while let Some(at) = queue.pop_front() {
+            for &address in &held[at] {
+                for &step in &self.options[address] {
+                    if step.index == from || came[step.index].is_some() {
+                        continue;
+                    }
+                    came[step.index] = Some((address, step, at));
+                    if will_do(step.index) {
+                        let (mut path, mut back) = (vec![], step.index);
+                        while let Some((address, step, before)) = came[back] {
+                            path.push((address, step));
+                            back = before;
+                        }
+                        path.reverse();
+                        return path;
+                    }
+                    queue.push_back(step.index);
+                }
+            }
+        }
+        vec![]
+    }
+}
+
+impl TranslatedTree {
+    /// Returns the variants for `auto`: that in which a channel carries the least.
+    pub(super) fn variants(problem: &Problem, with: impl Fn(usize) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
+        let group = Group::of(problem).filter(|_| problem.ranks() <= MAX_RANKS);
+        group.map(|group| with((problem.ranks() - 1).div_ceil(group.steps().max(1)))).into_iter().collect()
+    }
+
+    /// Returns a balanced tree, taken in at least this many rounds, or in as few as the diameter. A
+    /// round moves as few addresses over a step as the number of rounds allows.
+    ///
+    /// The problem [lacks](lacks) nothing.
+    pub(super) fn of(problem: &Problem, least: usize) -> Arc<Self> {
+        static LAST: Mutex<Vec<Arc<TranslatedTree>>> = Mutex::new(vec![]);
+        let group = Group::of(problem).unwrap_or(Group { axes: vec![] });
+        let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last().iter().find(|tree| tree.least == least && tree.group == group).cloned();
+        known.unwrap_or_else(|| {
+            let tree = Arc::new(Self::new(group, problem.ranks(), least));
+            let mut last = last();
+            last.insert(0, Arc::clone(&tree));
+            last.truncate(KEPT);
+            tree
+        })
+    }
+
+    fn new(group: Group, nodes: usize, least: usize) -> Self {
+        let steps = group.steps();
+        let (distances, options): (Vec<usize>, Vec<Vec<Step>>) = (0..nodes).map(|address| group.paths(address)).unzip();
+        let diameter = distances.iter().copied().max().unwrap_or(0);
+        let mut levels = vec![vec![]; diameter + 1];
+        for (address, &distance) in distances.iter().enumerate() {
+            levels[distance].push(address);
+        }
+        let none = Step { index: 0, to: 0 };
+        let mut balance = Balance { options, chosen: vec![none; nodes] };
+        let mut total = vec![0_i64; steps];
+        for level in &levels[1.min(diameter)..] {
+            let mut load = vec![0_usize; steps];
+            for &address in level.iter().filter(|&&address| address > 0) {
+                let least =
+                    balance.options[address].iter().copied().min_by_key(|step| (load[step.index], total[step.index]));
+                let step = least.unwrap_or(none);
+                balance.chosen[address] = step;
+                load[step.index] += 1;
+                total[step.index] += 1;
+            }
+            if level[0] > 0 {
+                balance.level(level, steps, &mut total);
+            }
+        }
+        let all: Vec<usize> = (1..nodes).collect();
+        balance.level(&all, steps, &mut vec![0; steps]);
+        let hops: Vec<Hop> = (0..nodes)
+            .map(|to| Hop { step: balance.chosen[to], to, from: group.subtract(to, balance.chosen[to].to) })
+            .collect();
+        // The hops below each address, one after the other.
+        let mut height = vec![0_usize; nodes];
+        for &address in levels[1.min(diameter)..].iter().rev().flatten().filter(|&&address| address > 0) {
+            let above = hops[address].from;
+            height[above] = height[above].max(height[address] + 1);
+        }
+        let rounds = in_rounds(&hops, &height, steps, least.max(diameter));
+        Self { group, least, steps, rounds }
+    }
+
+    /// Returns the rounds of a rank in which the block of every rank goes down the rank's tree.
+    pub(super) fn down(self: Arc<Self>, rank: Rank, blocks: impl Fn(Rank) -> Vec<Block> + Send + 'static) -> Share {
+        let me = rank.index();
+        Box::new((0..self.rounds.len()).map(move |round| {
+            let Self { group, steps, .. } = &*self;
+            let (mut sends, mut receives) = (Parcel::all(*steps), Parcel::all(*steps));
+            for &Hop { step, to, from } in &self.rounds[round] {
+                let of = |address| blocks(Rank::new(group.subtract(me, address)));
+                sends[step.index].extend(group.add(me, step.to), of(from), Combine::Replace);
+                receives[step.index].extend(group.subtract(me, step.to), of(to), Combine::Replace);
+            }
+            RankRound::new(Parcel::ends(sends), Parcel::ends(receives))
+        }))
+    }
+
+    /// Returns the rounds of a rank in which contributions go up the tree of every rank: those of
+    /// [`down`](Self::down) in reverse.
+    pub(super) fn up(self: Arc<Self>, rank: Rank, blocks: impl Fn(Rank) -> Vec<Block> + Send + 'static) -> Share {
+        let me = rank.index();
+        Box::new((0..self.rounds.len()).rev().map(move |round| {
+            let Self { group, steps, .. } = &*self;
+            let (mut sends, mut receives) = (Parcel::all(*steps), Parcel::all(*steps));
+            for &Hop { step, to, from } in &self.rounds[round] {
+                let of = |address| blocks(Rank::new(group.subtract(me, address)));
+                let (above, below) = (group.subtract(me, step.to), group.add(me, step.to));
+                sends[step.index].extend(above, of(to), in_rank_order(me, above));
+                receives[step.index].extend(below, of(from), in_rank_order(below, me));
+            }
+            RankRound::new(Parcel::ends(sends), Parcel::ends(receives))
+        }))
+    }
+
+    /// Returns the rounds of [`down`](Self::down) by message sizes, for blocks of this size.
+    pub(super) fn amounts_down(self: Arc<Self>, rank: Rank, size: Volume) -> Amounts {
+        Box::new((0..self.rounds.len()).map(move |round| self.amounts(round, rank, size, true)))
+    }
+
+    /// Returns the rounds of [`up`](Self::up) by message sizes.
+    pub(super) fn amounts_up(self: Arc<Self>, rank: Rank, size: Volume) -> Amounts {
+        Box::new((0..self.rounds.len()).rev().map(move |round| {
+            let combined = size * self.rounds[round].len() as u64;
+            RankAmounts { combined, ..self.amounts(round, rank, size, false) }
+        }))
+    }
+
+    fn amounts(&self, round: usize, rank: Rank, size: Volume, down: bool) -> RankAmounts {
+        let mut loads = vec![(0, 0); self.steps];
+        for Hop { step, .. } in &self.rounds[round] {
+            loads[step.index] = (step.to, loads[step.index].1 + 1);
+        }
+        let me = rank.index();
+        let peer = |to| Rank::new(if down { self.group.add(me, to) } else { self.group.subtract(me, to) });
+        let busy = loads.into_iter().filter(|(_, load)| *load > 0);
+        let sends: Vec<Amount> = busy.map(|(to, load)| Amount::new(peer(to), size * load)).collect();
+        RankAmounts { receives: sends.len(), sends, ..RankAmounts::default() }
+    }
+
+    /// Returns the claims of `times` passages through these rounds, for blocks of this size.
+    pub(super) fn claims(&self, times: u64, size: Volume) -> Claims {
+        let counts: Vec<(u64, u64, u64)> = self.rounds.iter().map(|hops| self.counts(hops)).collect();
+        let sum = |of: fn(&(u64, u64, u64)) -> u64| times * counts.iter().map(of).sum::<u64>();
+        let (longest, blocks, messages) = (sum(|count| count.0), sum(|count| count.1), sum(|count| count.2));
+        let rounds = times * counts.len() as u64;
+        Claims {
+            startups: Some(rounds),
+            transmission: Some(size * longest),
+            port_transmission: Some(size * blocks),
+            hops: Some(rounds),
+            rearrangements: Some(0),
+            handled: Some(2 * messages),
+            messages: Some(messages),
+            volume: Some(size * blocks),
+            contention_free: true,
+            ..Claims::default()
+        }
+    }
+
+    /// Returns the most blocks over a channel, those that a rank sends, and its messages.
+    fn counts(&self, hops: &[Hop]) -> (u64, u64, u64) {
+        let mut load = vec![0_u64; self.steps];
+        hops.iter().for_each(|hop| load[hop.step.index] += 1);
+        let busy = load.iter().filter(|load| **load > 0).count();
+        (load.into_iter().max().unwrap_or(0), hops.len() as u64, busy as u64)
+    }
+}
+
+/// Divides hops among rounds, each after the one that it continues.
+///
+/// A round takes what later rounds could not: hops with as many below them as there are rounds
+/// left. It fills all steps up to the same number, which is what is left on the busiest one divided
+/// by the rounds left, with the hops that have the most below them.
+fn in_rounds(hops: &[Hop], height: &[usize], steps: usize, rounds: usize) -> Vec<Vec<Hop>> {
+    let mut below: Vec<Vec<usize>> = vec![vec![]; hops.len()];
+    let mut left = vec![0_usize; steps];
+    for hop in &hops[1.min(hops.len())..] {
+        below[hop.from].push(hop.to);
+        left[hop.step.index] += 1;
+    }
+    let mut ready: Vec<Vec<usize>> = vec![vec![]; steps];
+    let mut arrived = vec![0];
+    let mut all = vec![];
+    for round in 0..rounds.max(hops.len()) {
+        for address in std::mem::take(&mut arrived) {
+            for &next in &below[address] {
+                ready[hops[next].step.index].push(next);
+            }
+        }
+        if left.iter().all(|left| *left == 0) {
+            break;
+        }
+        let rest = rounds.saturating_sub(round).max(1);
+        for waiting in &mut ready {
+            waiting.sort_by_key(|&address| Reverse((height[address], Reverse(address))));
+        }
+        let urgent = ready.iter().map(|waiting| waiting.iter().filter(|&&address| height[address] + 1 >= rest).count());
+        let even = left.iter().map(|left| left.div_ceil(rest)).max().unwrap_or(0);
+        let most = urgent.max().unwrap_or(0).max(even);
+        let mut taken = vec![];
+        for (step, waiting) in ready.iter_mut().enumerate() {
+            let count = most.min(waiting.len());
+            left[step] -= count;
+            taken.extend(waiting.drain(..count).map(|address| hops[address]));
+        }
+        arrived = taken.iter().map(|hop| hop.to).collect();
+        all.push(taken);
+    }
+    all
+}
+
+/// Returns the way in which a receiver merges the contribution of a sender.
+fn in_rank_order(sender: usize, receiver: usize) -> Combine {
+    if sender < receiver { Combine::Left } else { Combine::Right }
+}
+
+/// A message over one step.
+#[derive(Clone, Default)]
+struct Parcel {
+    peer: usize,
+    blocks: Vec<Block>,
+    combine: Combine,
+}
+
+impl Parcel {
+    /// Returns an empty message for each step.
+    fn all(steps: usize) -> Vec<Self> {
+        vec![Self::default(); steps]
+    }
+
+    /// Returns the ends of the messages that have blocks.
+    fn ends(all: Vec<Self>) -> Vec<End> {
+        let sent = all.into_iter().filter(|parcel| !parcel.blocks.is_empty());
+        sent.map(|Self { peer, blocks, combine }| End::new(Rank::new(peer), blocks).combined(combine)).collect()
+    }
+
+    fn extend(&mut self, peer: usize, blocks: Vec<Block>, combine: Combine) {
+        self.blocks.extend(blocks);
+        (self.peer, self.combine) = (peer, combine);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithm::loads::product;
+    use crate::collective::Collective;
+    use crate::topology::parse;
+
+    /// Rings, tori of two and three dimensions, cubes, generalized hypercubes and other products.
+    fn networks() -> Vec<String> {
+        let rings = (2..=30).map(|n| format!("ring:{n}"));
+        let planes = (2..=16).flat_map(|a| (2..=a).map(move |b| format!("torus:{a}x{b}")));
+        let spaces =
+            (2..=6).flat_map(|a| (2..=a).flat_map(move |b| (2..=b).map(move |c| format!("torus:{a}x{b}x{c}"))));
+        let cubes = (1..=10).map(|d| format!("hypercube:{d}"));
+        let others =
+            ["torus:30x7", "torus:29x30", "torus:30x30", "ghc:4,2", "ghc:5,3", "ghc:3,4", "ghc:2x3x4", "complete:17"];
+        rings.chain(planes).chain(spaces).chain(cubes).chain(others.map(str::to_owned)).collect()
+    }
+
+    /// (N - 1) / D rounded up is the least for any schedule. One round more where that is found to
+    /// be too few.
+    #[test]
+    fn trees_take_the_diameter_or_the_least_transmission() {
+        for text in networks() {
+            let problem = Problem::new(parse(&text).unwrap(), Collective::Allgather).unwrap();
+            let diameter: u64 = product(&problem).unwrap().into_iter().map(Axis::diameter).sum();
+            let fewest = TranslatedTree::of(&problem, 0).claims(1, Volume::from(1));
+            let least = (problem.ranks() as u64 - 1).div_ceil(TranslatedTree::of(&problem, 0).steps as u64);
+            let single = TranslatedTree::of(&problem, least as usize).claims(1, Volume::from(1));
+            let more = u64::from(text == "torus:5x2");
+            assert_eq!(single.transmission, Some(Volume::from(least + more)), "{text}");
+            assert_eq!(single.startups, Some(least.max(diameter)), "{text}");
+            assert_eq!(fewest.startups, Some(diameter), "{text}");
+            let found = fewest.transmission.unwrap();
+            assert!(found <= Volume::from(least + 4), "{text}: {found} above {least}");
+        }
+    }
+
+    #[test]
+    fn too_many_rounds_are_as_many_as_there_are_blocks() {
+        let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Allgather).unwrap();
+        let claims = TranslatedTree::of(&problem, 1000).claims(1, Volume::from(1));
+        assert_eq!((claims.startups, claims.transmission), (Some(4), Some(Volume::from(4))));
+    }
+}
