@@ -186,7 +186,7 @@ pub(crate) use {enums, structs};
 structs! {
     Run { buffer, offset, len, stride, count }
     Sizes { input, output, scratch }
-    Signature { fingerprint, description }
+    Signature::new(fingerprint, description)
 }
 
 impl Code for Failure {

@@ -33,7 +33,7 @@ fn meet(transport: &mut dyn Transport) -> Result<(), Failure> {
     let message = Message { peer: Rank::new(1 - transport.rank().index()), index: 0, bytes: 0, runs: 0..0 };
     let round = ProgramRound { number: 0, sends: vec![message.clone()], receives: vec![message] };
     let program = Program::new(vec![], vec![round], Sizes::default()).unwrap();
-    let signature = Signature { fingerprint: 0, description: "to meet".into() };
+    let signature = Signature::new(0, "to meet");
     let buffers = Buffers { input: &[], output: &mut [], scratch: &mut [] };
     transport.round(RoundIo::new(&program, 0, buffers, CallInfo::new(0, &signature, Duration::from_secs(30))).unwrap())
 }

@@ -67,7 +67,7 @@ fn request_of_a_proxy_round_trips() {
     let members = [2, 0, 1].map(Rank::new).to_vec();
     returns(Request::Open { job: 0, context: ContextId::WORLD.child(1, 2), members, transport: 1 });
     for program in [None, Some(program())] {
-        let (signature, bytes) = (Signature { fingerprint: 5, description: "words".into() }, Bytes(vec![1, 2, 3]));
+        let (signature, bytes) = (Signature::new(5, "words"), Bytes(vec![1, 2, 3]));
         let round = Round {
             program,
             index: 1,
