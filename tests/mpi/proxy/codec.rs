@@ -186,7 +186,17 @@ pub(crate) use {enums, structs};
 structs! {
     Run { buffer, offset, len, stride, count }
     Sizes { input, output, scratch }
-    Signature::new(fingerprint, description)
+}
+
+impl Code for Signature {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.fingerprint.put(into);
+        self.description.put(into);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        Some(Self::new(u64::take(from)?, Arc::<str>::take(from)?))
+    }
 }
 
 impl Code for Failure {
