@@ -58,7 +58,7 @@ fn settings_that_do_not_fit_are_refused_on_every_rank() {
     );
     refused(
         Job::of(2, "launch").set("NECKLACE_TIMEOUT", "soon"),
-        &["NECKLACE_TIMEOUT: found \"soon\", expected a number of seconds"],
+        &["NECKLACE_TIMEOUT: found \"soon\", expected a whole number of seconds"],
     );
     refused(Job::of(2, "launch").set("NECKLACE_ALGORITHM", "brick"), &["brick", "native"]);
 }
