@@ -37,7 +37,7 @@ pub(super) const ROUNDS: Parameter = Parameter {
 };
 
 /// The most ranks for which a tree is made.
-const MAX_RANKS: usize = 1 << 16;
+const MAX_RANKS: usize = 1 << 14;
 
 /// The number of trees that a process keeps.
 const KEPT: usize = 4;
