@@ -4,8 +4,9 @@
  *   mpicc -O2 -o collectives collectives.c
  *   mpirun -n RANKS ./collectives NAME COLLECTIVE follow|barrier BYTES..
  *
- * With `barrier`, a barrier that is not timed stands before each call; with `follow`, calls follow each other. BYTES are those of a block. Reductions add doubles where a block consists of them, and take the
- * largest of bytes otherwise. Prints `NAME,COLLECTIVE,RANKS,BYTES,SAMPLE_US` for each sample.
+ * With `barrier`, a barrier that is not timed stands before each call; with `follow`, calls follow
+ * each other. BYTES are those of a block. Reductions add doubles where a block consists of them, and
+ * take the largest of bytes otherwise. Prints `NAME,COLLECTIVE,RANKS,BYTES,SAMPLE_US` for each sample.
  */
 #include <mpi.h>
 #include <stdio.h>

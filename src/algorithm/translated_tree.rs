@@ -11,8 +11,8 @@
 //! node. All N trees together load each channel with as many blocks as there are addresses whose
 //! last step it is: in a balanced tree, (N - 1) / D rounded up, for D steps.
 //!
-//! Every rank computes the tree, in time and memory proportional to N (5 ms for 900 nodes). Ranks of
-//! one process share the trees that were made last.
+//! Every rank computes the tree: 5 ms for a torus of 900 nodes. Ranks of one process share the trees
+//! that were made last.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -471,8 +471,7 @@ mod tests {
         rings.chain(planes).chain(spaces).chain(cubes).chain(others.map(str::to_owned)).collect()
     }
 
-    /// (N - 1) / D rounded up is the least for any schedule. One round more where that is found to
-    /// be too few.
+    /// (N - 1) / D rounded up is the least for any schedule. One network takes a block more.
     #[test]
     fn trees_take_the_diameter_or_the_least_transmission() {
         for text in networks() {

@@ -1,5 +1,5 @@
-//! Allgather along balanced trees, one from every rank, all of the same shape: every channel is busy
-//! in every round.
+//! Allgather along balanced trees, one from every rank, all of the same shape, which load all
+//! channels alike.
 //!
 //! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings and
 //! complete networks. Needs: such a product, with rank i on node i. Model: all-port.
@@ -13,9 +13,10 @@
 //! | blocks received | N - 1 | N - 1 |
 //! | hops | d | max(d, k) |
 //!
-//! A few more: at most 4, on rings of up to 30 nodes, tori of up to 16 x 16 and 6 x 6 x 6, and cubes
-//! of up to 1024 nodes; none where the extents are equal, or one. On a torus of 5 x 2, rounds=k
-//! sends one block more than the least. A rank takes time and memory in proportion to N.
+//! A few more: at most 4, on rings of up to 30 nodes, tori of up to 16 x 16 and 6 x 6 x 6, and
+//! cubes of up to 1024 nodes; at most 1 where all extents are equal, and none on rings. On a torus
+//! of 5 x 2, rounds=k sends one block more than the least. A rank takes memory in proportion to N,
+//! and time that grows faster where a node has hundreds of channels.
 //!
 //! # Idea
 //!

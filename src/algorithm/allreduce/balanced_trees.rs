@@ -8,8 +8,8 @@
 //! The vector is cut into N parts. The first half is the
 //! [reduce-scatter](crate::algorithm::reduce_scatter::BalancedTrees), the second half the
 //! [allgather](crate::algorithm::allgather::BalancedTrees) of the parts: start-ups and blocks are
-//! twice theirs, with blocks of 1 / N of the vector. A rank takes time and memory in proportion to
-//! N.
+//! twice theirs, with blocks of 1 / N of the vector. A rank takes memory in proportion to N, and
+//! time as there.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@
 //! for more than two ranks. Model: all-port.
 //!
 //! Start-ups and blocks are those of the allgather. Every rank combines N - 1 blocks. A rank takes
-//! time and memory in proportion to N.
+//! memory in proportion to N, and time as there.
 
 use std::sync::Arc;
 
