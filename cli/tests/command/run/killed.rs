@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::sandbox::{Running, Sandbox, until};
 use super::{ENDLESS, PARENT, STUBBORN, ended_well};
@@ -176,6 +176,26 @@ fn library_ranks_end_and_remove_the_key_when_all_else_is_killed() {
             }
         }
     }
+}
+
+#[test]
+fn library_rank_that_returns_because_another_has_ended_ends_its_children() {
+    let sandbox = Sandbox::new("returning_library");
+    // So few calls that it returns in time once they fail, and too many to be done before.
+    let rank = format!(
+        "{} bench-rank --collective alltoall --bytes 8 --calls 1000000 --samples 1",
+        env!("CARGO_BIN_EXE_necklace")
+    );
+    let script = format!("[ $NECKLACE_RANK = 0 ] && exec {rank}; sleep 1000 & {rank}; :");
+    let job = sandbox.start(&["-n", "2", "--", &script]);
+    let ranks = || Some(watching(&sandbox)).filter(|ranks| ranks.len() == 2).ok_or_else(|| sandbox.left());
+    let ranks = until("the ranks watch", ranks);
+    kill_all(&sandbox, Some(job.launcher()));
+    // The other then notices its end before it has waited for the reaper.
+    let alone = ranks.into_iter().find(|rank| getpgid(Some(*rank)) == Ok(*rank)).unwrap();
+    kill_process(alone, Signal::KILL).unwrap();
+    job.end();
+    sandbox.nothing_is_left();
 }
 
 /// Waits for a job whose agent or reaper was killed, and then until nothing of it is left. Returns

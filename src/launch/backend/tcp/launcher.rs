@@ -2,11 +2,14 @@
 //!
 //! On every host, `necklace run` locks the key file as long as it runs there. Usually the launcher
 //! or its reaper ends the ranks. If both are killed at once, the lock is released. Then each rank
-//! removes the key and ends itself and its process group.
+//! removes the key and ends itself and its process group, even if it is about to return because
+//! another rank has ended.
 
+use std::cell::Cell;
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::abort;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -19,6 +22,26 @@ use rustix::process::{parent_process_death_signal, set_parent_process_death_sign
 /// Time for the reaper, if it lives, to end the rank before this process removes the key.
 const REAPER: Duration = Duration::from_millis(300);
 
+thread_local! {
+    /// Dropped when the thread that has joined the job ends or exits the process.
+    static AT_EXIT: Cell<Option<AtExit>> = const { Cell::new(None) };
+}
+
+/// Clears up when dropped, if the launcher is gone by then.
+struct AtExit {
+    file: Arc<File>,
+    key: PathBuf,
+}
+
+impl Drop for AtExit {
+    fn drop(&mut self) {
+        if flock(&*self.file, FlockOperation::NonBlockingLockShared).is_ok() {
+            thread::sleep(REAPER);
+            clear_up(&self.key);
+        }
+    }
+}
+
 /// Ends this process when its launcher, which has locked that file, is gone. Does nothing if the
 /// lock cannot be watched.
 pub(super) fn end_with_launcher(key: &Path) {
@@ -27,10 +50,12 @@ pub(super) fn end_with_launcher(key: &Path) {
     if flock(&file, FlockOperation::NonBlockingLockShared) != Err(Errno::WOULDBLOCK) {
         return;
     }
+    let file = Arc::new(file);
+    AT_EXIT.set(Some(AtExit { file: Arc::clone(&file), key: key.to_owned() }));
     let key = key.to_owned();
     let watch = move || {
         loop {
-            match flock(&file, FlockOperation::LockShared) {
+            match flock(&*file, FlockOperation::LockShared) {
                 Ok(()) => break,
                 Err(Errno::INTR) => {}
                 Err(_) => return,
