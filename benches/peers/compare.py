@@ -30,32 +30,30 @@ MEMORY = 1 << 30
 OPEN_MPI = "mpirun.openmpi --allow-run-as-root --oversubscribe".split()
 SHARED_MEMORY = ("--mca btl_vader_single_copy_mechanism none --mca btl_vader_eager_limit 32768 "
                  "--mca btl_vader_max_send_size 65536").split()
-# The maximum time in seconds in which one system measures all sizes once.
-PATIENCE = 120
 TCP = "--mca pml ob1 --mca btl tcp,self".split()
 
 
-def lines(command, **variables):
+def lines(options, command, **variables):
     words = " ".join(map(str, command))
     for _ in range(3):
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env={**os.environ, **variables}, start_new_session=True) as running:
             try:
-                out, err = running.communicate(timeout=PATIENCE)
+                out, err = running.communicate(timeout=options.patience)
             except subprocess.TimeoutExpired:
                 # Observed once: a rank of MPICH waited in MPI_Finalize for a rank that had already ended.
                 os.killpg(running.pid, signal.SIGKILL)
-                print(f"{words}: not done after {PATIENCE} s, trying again", file=sys.stderr)
+                print(f"{words}: not done after {options.patience} s, trying again", file=sys.stderr)
                 continue
         if running.returncode:
             sys.exit(f"{words}: {err}")
         return out
-    sys.exit(f"{words}: not done after {PATIENCE} s, in three attempts")
+    sys.exit(f"{words}: not done after {options.patience} s, in three attempts")
 
 
 def own(options, collective, ranks, sizes):
     where = [] if options.transport == "threads" else ["--backend", options.transport]
-    text = lines([options.necklace, "bench", "move", *where, "--collective", collective, "--ranks", ranks,
+    text = lines(options, [options.necklace, "bench", "move", *where, "--collective", collective, "--ranks", ranks,
                   "--bytes", ",".join(sizes), "--rounds", "1", "--algorithm", options.algorithm, "--csv", "-", *["--barrier"] * options.barrier])
     for row in csv.DictReader(io.StringIO(text)):
         figures = tuple(float(row[name]) for name in ("median_us", "min_us", "p90_us"))
@@ -72,11 +70,11 @@ def samples(text):
         yield key, (times[len(times) // 2], times[0], times[int(len(times) * 0.9)])
 
 
-def gloo(program, ranks, sizes):
+def gloo(options, program, ranks, sizes):
     with tempfile.TemporaryDirectory() as rendezvous:
         command = lambda rank: [program, "gloo", ranks, str(rank), rendezvous, *sizes]
         others = [subprocess.Popen(command(rank)) for rank in range(1, int(ranks))]
-        text = lines(command(0))
+        text = lines(options, command(0))
         if any(other.wait() for other in others):
             sys.exit("gloo failed")
     return samples(text)
@@ -84,20 +82,20 @@ def gloo(program, ranks, sizes):
 
 def peers(options, work, collective, ranks, sizes):
     tcp, calls = options.transport == "tcp", "barrier" if options.barrier else "follow"
-    yield from samples(lines([*OPEN_MPI, *(TCP if tcp else SHARED_MEMORY), "-n", ranks, work / "openmpi",
+    yield from samples(lines(options, [*OPEN_MPI, *(TCP if tcp else SHARED_MEMORY), "-n", ranks, work / "openmpi",
                               "open-mpi", collective, calls, *sizes]))
     if int(ranks) <= len(os.sched_getaffinity(0)):
         bind = [] if tcp else ["-bind-to", "core"]
-        yield from samples(lines(["mpirun.mpich", *bind, "-n", ranks, work / "mpich", "mpich", collective, calls, *sizes],
+        yield from samples(lines(options, ["mpirun.mpich", *bind, "-n", ranks, work / "mpich", "mpich", collective, calls, *sizes],
                                  **({"UCX_TLS": "tcp,self"} if tcp else {})))
     if options.intel and not tcp:
         # The program built with MPICH: both have the same binary interface.
-        yield from samples(lines([options.intel / "bin/mpiexec.hydra", "-n", ranks, work / "mpich", "intel-mpi",
+        yield from samples(lines(options, [options.intel / "bin/mpiexec.hydra", "-n", ranks, work / "mpich", "intel-mpi",
                                   collective, calls, *sizes],
                                  LD_LIBRARY_PATH=f"{work / 'intel'}:{options.intel / 'lib'}", I_MPI_ROOT=str(options.intel),
                                  I_MPI_FABRICS="shm", I_MPI_THREAD_YIELD="2", I_MPI_PIN_CELL="core"))
     if tcp and collective == "alltoall" and not options.barrier:
-        yield from gloo(work / "gloo", ranks, sizes)
+        yield from gloo(options, work / "gloo", ranks, sizes)
 
 
 def main():
@@ -111,6 +109,8 @@ def main():
                        help="block sizes in bytes (default: %(default)s)")
     parse.add_argument("--algorithm", default="auto", help="the algorithm of necklace (default: %(default)s)")
     parse.add_argument("--rounds", type=int, default=5, help="measurements of each system (default: %(default)s)")
+    parse.add_argument("--patience", type=int, default=120,
+                       help="seconds in which one system measures all sizes of a round (default: %(default)s)")
     parse.add_argument("--barrier", action="store_true",
                        help="put a barrier that is not timed before each call, as the OSU benchmarks do")
     parse.add_argument("--intel", type=pathlib.Path, help="the directory where impi-rt is installed")

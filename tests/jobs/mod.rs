@@ -29,6 +29,11 @@ pub trait Backend: Sync {
         false
     }
 
+    /// Returns the largest number of ranks for a case that makes many calls.
+    fn many_calls(&self) -> usize {
+        usize::MAX
+    }
+
     /// Returns the shortest deadline that its ranks meet on a loaded machine.
     fn soon(&self) -> Duration;
 
@@ -59,6 +64,11 @@ fn current() -> &'static dyn Backend {
 /// As [`Backend::is_native`].
 pub(crate) fn is_native() -> bool {
     current().is_native()
+}
+
+/// As [`Backend::many_calls`].
+pub(crate) fn many_calls() -> usize {
+    current().many_calls()
 }
 
 /// As [`Backend::soon`].
