@@ -10,6 +10,7 @@ pub mod allgather;
 pub mod allreduce;
 pub mod alltoall;
 pub mod barrier;
+mod bridgeheads;
 pub mod broadcast;
 pub mod cube;
 pub mod custom;

@@ -1,6 +1,7 @@
 //! Allgather: every rank sends one block to all ranks (gossip, all-to-all broadcast).
 
 mod balanced_trees;
+mod bridgeheads;
 mod bruck;
 mod by_dimension;
 mod direct;
@@ -10,6 +11,7 @@ mod ring;
 mod two_level;
 
 pub use balanced_trees::BalancedTrees;
+pub use bridgeheads::{CircGos, CubGos, HighDimGos, TorGos};
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
 pub use direct::Direct;

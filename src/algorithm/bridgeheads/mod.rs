@@ -1,0 +1,19 @@
+//! Gossiping from bridgeheads, on rings and lines and on tori and meshes.
+//!
+//! Source: Juurlink, Sibeyn & Rao, *Gossiping on Meshes and Tori*, IEEE Transactions on Parallel and
+//! Distributed Systems 9 (1998), with errata.
+//!
+//! In every row some nodes are bridgeheads. They collect the blocks of their arc of the row,
+//! exchange what they have at growing distance, and then pass it to new bridgeheads between them,
+//! until all nodes are. Messages pass the nodes between two bridgeheads without a stop, so a start-up
+//! bridges many hops; no two take the same channel.
+//!
+//! - [`row`]: what happens along one row.
+//! - [`diagonal`]: which nodes are bridgeheads in more than one dimension.
+//! - [`plan`]: the stages along all axes, and the blocks that each message carries.
+
+mod diagonal;
+mod plan;
+mod row;
+
+pub(super) use plan::{A, B, COLOURS, Choice, Order, Plan, equal_axes};

@@ -1,0 +1,365 @@
+//! What happens along one row, a ring or a line: a concentration, a circulation, a spread.
+//!
+//! Source: Juurlink, Sibeyn & Rao (1998), sections 4.1 and 4.2, with errata: logarithms and halves
+//! are rounded to whole steps, arcs may differ by one node, and the last spread has a factor of its
+//! own.
+
+/// A ring or a line of nodes, some of which are bridgeheads.
+///
+/// With m bridgeheads, they are at the places i n / m, rounded down, from the first. So those of
+/// fewer are among those of more, if the one number divides the other or all nodes are bridgeheads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) nodes: usize,
+    /// Whether the last node is next to the first.
+    pub(super) ring: bool,
+    /// The place of bridgehead 0.
+    pub(super) first: usize,
+}
+
+/// A node on the way up or down a row, and the number of nodes to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Neighbour {
+    place: usize,
+    distance: usize,
+}
+
+/// The ways along a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Up,
+    Down,
+}
+
+impl Way {
+    pub(super) const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    const fn back(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+}
+
+/// Steps in which the bridgeheads of a row exchange what they have with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Each of so many bridgeheads collects what the nodes of its arc have.
+    Concentrate { heads: usize },
+    /// Each bridgehead gets what this many consecutive ones have, its own included.
+    Circulate { heads: usize, sources: usize },
+    /// The bridgeheads, which have the same, pass it in parts to new ones between them.
+    Spread { heads: usize, next: usize, steps: usize },
+}
+
+/// What a message along a row carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// What the nodes from a place on had before.
+    Nodes { from: usize, count: usize },
+    /// What the bridgehead at a place had before.
+    Head(usize),
+    /// One part of what all old bridgeheads have.
+    Part { index: usize, of: usize },
+}
+
+/// A message along a row. The distance is that of a shortest route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Message {
+    pub(super) to: usize,
+    pub(super) distance: usize,
+    pub(super) load: Load,
+}
+
+impl Row {
+    fn at(self, place: usize, distance: usize, way: Way) -> Option<usize> {
+        match way {
+            Way::Up if self.ring => Some((place + distance) % self.nodes),
+            Way::Up => Some(place + distance).filter(|to| *to < self.nodes),
+            Way::Down if self.ring => Some((place + 2 * self.nodes - distance) % self.nodes),
+            Way::Down => place.checked_sub(distance),
+        }
+    }
+
+    /// Returns the length of a shortest route between nodes so far apart. Two bridgeheads of an odd
+    /// ring are further apart on one side.
+    fn shortest(self, distance: usize) -> usize {
+        if self.ring { distance.min(self.nodes - distance) } else { distance }
+    }
+
+    /// Returns the place of a bridgehead.
+    fn head(self, index: usize, heads: usize) -> usize {
+        (self.first + index * self.nodes / heads) % self.nodes
+    }
+
+    /// Returns the index of the last bridgehead at a place or before, on the ring.
+    fn index(self, place: usize, heads: usize) -> usize {
+        let offset = (place + self.nodes - self.first) % self.nodes;
+        // The largest i with i n / m < offset + 1.
+        ((offset + 1) * heads).div_ceil(self.nodes) - 1
+    }
+
+    fn is_head(self, place: usize, heads: usize) -> bool {
+        self.head(self.index(place, heads), heads) == place
+    }
+
+    /// Returns the nearest other bridgehead, or the node's own place once round the ring.
+    fn next_head(self, place: usize, heads: usize, way: Way) -> Option<Neighbour> {
+        let index = self.index(place, heads);
+        let to = match way {
+            Way::Up => self.head((index + 1) % heads, heads),
+            Way::Down if self.is_head(place, heads) => self.head((index + heads - 1) % heads, heads),
+            Way::Down => self.head(index, heads),
+        };
+        let distance = match way {
+            Way::Up => (to + self.nodes - place - 1) % self.nodes + 1,
+            Way::Down => (place + self.nodes - to - 1) % self.nodes + 1,
+        };
+        self.at(place, distance, way).map(|place| Neighbour { place, distance })
+    }
+
+    /// Returns how many bridgeheads precede one on a line.
+    fn ordinal(self, place: usize, heads: usize) -> usize {
+        let lowest = self.index(self.nodes - 1, heads) + 1;
+        (self.index(place, heads) + heads - lowest % heads) % heads
+    }
+
+    /// Returns how many nodes of a bridgehead's arc lie below it and above it.
+    pub(super) fn arc(self, place: usize, heads: usize) -> (usize, usize) {
+        let gap = |way| self.next_head(place, heads, way).map(|next| next.distance);
+        // Routes go up half a ring, so the node opposite the only bridgehead lies below it.
+        (gap(Way::Down).map_or(place, |gap| gap / 2), gap(Way::Up).map_or(self.nodes - 1 - place, |gap| (gap - 1) / 2))
+    }
+
+    /// Returns the bridgehead whose arc has the node.
+    fn head_of(self, place: usize, heads: usize) -> usize {
+        if self.is_head(place, heads) {
+            return place;
+        }
+        let [up, down] = Way::BOTH.map(|way| self.next_head(place, heads, way));
+        match (up, down) {
+            (Some(up), Some(down)) if up.distance <= (up.distance + down.distance) / 2 => up.place,
+            (Some(up), None) => up.place,
+            (_, Some(down)) => down.place,
+            (None, None) => place,
+        }
+    }
+
+    /// Returns the number of steps of a stage.
+    pub(super) fn steps(self, stage: Stage) -> usize {
+        let heads = |heads: usize| (0..heads).map(move |index| self.head(index, heads));
+        match stage {
+            Stage::Concentrate { heads: count } => {
+                let longest =
+                    heads(count).map(|head| self.arc(head, count)).map(|(below, above)| below.max(above)).max();
+                (0..).find(|&steps| reach(steps) >= longest.unwrap_or(0)).unwrap_or(0)
+            }
+            Stage::Circulate { heads: count, sources } => {
+                let most =
+                    heads(count).flat_map(|head| Way::BOTH.map(|way| self.sources(head, count, sources, way))).max();
+                most.unwrap_or(0)
+            }
+            Stage::Spread { heads: count, next, steps } => {
+                let parts = parts(count, next, self.nodes, steps);
+                let beyond = heads(count).flat_map(|head| {
+                    Way::BOTH.map(|way| match self.next_head(head, count, way) {
+                        Some(_) => 0,
+                        None => self.beyond(head, next, way),
+                    })
+                });
+                steps.max(beyond.max().filter(|new| *new > 0).map_or(0, |new| new + parts - 1))
+            }
+        }
+    }
+
+    /// Returns the number of bridgeheads of a line beyond a node.
+    fn beyond(self, place: usize, heads: usize, way: Way) -> usize {
+        let ordinal = self.ordinal(place, heads);
+        match way {
+            Way::Up => heads - 1 - ordinal,
+            Way::Down => ordinal,
+        }
+    }
+
+    /// Returns how many of the bridgeheads that one hears from are reached in that way.
+    fn sources(self, place: usize, heads: usize, sources: usize, way: Way) -> usize {
+        let below = if self.ring {
+            sources / 2
+        } else {
+            let [above, below] = Way::BOTH.map(|way| self.beyond(place, heads, way));
+            (sources / 2).max((sources - 1).saturating_sub(above)).min(below)
+        };
+        match way {
+            Way::Down => below,
+            Way::Up => sources - 1 - below,
+        }
+    }
+
+    /// Returns what a node sends in a way in a step of a stage, counted from 0.
+    pub(super) fn send(self, stage: Stage, step: usize, place: usize, way: Way) -> Option<Message> {
+        match stage {
+            Stage::Concentrate { heads } => self.concentrate(heads, step, place, way),
+            Stage::Circulate { heads, sources } => {
+                let to = Some(place)
+                    .filter(|&place| self.is_head(place, heads))
+                    .and_then(|_| self.next_head(place, heads, way))?;
+                let hears = self.sources(to.place, heads, sources, way.back());
+                let index = self.index(place, heads);
+                let source = match way {
+                    Way::Up => index + heads - step % heads,
+                    Way::Down => index + step,
+                };
+                let source = self.head(source % heads, heads);
+                (hears > step).then_some(Message {
+                    to: to.place,
+                    distance: self.shortest(to.distance),
+                    load: Load::Head(source),
+                })
+            }
+            Stage::Spread { heads, next, steps } => {
+                let old = self.is_head(place, heads);
+                let to = Some(place)
+                    .filter(|&place| self.is_head(place, next))
+                    .and_then(|_| self.next_head(place, next, way))?;
+                if self.is_head(to.place, heads) {
+                    return None;
+                }
+                let passed = if old { 0 } else { self.between(place, heads, next, way.back())? };
+                let of = parts(heads, next, self.nodes, steps);
+                let number = step.checked_sub(passed)?;
+                let gets = self.gets(to.place, heads, next, steps, way.back());
+                let index = if way == Way::Up { number } else { of.wrapping_sub(number + 1) };
+                (number < gets).then_some(Message {
+                    to: to.place,
+                    distance: self.shortest(to.distance),
+                    load: Load::Part { index, of },
+                })
+            }
+        }
+    }
+
+    /// Returns the nodes, from a place on, whose blocks a node has collected for a bridgehead.
+    pub(super) fn collected(self, place: usize, heads: usize) -> (usize, usize) {
+        let steps = self.steps(Stage::Concentrate { heads });
+        let sent = (0..steps).flat_map(|step| Way::BOTH.map(|way| self.concentrate(heads, step, place, way)));
+        let group = sent.flatten().find_map(|message| match message.load {
+            Load::Nodes { from, count } => Some((from, count)),
+            Load::Head(_) | Load::Part { .. } => None,
+        });
+        group.unwrap_or((place, 1))
+    }
+
+    /// Returns the nodes that may send to a node in a way.
+    pub(super) fn senders(self, stage: Stage, place: usize, way: Way) -> impl Iterator<Item = usize> {
+        let heads = match stage {
+            Stage::Concentrate { .. } => None,
+            Stage::Circulate { heads, .. } => Some(heads),
+            Stage::Spread { next, .. } => Some(next),
+        };
+        let one = heads.map(|heads| self.next_head(place, heads, way.back()).map(|next| next.place));
+        let all = if heads.is_none() { 0..self.nodes } else { 0..0 };
+        one.flatten().into_iter().chain(all)
+    }
+
+    /// Returns the number of steps between the bridgeheads of the next level from a new one to an
+    /// old one.
+    fn between(self, place: usize, heads: usize, next: usize, way: Way) -> Option<usize> {
+        let old = self.next_head(place, heads, way)?.place;
+        let [at, old] = [place, old].map(|place| self.index(place, next));
+        Some(match way {
+            Way::Up => (old + next - at - 1) % next + 1,
+            Way::Down => (at + next - old - 1) % next + 1,
+        })
+    }
+
+    /// Returns how many parts a new bridgehead gets from the old one in a way.
+    fn gets(self, place: usize, heads: usize, next: usize, steps: usize, way: Way) -> usize {
+        let all = parts(heads, next, self.nodes, steps);
+        let [up, down] = Way::BOTH.map(|way| self.between(place, heads, next, way));
+        let from_below = match (up, down) {
+            // Around the ring to the same node, which is no nearer: routes go up.
+            (Some(_), Some(below)) => (steps + 1).saturating_sub(below).min(all),
+            (None, Some(_)) => all,
+            _ => 0,
+        };
+        match way {
+            Way::Down => from_below,
+            Way::Up => all - from_below,
+        }
+    }
+
+    fn concentrate(self, heads: usize, step: usize, place: usize, way: Way) -> Option<Message> {
+        let head = self.head_of(place, heads);
+        let (below, above) = self.arc(head, heads);
+        let arc = Arc { below: below as i64, above: above as i64 };
+        let offset = {
+            let up = (place + self.nodes - head) % self.nodes;
+            if up as i64 <= arc.above && (self.ring || place >= head) {
+                up as i64
+            } else {
+                up as i64 - self.nodes as i64
+            }
+        };
+        let (to, group) = arc.send(offset, step)?;
+        let (distance, goes) = (offset.abs_diff(to) as usize, if to > offset { Way::Up } else { Way::Down });
+        let from = (head as i64 + group.0).rem_euclid(self.nodes as i64) as usize;
+        let count = (group.1 - group.0 + 1) as usize;
+        let to = (head as i64 + to).rem_euclid(self.nodes as i64) as usize;
+        (goes == way).then_some(Message { to, distance, load: Load::Nodes { from, count } })
+    }
+}
+
+/// Returns how far from its centre a concentration in so many steps collects: each step triples the
+/// nodes.
+fn reach(steps: usize) -> usize {
+    3_usize.checked_pow(steps as u32).map_or(usize::MAX, |nodes| (nodes - 1) / 2)
+}
+
+/// Returns the number of parts in which bridgeheads pass what they have.
+pub(super) fn parts(heads: usize, next: usize, nodes: usize, steps: usize) -> usize {
+    2 * steps + 2 - factor(heads, next, nodes)
+}
+
+/// Returns by how much the number of bridgeheads grows, at least in some gap.
+pub(super) fn factor(heads: usize, next: usize, nodes: usize) -> usize {
+    if next == nodes { nodes.div_ceil(heads) } else { next / heads }
+}
+
+/// The nodes around a bridgehead, by their offsets from it.
+#[derive(Clone, Copy, Debug)]
+struct Arc {
+    below: i64,
+    above: i64,
+}
+
+impl Arc {
+    /// Returns the offsets of a group of 3^level nodes around a centre.
+    fn group(self, centre: i64, level: u32) -> Option<(i64, i64)> {
+        let reach = reach(level as usize) as i64;
+        let (low, high) = ((centre - reach).max(-self.below), (centre + reach).min(self.above));
+        (low <= high).then_some((low, high))
+    }
+
+    /// Returns the node where a group is concentrated: the head of its middle third, or, if the arc
+    /// ends before, that of the third which it has.
+    fn head(self, centre: i64, level: u32) -> Option<i64> {
+        self.group(centre, level)?;
+        let Some(below) = level.checked_sub(1) else { return Some(centre) };
+        let third = 3_i64.pow(below);
+        let towards = centre - third * centre.signum();
+        self.head(centre, below).or_else(|| self.head(towards, below))
+    }
+
+    /// Returns where a node sends in a step, and the group that it speaks for.
+    fn send(self, offset: i64, step: usize) -> Option<(i64, (i64, i64))> {
+        let level = step as u32;
+        let (third, whole) = (3_i64.checked_pow(level)?, 3_i64.checked_pow(level + 1)?);
+        // The nearest centres of a group of this step's thirds, and of a whole.
+        let centre = |width: i64| (offset + width / 2).div_euclid(width) * width;
+        let (mine, all) = (centre(third), centre(whole));
+        let to = self.head(all, level + 1)?;
+        (self.head(mine, level) == Some(offset) && to != offset).then_some(())?;
+        Some((to, self.group(mine, level)?))
+    }
+}

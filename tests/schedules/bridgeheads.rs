@@ -1,0 +1,154 @@
+//! Gossiping from bridgeheads (Juurlink, Sibeyn & Rao 1998): every schedule verified and counted, for
+//! extents 2 to 30, and the figures of the paper.
+
+use necklace::algorithm::find;
+use necklace::collective::Collective;
+use necklace::error::BuildError;
+use necklace::schedule::{Problem, Proof, Volume};
+use necklace::topology::parse;
+
+use crate::claims::proof;
+
+fn problem(text: &str) -> Problem {
+    Problem::new(parse(text).unwrap(), Collective::Allgather).unwrap()
+}
+
+fn proved(topology: &str, algorithm: &str) -> Proof {
+    let algorithm = find(&Collective::Allgather, algorithm).unwrap();
+    proof(&*algorithm, &problem(topology))
+}
+
+fn fits(topology: &str, algorithm: &str) -> bool {
+    find(&Collective::Allgather, algorithm).unwrap().fits(&problem(topology)).is_ok()
+}
+
+/// All a, and for each the least b, one more and twice as many.
+#[test]
+fn rings_and_lines_of_2_to_30_nodes_gossip_with_any_parameters() {
+    for kind in ["ring", "line"] {
+        for n in 2..=30 {
+            let topology = format!("{kind}:{n}");
+            proved(&topology, "circgos");
+            for a in 1..=n {
+                let least = if a == 1 { 1 } else { a / 2 };
+                for b in [least, least + 1, 2 * least] {
+                    proved(&topology, &format!("circgos:a={a},b={b}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn squares_of_2_to_30_gossip_from_diagonals_and_by_axis() {
+    for kind in ["torus", "mesh"] {
+        for n in 2..=30_usize {
+            let topology = format!("{kind}:{n}x{n}");
+            for a in (2..=n).filter(|a| n % a == 0 && (n <= 16 || *a <= 4)) {
+                proved(&topology, &format!("torgos:a={a}"));
+            }
+            if n <= 16 {
+                proved(&topology, "torgos:colours=one");
+                proved(&topology, "high-dim-gos");
+                proved(&topology, "high-dim-gos:a=1,colours=one");
+                proved(&topology, &format!("high-dim-gos:a={n}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn unequal_extents_gossip_by_axis() {
+    for (a, b) in (2..=30).zip((2..=30).rev()).chain([(2, 30), (7, 12), (16, 3)]) {
+        proved(&format!("torus:{a}x{b}"), "high-dim-gos");
+        proved(&format!("mesh:{a}x{b}"), "high-dim-gos:a=2");
+    }
+    for text in ["torus:3x4x5", "mesh:5x2x3", "torus:2x2x7", "torus:4x3x2x2"] {
+        proved(text, "high-dim-gos");
+    }
+}
+
+#[test]
+fn cubes_gossip_from_generalized_diagonals() {
+    for kind in ["torus", "mesh"] {
+        for n in 2..=8_usize {
+            for a in (2..=n).filter(|a| n % a == 0) {
+                proved(&format!("{kind}:{n}x{n}x{n}"), &format!("cubgos:a={a}"));
+            }
+        }
+        proved(&format!("{kind}:4x4x4"), "cubgos:a=2,b=3,colours=one");
+        proved(&format!("{kind}:3x3x3x3"), "cubgos");
+        proved(&format!("{kind}:4x4x4x4"), "cubgos");
+    }
+    proved("hypercube:5", "cubgos");
+}
+
+/// Section 4.1: Approach 1 takes n / 2 start-ups of a block each, Approach 2 the two logarithms.
+/// Lemma 5, with halves and logarithms rounded to steps.
+#[test]
+fn start_ups_are_those_of_the_lemmas() {
+    let startups = |topology: &str, algorithm: &str| proved(topology, algorithm).startups;
+    for n in 3..=30_u64 {
+        let ring = format!("ring:{n}");
+        assert_eq!(startups(&ring, &format!("circgos:a={n}")), n / 2);
+        let log = |n: u64| (0..).find(|&power| 3_u64.pow(power) >= n).unwrap();
+        assert_eq!(startups(&ring, "circgos:a=1"), 2 * u64::from(log(n)), "{ring}");
+    }
+    for (n, a, b, logs) in [(27_u64, 3_u64, 1_u64, 2_u64), (27, 3, 2, 2), (16, 4, 2, 1), (25, 5, 4, 1), (9, 3, 2, 1)] {
+        let concentrate = (0..).find(|&power| 3_u64.pow(power) >= n / a).unwrap();
+        let wanted = u64::from(concentrate) + a / 2 + logs * b;
+        assert_eq!(startups(&format!("ring:{n}"), &format!("circgos:a={a},b={b}")), wanted, "{n}, {a}, {b}");
+        for (d, name) in [(2, "torgos"), (3, "cubgos")] {
+            if n > 9 && d == 3 {
+                continue;
+            }
+            let torus = format!("torus:{}", vec![n.to_string(); d as usize].join("x"));
+            let columns = (d - 1) * (logs + 1) * (a / 2);
+            assert_eq!(startups(&torus, &format!("{name}:a={a},b={b}")), wanted + columns, "{torus}, {a}, {b}");
+        }
+    }
+}
+
+/// Theorem 4: the transfer time is within a / (a - 1) of the least.
+#[test]
+fn transmission_on_diagonals_is_near_the_bound() {
+    for (topology, name, a) in [("torus:9x9", "torgos", 9), ("torus:16x16", "torgos", 16), ("torus:8x8x8", "cubgos", 8)]
+    {
+        let problem = problem(topology);
+        let channels = 2 * topology.matches('x').count() as u64 + 2;
+        let took = proved(topology, &format!("{name}:a={a}")).transmission;
+        let received = Volume::from(problem.ranks() as u64 - 1);
+        assert!(took * channels * (a - 1) <= received * (a + 1), "{topology}: {took}");
+    }
+}
+
+#[test]
+fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
+    let lacks = |topology: &str, algorithm: &str| {
+        let error = find(&Collective::Allgather, algorithm).unwrap().fits(&problem(topology)).unwrap_err();
+        match error {
+            BuildError::Unfit { needs, .. } => needs,
+            other => panic!("{other}"),
+        }
+    };
+    let cases = [
+        ("ring:27", "circgos:a=40", "a=40: it needs at most 27, the nodes of a row"),
+        ("ring:27", "circgos:a=8,b=3", "b=3: with a=8 it needs at least 4"),
+        ("ring:27", "circgos:b=3", "b=3: it needs a too, since b is at least half of it"),
+        ("torus:9x9", "torgos:a=4", "a=4: it needs a divisor of 9, the nodes of a row: 3, 9"),
+        ("torus:9x9", "circgos", "it needs a ring or a line; the network has 2 dimensions"),
+        ("torus:9x8", "torgos", "it needs two rings or lines of the same extent"),
+        (
+            "torus:9x9",
+            "cubgos",
+            "it needs three or more rings or lines of the same extent; the network has 2 dimensions",
+        ),
+        ("complete:5", "high-dim-gos", "it needs a ring, a line or a product of them, with rank i on node i"),
+    ];
+    for (topology, algorithm, wanted) in cases {
+        assert_eq!(lacks(topology, algorithm), wanted, "{algorithm} on {topology}");
+    }
+    assert!(fits("ring:27", "circgos:a=1,b=1") && fits("torus:7x7", "torgos"));
+    let error = find(&Collective::Allgather, "circgos:a=x").err().unwrap().to_string();
+    assert!(error.contains("a=x") && error.contains("a=0..65536"), "{error}");
+}
