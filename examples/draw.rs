@@ -66,7 +66,7 @@ fn directory(mut parser: Parser) -> Result<Option<PathBuf>, lexopt::Error> {
 /// File, network, collective, algorithm, frames.
 type Picture = (&'static str, &'static str, Collective, &'static str, Frames);
 
-fn pictures() -> [Picture; 11] {
+fn pictures() -> [Picture; 13] {
     let root = necklace::Rank::new(0);
     [
         ("torus-exchange", "torus:8x8", Collective::Alltoall, "torus-exchange", Frames::Rounds),
@@ -76,6 +76,8 @@ fn pictures() -> [Picture; 11] {
         ("necklace-exchange", "hypercube:3", Collective::Alltoall, "necklace-exchange", Frames::Rounds),
         ("ring", "ring:6", Collective::Alltoall, "ring", Frames::Rounds),
         ("recursive-doubling", "hypercube:4", Collective::Allgather, "recursive-doubling", Frames::Rounds),
+        ("torgos", "torus:8x8", Collective::Allgather, "torgos:colours=one", Frames::Rounds),
+        ("cubgos", "torus:4x4x4", Collective::Allgather, "cubgos:colours=one", Frames::Rounds),
         ("allreduce", "hypercube:3", Collective::Allreduce, "recursive-doubling", Frames::Rounds),
         ("binomial", "hypercube:3", Collective::Broadcast { root }, "binomial", Frames::Rounds),
         ("dissemination", "complete:8", Collective::Barrier, "dissemination", Frames::Rounds),

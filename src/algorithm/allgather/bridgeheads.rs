@@ -27,7 +27,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::bridgeheads::{A, B, COLOURS, Choice, Order, Plan, equal_axes};
+use crate::algorithm::bridgeheads::{A, B, COLOURS, Choice, Order, Plan, extents};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;
 use crate::vocabulary::{Amounts, Ports, Problem, Share};
@@ -65,7 +65,7 @@ static HIGH_DIM_GOS: About = about(
     "circgos along one dimension after the other, all dimensions at once by parts of every block",
     "Juurlink, Sibeyn & Rao 1998, section 4.3",
 )
-.needs("a product of rings and lines, with rank i on node i")
+.needs("a product of two or more rings or lines, with rank i on node i")
 .claims("the start-ups of circgos along each dimension; contention-free");
 
 static TOR_GOS: About =
@@ -81,17 +81,24 @@ static CUB_GOS: About = about(
 .needs("a product of three or more rings or lines of the same extent, with rank i on node i")
 .claims("about log_3(n / a) + a ((d - 1) log_a n + 1) / 2 + b log_a(n / a) start-ups; contention-free");
 
-/// Returns what a network lacks that needs dimensions of the same extent, so many of them.
-fn lacks_axes(problem: &Problem, right: impl Fn(usize) -> bool, needs: &str) -> Option<String> {
-    match equal_axes(problem) {
-        Some(axes) if right(axes) => None,
-        Some(axes) => Some(format!("it needs {needs}; the network has {axes} dimensions")),
-        None => Some(format!("it needs {needs}")),
-    }
+/// Returns what a network lacks whose extents are wrong. What is no product of rings and lines is told
+/// by [`Choice::lacks`].
+fn lacks(problem: &Problem, right: fn(&[usize]) -> bool, needs: &str) -> Option<String> {
+    let extents = extents(problem).filter(|extents| !right(extents))?;
+    let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
+    Some(format!(
+        "it needs {needs}; the extents are {}",
+        if extents.is_empty() { "1".into() } else { extents.join("x") }
+    ))
+}
+
+/// Returns whether all extents are equal.
+fn equal(extents: &[usize]) -> bool {
+    extents.windows(2).all(|pair| pair[0] == pair[1])
 }
 
 macro_rules! gossip {
-    ($algorithm:ty, $about:ident, $order:expr, $lacks:expr) => {
+    ($algorithm:ty, $about:ident, $order:expr, $right:expr, $needs:expr) => {
         impl Algorithm for $algorithm {
             fn about(&self) -> &About {
                 &$about
@@ -114,12 +121,11 @@ macro_rules! gossip {
             }
 
             fn lacks(&self, problem: &Problem) -> Option<String> {
-                let lacks: fn(&Problem) -> Option<String> = $lacks;
-                lacks(problem).or_else(|| self.0.lacks(problem, $order))
+                lacks(problem, $right, $needs).or_else(|| self.0.lacks(problem, $order))
             }
 
             fn claims(&self, problem: &Problem) -> Claims {
-                Plan::new(problem, $order, self.0).claims()
+                Plan::claims(problem, $order, self.0)
             }
 
             fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
@@ -133,11 +139,25 @@ macro_rules! gossip {
     };
 }
 
-gossip!(CircGos, CIRC_GOS, Order::ByAxis, |problem| lacks_axes(problem, |axes| axes < 2, "a ring or a line"));
-gossip!(HighDimGos, HIGH_DIM_GOS, Order::ByAxis, |_| None);
-gossip!(TorGos, TOR_GOS, Order::Diagonals, |problem| {
-    lacks_axes(problem, |axes| axes == 2, "two rings or lines of the same extent")
-});
-gossip!(CubGos, CUB_GOS, Order::Diagonals, |problem| {
-    lacks_axes(problem, |axes| axes > 2, "three or more rings or lines of the same extent")
-});
+gossip!(CircGos, CIRC_GOS, Order::ByAxis, |extents| extents.len() < 2, "a ring or a line");
+gossip!(
+    HighDimGos,
+    HIGH_DIM_GOS,
+    Order::ByAxis,
+    |extents| extents.len() > 1,
+    "a product of two or more rings or lines"
+);
+gossip!(
+    TorGos,
+    TOR_GOS,
+    Order::Diagonals,
+    |extents| extents.len() == 2 && equal(extents),
+    "two rings or lines of the same extent"
+);
+gossip!(
+    CubGos,
+    CUB_GOS,
+    Order::Diagonals,
+    |extents| extents.len() > 2 && equal(extents),
+    "three or more rings or lines of the same extent"
+);

@@ -51,7 +51,11 @@ mod tests {
             for node in cube(n, 3) {
                 let other: usize = node[1..].iter().sum();
                 let offset = (node[0] + n - place(n, other)) % n;
-                assert_eq!(offset % side == 0, (node[0] + other) % side == 0, "{node:?}, {m} in a row of {n}");
+                assert_eq!(
+                    offset.is_multiple_of(side),
+                    (node[0] + other).is_multiple_of(side),
+                    "{node:?}, {m} in a row of {n}"
+                );
             }
         }
     }

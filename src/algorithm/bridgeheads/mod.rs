@@ -8,12 +8,15 @@
 //! until all nodes are. Messages pass the nodes between two bridgeheads without a stop, so a start-up
 //! bridges many hops; no two take the same channel.
 //!
+//! - [`choice`]: the parameters, and what a problem lacks for them.
 //! - [`row`]: what happens along one row.
 //! - [`diagonal`]: which nodes are bridgeheads in more than one dimension.
 //! - [`plan`]: the stages along all axes, and the blocks that each message carries.
 
+mod choice;
 mod diagonal;
 mod plan;
 mod row;
 
-pub(super) use plan::{A, B, COLOURS, Choice, Order, Plan, equal_axes};
+pub(super) use choice::{A, B, COLOURS, Choice, Order, extents};
+pub(super) use plan::Plan;

@@ -26,12 +26,12 @@ struct Neighbour {
 
 /// The ways along a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Heading {
     Up,
     Down,
 }
 
-impl Way {
+impl Heading {
     pub(super) const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
     const fn back(self) -> Self {
@@ -73,12 +73,12 @@ pub(super) struct Message {
 }
 
 impl Row {
-    fn at(self, place: usize, distance: usize, way: Way) -> Option<usize> {
+    fn at(self, place: usize, distance: usize, way: Heading) -> Option<usize> {
         match way {
-            Way::Up if self.ring => Some((place + distance) % self.nodes),
-            Way::Up => Some(place + distance).filter(|to| *to < self.nodes),
-            Way::Down if self.ring => Some((place + 2 * self.nodes - distance) % self.nodes),
-            Way::Down => place.checked_sub(distance),
+            Heading::Up if self.ring => Some((place + distance) % self.nodes),
+            Heading::Up => Some(place + distance).filter(|to| *to < self.nodes),
+            Heading::Down if self.ring => Some((place + 2 * self.nodes - distance) % self.nodes),
+            Heading::Down => place.checked_sub(distance),
         }
     }
 
@@ -105,16 +105,16 @@ impl Row {
     }
 
     /// Returns the nearest other bridgehead, or the node's own place once round the ring.
-    fn next_head(self, place: usize, heads: usize, way: Way) -> Option<Neighbour> {
+    fn next_head(self, place: usize, heads: usize, way: Heading) -> Option<Neighbour> {
         let index = self.index(place, heads);
         let to = match way {
-            Way::Up => self.head((index + 1) % heads, heads),
-            Way::Down if self.is_head(place, heads) => self.head((index + heads - 1) % heads, heads),
-            Way::Down => self.head(index, heads),
+            Heading::Up => self.head((index + 1) % heads, heads),
+            Heading::Down if self.is_head(place, heads) => self.head((index + heads - 1) % heads, heads),
+            Heading::Down => self.head(index, heads),
         };
         let distance = match way {
-            Way::Up => (to + self.nodes - place - 1) % self.nodes + 1,
-            Way::Down => (place + self.nodes - to - 1) % self.nodes + 1,
+            Heading::Up => (to + self.nodes - place - 1) % self.nodes + 1,
+            Heading::Down => (place + self.nodes - to - 1) % self.nodes + 1,
         };
         self.at(place, distance, way).map(|place| Neighbour { place, distance })
     }
@@ -129,7 +129,10 @@ impl Row {
     pub(super) fn arc(self, place: usize, heads: usize) -> (usize, usize) {
         let gap = |way| self.next_head(place, heads, way).map(|next| next.distance);
         // Routes go up half a ring, so the node opposite the only bridgehead lies below it.
-        (gap(Way::Down).map_or(place, |gap| gap / 2), gap(Way::Up).map_or(self.nodes - 1 - place, |gap| (gap - 1) / 2))
+        (
+            gap(Heading::Down).map_or(place, |gap| gap / 2),
+            gap(Heading::Up).map_or(self.nodes - 1 - place, |gap| (gap - 1) / 2),
+        )
     }
 
     /// Returns the bridgehead whose arc has the node.
@@ -137,7 +140,7 @@ impl Row {
         if self.is_head(place, heads) {
             return place;
         }
-        let [up, down] = Way::BOTH.map(|way| self.next_head(place, heads, way));
+        let [up, down] = Heading::BOTH.map(|way| self.next_head(place, heads, way));
         match (up, down) {
             (Some(up), Some(down)) if up.distance <= (up.distance + down.distance) / 2 => up.place,
             (Some(up), None) => up.place,
@@ -156,14 +159,15 @@ impl Row {
                 (0..).find(|&steps| reach(steps) >= longest.unwrap_or(0)).unwrap_or(0)
             }
             Stage::Circulate { heads: count, sources } => {
-                let most =
-                    heads(count).flat_map(|head| Way::BOTH.map(|way| self.sources(head, count, sources, way))).max();
+                let most = heads(count)
+                    .flat_map(|head| Heading::BOTH.map(|way| self.sources(head, count, sources, way)))
+                    .max();
                 most.unwrap_or(0)
             }
             Stage::Spread { heads: count, next, steps } => {
                 let parts = parts(count, next, self.nodes, steps);
                 let beyond = heads(count).flat_map(|head| {
-                    Way::BOTH.map(|way| match self.next_head(head, count, way) {
+                    Heading::BOTH.map(|way| match self.next_head(head, count, way) {
                         Some(_) => 0,
                         None => self.beyond(head, next, way),
                     })
@@ -174,30 +178,30 @@ impl Row {
     }
 
     /// Returns the number of bridgeheads of a line beyond a node.
-    fn beyond(self, place: usize, heads: usize, way: Way) -> usize {
+    fn beyond(self, place: usize, heads: usize, way: Heading) -> usize {
         let ordinal = self.ordinal(place, heads);
         match way {
-            Way::Up => heads - 1 - ordinal,
-            Way::Down => ordinal,
+            Heading::Up => heads - 1 - ordinal,
+            Heading::Down => ordinal,
         }
     }
 
     /// Returns how many of the bridgeheads that one hears from are reached in that way.
-    fn sources(self, place: usize, heads: usize, sources: usize, way: Way) -> usize {
+    fn sources(self, place: usize, heads: usize, sources: usize, way: Heading) -> usize {
         let below = if self.ring {
             sources / 2
         } else {
-            let [above, below] = Way::BOTH.map(|way| self.beyond(place, heads, way));
+            let [above, below] = Heading::BOTH.map(|way| self.beyond(place, heads, way));
             (sources / 2).max((sources - 1).saturating_sub(above)).min(below)
         };
         match way {
-            Way::Down => below,
-            Way::Up => sources - 1 - below,
+            Heading::Down => below,
+            Heading::Up => sources - 1 - below,
         }
     }
 
     /// Returns what a node sends in a way in a step of a stage, counted from 0.
-    pub(super) fn send(self, stage: Stage, step: usize, place: usize, way: Way) -> Option<Message> {
+    pub(super) fn send(self, stage: Stage, step: usize, place: usize, way: Heading) -> Option<Message> {
         match stage {
             Stage::Concentrate { heads } => self.concentrate(heads, step, place, way),
             Stage::Circulate { heads, sources } => {
@@ -207,8 +211,8 @@ impl Row {
                 let hears = self.sources(to.place, heads, sources, way.back());
                 let index = self.index(place, heads);
                 let source = match way {
-                    Way::Up => index + heads - step % heads,
-                    Way::Down => index + step,
+                    Heading::Up => index + heads - step % heads,
+                    Heading::Down => index + step,
                 };
                 let source = self.head(source % heads, heads);
                 (hears > step).then_some(Message {
@@ -229,7 +233,7 @@ impl Row {
                 let of = parts(heads, next, self.nodes, steps);
                 let number = step.checked_sub(passed)?;
                 let gets = self.gets(to.place, heads, next, steps, way.back());
-                let index = if way == Way::Up { number } else { of.wrapping_sub(number + 1) };
+                let index = if way == Heading::Up { number } else { of.wrapping_sub(number + 1) };
                 (number < gets).then_some(Message {
                     to: to.place,
                     distance: self.shortest(to.distance),
@@ -242,7 +246,7 @@ impl Row {
     /// Returns the nodes, from a place on, whose blocks a node has collected for a bridgehead.
     pub(super) fn collected(self, place: usize, heads: usize) -> (usize, usize) {
         let steps = self.steps(Stage::Concentrate { heads });
-        let sent = (0..steps).flat_map(|step| Way::BOTH.map(|way| self.concentrate(heads, step, place, way)));
+        let sent = (0..steps).flat_map(|step| Heading::BOTH.map(|way| self.concentrate(heads, step, place, way)));
         let group = sent.flatten().find_map(|message| match message.load {
             Load::Nodes { from, count } => Some((from, count)),
             Load::Head(_) | Load::Part { .. } => None,
@@ -251,7 +255,7 @@ impl Row {
     }
 
     /// Returns the nodes that may send to a node in a way.
-    pub(super) fn senders(self, stage: Stage, place: usize, way: Way) -> impl Iterator<Item = usize> {
+    pub(super) fn senders(self, stage: Stage, place: usize, way: Heading) -> impl Iterator<Item = usize> {
         let heads = match stage {
             Stage::Concentrate { .. } => None,
             Stage::Circulate { heads, .. } => Some(heads),
@@ -264,19 +268,19 @@ impl Row {
 
     /// Returns the number of steps between the bridgeheads of the next level from a new one to an
     /// old one.
-    fn between(self, place: usize, heads: usize, next: usize, way: Way) -> Option<usize> {
+    fn between(self, place: usize, heads: usize, next: usize, way: Heading) -> Option<usize> {
         let old = self.next_head(place, heads, way)?.place;
         let [at, old] = [place, old].map(|place| self.index(place, next));
         Some(match way {
-            Way::Up => (old + next - at - 1) % next + 1,
-            Way::Down => (at + next - old - 1) % next + 1,
+            Heading::Up => (old + next - at - 1) % next + 1,
+            Heading::Down => (at + next - old - 1) % next + 1,
         })
     }
 
     /// Returns how many parts a new bridgehead gets from the old one in a way.
-    fn gets(self, place: usize, heads: usize, next: usize, steps: usize, way: Way) -> usize {
+    fn gets(self, place: usize, heads: usize, next: usize, steps: usize, way: Heading) -> usize {
         let all = parts(heads, next, self.nodes, steps);
-        let [up, down] = Way::BOTH.map(|way| self.between(place, heads, next, way));
+        let [up, down] = Heading::BOTH.map(|way| self.between(place, heads, next, way));
         let from_below = match (up, down) {
             // Around the ring to the same node, which is no nearer: routes go up.
             (Some(_), Some(below)) => (steps + 1).saturating_sub(below).min(all),
@@ -284,12 +288,12 @@ impl Row {
             _ => 0,
         };
         match way {
-            Way::Down => from_below,
-            Way::Up => all - from_below,
+            Heading::Down => from_below,
+            Heading::Up => all - from_below,
         }
     }
 
-    fn concentrate(self, heads: usize, step: usize, place: usize, way: Way) -> Option<Message> {
+    fn concentrate(self, heads: usize, step: usize, place: usize, way: Heading) -> Option<Message> {
         let head = self.head_of(place, heads);
         let (below, above) = self.arc(head, heads);
         let arc = Arc { below: below as i64, above: above as i64 };
@@ -302,7 +306,7 @@ impl Row {
             }
         };
         let (to, group) = arc.send(offset, step)?;
-        let (distance, goes) = (offset.abs_diff(to) as usize, if to > offset { Way::Up } else { Way::Down });
+        let (distance, goes) = (offset.abs_diff(to) as usize, if to > offset { Heading::Up } else { Heading::Down });
         let from = (head as i64 + group.0).rem_euclid(self.nodes as i64) as usize;
         let count = (group.1 - group.0 + 1) as usize;
         let to = (head as i64 + to).rem_euclid(self.nodes as i64) as usize;

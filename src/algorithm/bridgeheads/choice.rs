@@ -1,0 +1,151 @@
+//! The parameters of a gossip from bridgeheads, and the problems that they fit.
+
+use std::sync::Arc;
+
+use crate::algorithm::loads::in_order;
+use crate::algorithm::{Algorithm, Parameter, Settings, Values};
+use crate::topology::{Axis, Kind};
+use crate::vocabulary::Problem;
+
+/// The number of bridgeheads.
+pub(in crate::algorithm) const A: Parameter = Parameter {
+    key: "a",
+    summary: "number of bridgeheads in a row, and the factor by which it grows in a round; 0 stands for 3 or the least that fits",
+    values: Values::Number { least: 0, most: 1 << 16 },
+    default: 0,
+};
+
+/// The steps of a round.
+pub(in crate::algorithm) const B: Parameter = Parameter {
+    key: "b",
+    summary: "number of steps in a round, at least a / 2 rounded down; 0 stands for 1.1 (a - 2) or that",
+    values: Values::Number { least: 0, most: 1 << 16 },
+    default: 0,
+};
+
+/// The number of parts of a block that take the axes in different orders.
+pub(in crate::algorithm) const COLOURS: Parameter = Parameter {
+    key: "colours",
+    summary: "whether all axes are used at once, each by a part of every block",
+    values: Values::Words(&["all", "one"]),
+    default: 0,
+};
+
+/// The most ranks for which a plan is made: its claims are counted.
+const MAX_RANKS: usize = 1 << 12;
+
+/// How a gossip goes through the axes of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::algorithm) enum Order {
+    /// A gossip along one axis after the other: CIRCGOS, HIGH-DIM-GOS.
+    ByAxis,
+    /// Bridgeheads on generalized diagonals: TORGOS, CUBGOS.
+    Diagonals,
+}
+
+/// The values of the parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::algorithm) struct Choice {
+    a: usize,
+    b: usize,
+    /// An index among the words of [`COLOURS`].
+    colours: usize,
+}
+
+impl Choice {
+    pub(in crate::algorithm) fn of(settings: &Settings) -> Self {
+        Self { a: settings.of(&A), b: settings.of(&B), colours: settings.of(&COLOURS) }
+    }
+
+    pub(in crate::algorithm) fn settings(self) -> Settings {
+        Settings::default().with(&A, self.a).with(&B, self.b).with(&COLOURS, self.colours)
+    }
+
+    /// Returns other numbers of bridgeheads, from few start-ups to little transmission.
+    pub(in crate::algorithm) fn variants(
+        problem: &Problem,
+        order: Order,
+        with: impl Fn(Self) -> Arc<dyn Algorithm>,
+    ) -> Vec<Arc<dyn Algorithm>> {
+        let longest = row_axes(problem).into_iter().flatten().map(|(extent, _)| extent).max().unwrap_or(1);
+        let choices = [2, 4, 8, 16, longest].map(|a| Self { a, ..Self::default() });
+        let default = Self::default().heads(&row_axes(problem).unwrap_or_default(), order).min(longest);
+        let fits = |choice: &Self| choice.a != default && choice.lacks(problem, order).is_none();
+        let mut fitting: Vec<Self> = choices.into_iter().filter(fits).collect();
+        fitting.dedup();
+        fitting.into_iter().map(with).collect()
+    }
+
+    /// Returns what a problem lacks for these parameters.
+    pub(in crate::algorithm) fn lacks(self, problem: &Problem, order: Order) -> Option<String> {
+        let ranks = problem.ranks();
+        let Some(axes) = row_axes(problem) else {
+            return Some("it needs a ring, a line or a product of them, with rank i on node i".to_owned());
+        };
+        if ranks > MAX_RANKS {
+            return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
+        }
+        let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
+        if self.a > longest.max(1) {
+            return Some(format!("a={}: it needs at most {longest}, the nodes of a row", self.a));
+        }
+        if order == Order::Diagonals && self.a > 0 && (self.a == 1 || longest % self.a > 0) {
+            let right: Vec<String> = (2..=longest).filter(|a| longest % a == 0).map(|a| a.to_string()).collect();
+            return Some(format!(
+                "a={}: it needs a divisor of {longest}, the nodes of a row: {}",
+                self.a,
+                right.join(", ")
+            ));
+        }
+        let least = self.a.max(if self.a == 1 { 3 } else { 0 }) / 2;
+        if self.b > 0 && self.a == 0 {
+            return Some(format!("b={}: it needs a too, since b is at least half of it", self.b));
+        }
+        (self.b > 0 && self.b < least).then(|| format!("b={}: with a={} it needs at least {least}", self.b, self.a))
+    }
+
+    /// Returns the number of bridgeheads in each row in the beginning, if the rows have so many nodes.
+    pub(super) fn heads(self, axes: &[(usize, bool)], order: Order) -> usize {
+        let least = |extent: usize| (2..=extent).find(|factor| extent.is_multiple_of(*factor)).unwrap_or(1);
+        match (self.a, order) {
+            (0, Order::ByAxis) => 3,
+            (0, Order::Diagonals) => axes.first().map_or(1, |(extent, _)| least(*extent)),
+            (a, _) => a,
+        }
+    }
+
+    /// Returns the number of colours on so many axes.
+    pub(super) fn colours(self, axes: usize) -> usize {
+        if self.colours == 0 { axes } else { axes.min(1) }
+    }
+
+    /// Returns the number of steps of a round in which the number of bridgeheads grows by a factor.
+    pub(super) fn steps(self, factor: usize) -> usize {
+        match self.b {
+            0 => (factor / 2).max(11 * factor.saturating_sub(2) / 10),
+            b => factor / 2 + b.saturating_sub(self.a.max(if self.a == 1 { 3 } else { 0 }) / 2),
+        }
+        .max(1)
+    }
+}
+
+/// Returns a number of bridgeheads for a row. Three in a ring of four would be half a ring apart,
+/// where routes do not go down.
+pub(super) fn at_most(heads: usize, nodes: usize) -> usize {
+    if (heads, nodes) == (3, 4) { 4 } else { heads.min(nodes) }
+}
+
+/// Returns the extents, and whether they are rings, of a product of rings and lines.
+pub(super) fn row_axes(problem: &Problem) -> Option<Vec<(usize, bool)>> {
+    let axes = in_order(problem)?;
+    let row = |axis: &Axis| match axis.kind {
+        Kind::Complete if axis.extent > 2 => None,
+        kind => Some((axis.extent as usize, kind == Kind::Ring)),
+    };
+    axes.iter().map(row).collect()
+}
+
+/// Returns the extents of a product of rings and lines.
+pub(in crate::algorithm) fn extents(problem: &Problem) -> Option<Vec<usize>> {
+    Some(row_axes(problem)?.into_iter().map(|(extent, _)| extent).collect())
+}
