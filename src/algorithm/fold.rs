@@ -60,7 +60,7 @@ impl Fold {
         let Some(me) = self.folded_rank(rank) else { return RankRound::default() };
         let peer = me ^ (1 << k);
         let end = |sender: usize, receiver: usize| {
-            let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+            let combine = Combine::in_rank_order(sender, receiver);
             vec![End::new(self.rank(peer), vec![block]).combined(combine)]
         };
         RankRound::new(end(me, peer), end(peer, me))

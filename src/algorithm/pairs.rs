@@ -62,7 +62,7 @@ pub(super) fn combining_round(ranks: usize, rank: Rank, of: impl Fn(Rank) -> Blo
     let rounds = ranks.min(2) - 1;
     (0..rounds).map(move |_| {
         let end = |peer, sender: Rank, receiver: Rank| {
-            let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+            let combine = Combine::in_rank_order(sender, receiver);
             End::new(peer, vec![of(receiver)]).combined(combine)
         };
         let sends = peers(ranks, rank).map(|peer| end(peer, rank, peer)).collect();

@@ -64,7 +64,7 @@ impl Parts {
         let along = |(k, &row): (usize, &RingAxis)| {
             let (next, previous, place) = self.neighbours(row, rank);
             let end = |sender: Rank, receiver: Rank, peer: Rank, of: usize| {
-                let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+                let combine = Combine::in_rank_order(sender, receiver);
                 let coordinate = row.coordinate(of);
                 let parts = self.parts(&self.numbers(k, rank, &(coordinate..coordinate + 1)));
                 vec![End::new(peer, parts.into_iter().collect()).combined(combine)]

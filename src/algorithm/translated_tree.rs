@@ -317,8 +317,8 @@ impl TranslatedTree {
             for &Hop { step, to, from } in &self.rounds[round] {
                 let of = |address| blocks(Rank::new(group.subtract(me, address)));
                 let (above, below) = (group.subtract(me, step.to), group.add(me, step.to));
-                sends[step.index].extend(above, of(to), in_rank_order(me, above));
-                receives[step.index].extend(below, of(from), in_rank_order(below, me));
+                sends[step.index].extend(above, of(to), Combine::in_rank_order(me, above));
+                receives[step.index].extend(below, of(from), Combine::in_rank_order(below, me));
             }
             RankRound::new(Parcel::ends(sends), Parcel::ends(receives))
         }))
@@ -419,11 +419,6 @@ fn in_rounds(hops: &[Hop], height: &[usize], steps: usize, rounds: usize) -> Vec
         all.push(taken);
     }
     all
-}
-
-/// Returns the way in which a receiver merges the contribution of a sender.
-fn in_rank_order(sender: usize, receiver: usize) -> Combine {
-    if sender < receiver { Combine::Left } else { Combine::Right }
 }
 
 /// A message over one step.

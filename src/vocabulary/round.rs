@@ -17,6 +17,14 @@ pub enum Combine {
     Right,
 }
 
+impl Combine {
+    /// Returns the way in which a receiver merges what a sender has, so that the contributions of lower
+    /// ranks are on the left.
+    pub(crate) fn in_rank_order<R: Ord>(sender: R, receiver: R) -> Self {
+        if sender < receiver { Self::Left } else { Self::Right }
+    }
+}
+
 /// The route of a transfer through the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -27,10 +27,12 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::bridgeheads::{A, B, COLOURS, Choice, Order, Plan, extents};
+use crate::algorithm::bridgeheads::{
+    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, Course, HIGH_DIM_GOS, Plan, TOR_GOS, about, gossip,
+};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;
-use crate::vocabulary::{Amounts, Ports, Problem, Share};
+use crate::vocabulary::{Amounts, Problem, Share};
 
 /// Gossiping from bridgeheads on rings and lines.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,116 +50,32 @@ pub struct TorGos(Choice);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CubGos(Choice);
 
-const fn about(name: &'static str, summary: &'static str, source: &'static str) -> About {
-    About::new("allgather", name, Ports::All).summary(summary).source(source)
-}
-
-static CIRC_GOS: About = about(
-    "circgos",
+static ON_ROWS: About = about(
+    "allgather",
+    CIRC_GOS,
     "from bridgeheads on a ring or a line, which collect, exchange at growing distance, and spread",
-    "Juurlink, Sibeyn & Rao 1998, section 4",
-)
-.needs("a ring or a line, with rank i on node i")
-.claims("about log_3(n / a) + a / 2 + b log_a(n / a) start-ups; contention-free");
-
-static HIGH_DIM_GOS: About = about(
-    "high-dim-gos",
-    "circgos along one dimension after the other, all dimensions at once by parts of every block",
-    "Juurlink, Sibeyn & Rao 1998, section 4.3",
-)
-.needs("a product of two or more rings or lines, with rank i on node i")
-.claims("the start-ups of circgos along each dimension; contention-free");
-
-static TOR_GOS: About =
-    about("torgos", "from bridgeheads on the diagonals of squares", "Juurlink, Sibeyn & Rao 1998, section 5.2")
-        .needs("a product of two rings or lines of the same extent, with rank i on node i")
-        .claims("about log_3(n / a) + a (log_a n + 1) / 2 + b log_a(n / a) start-ups; contention-free");
-
-static CUB_GOS: About = about(
-    "cubgos",
-    "from bridgeheads on the generalized diagonals of cubes",
-    "Juurlink, Sibeyn & Rao 1998, section 6.2",
-)
-.needs("a product of three or more rings or lines of the same extent, with rank i on node i")
-.claims("about log_3(n / a) + a ((d - 1) log_a n + 1) / 2 + b log_a(n / a) start-ups; contention-free");
-
-/// Returns what a network lacks whose extents are wrong. What is no product of rings and lines is told
-/// by [`Choice::lacks`].
-fn lacks(problem: &Problem, right: fn(&[usize]) -> bool, needs: &str) -> Option<String> {
-    let extents = extents(problem).filter(|extents| !right(extents))?;
-    let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
-    Some(format!(
-        "it needs {needs}; the extents are {}",
-        if extents.is_empty() { "1".into() } else { extents.join("x") }
-    ))
-}
-
-/// Returns whether all extents are equal.
-fn equal(extents: &[usize]) -> bool {
-    extents.windows(2).all(|pair| pair[0] == pair[1])
-}
-
-macro_rules! gossip {
-    ($algorithm:ty, $about:ident, $order:expr, $right:expr, $needs:expr) => {
-        impl Algorithm for $algorithm {
-            fn about(&self) -> &About {
-                &$about
-            }
-
-            fn parameters(&self) -> &'static [Parameter] {
-                &[A, B, COLOURS]
-            }
-
-            fn settings(&self) -> Settings {
-                self.0.settings()
-            }
-
-            fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-                Some(Arc::new(Self(Choice::of(settings))))
-            }
-
-            fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-                Choice::variants(problem, $order, |choice| Arc::new(Self(choice)))
-            }
-
-            fn lacks(&self, problem: &Problem) -> Option<String> {
-                lacks(problem, $right, $needs).or_else(|| self.0.lacks(problem, $order))
-            }
-
-            fn claims(&self, problem: &Problem) -> Claims {
-                Plan::claims(problem, $order, self.0)
-            }
-
-            fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-                Plan::new(problem, $order, self.0).share(rank)
-            }
-
-            fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
-                Plan::new(problem, $order, self.0).amounts(rank)
-            }
-        }
-    };
-}
-
-gossip!(CircGos, CIRC_GOS, Order::ByAxis, |extents| extents.len() < 2, "a ring or a line");
-gossip!(
-    HighDimGos,
+    "a ring or a line, with rank i on node i",
+);
+static BY_DIMENSION: About = about(
+    "allgather",
     HIGH_DIM_GOS,
-    Order::ByAxis,
-    |extents| extents.len() > 1,
-    "a product of two or more rings or lines"
+    "circgos along one dimension after the other, all dimensions at once by parts of every block",
+    "a product of two or more rings or lines, with rank i on node i",
 );
-gossip!(
-    TorGos,
+static ON_SQUARES: About = about(
+    "allgather",
     TOR_GOS,
-    Order::Diagonals,
-    |extents| extents.len() == 2 && equal(extents),
-    "two rings or lines of the same extent"
+    "from bridgeheads on the diagonals of squares",
+    "a product of two rings or lines of the same extent, with rank i on node i",
 );
-gossip!(
-    CubGos,
+static ON_CUBES: About = about(
+    "allgather",
     CUB_GOS,
-    Order::Diagonals,
-    |extents| extents.len() > 2 && equal(extents),
-    "three or more rings or lines of the same extent"
+    "from bridgeheads on the generalized diagonals of cubes",
+    "a product of three or more rings or lines of the same extent, with rank i on node i",
 );
+
+gossip!(CircGos, ON_ROWS, CIRC_GOS, Course::Down);
+gossip!(HighDimGos, BY_DIMENSION, HIGH_DIM_GOS, Course::Down);
+gossip!(TorGos, ON_SQUARES, TOR_GOS, Course::Down);
+gossip!(CubGos, ON_CUBES, CUB_GOS, Course::Down);

@@ -107,7 +107,7 @@ impl Algorithm for ByDimension {
                 return tree(row);
             }
             let peer = row.at(rank.index(), row.place(rank.index()) + 1);
-            let combine = |sender: Rank, receiver: Rank| if sender < receiver { Combine::Left } else { Combine::Right };
+            let combine = |sender: Rank, receiver: Rank| Combine::in_rank_order(sender, receiver);
             vec![RankRound::new(end(peer, combine(rank, peer)), end(peer, combine(peer, rank)))]
         }))
     }

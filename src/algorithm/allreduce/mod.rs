@@ -1,6 +1,7 @@
 //! Allreduce: every rank contributes to one result, and all ranks get it.
 
 mod balanced_trees;
+mod bridgeheads;
 mod by_dimension;
 mod direct;
 mod direct_parts;
@@ -11,6 +12,7 @@ mod ring;
 mod two_level;
 
 pub use balanced_trees::BalancedTrees;
+pub use bridgeheads::{CircGos, CubGos, HighDimGos, TorGos};
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
 pub use direct_parts::DirectParts;

@@ -11,12 +11,15 @@
 //! - [`choice`]: the parameters, and what a problem lacks for them.
 //! - [`row`]: what happens along one row.
 //! - [`diagonal`]: which nodes are bridgeheads in more than one dimension.
-//! - [`plan`]: the stages along all axes, and the blocks that each message carries.
+//! - [`plan`]: the stages along all axes, the blocks that each message carries, and the way back.
+//! - [`rows`]: the algorithms of a collective.
 
 mod choice;
 mod diagonal;
 mod plan;
 mod row;
+mod rows;
 
-pub(super) use choice::{A, B, COLOURS, Choice, Order, extents};
-pub(super) use plan::Plan;
+pub(super) use choice::{A, B, COLOURS, Choice};
+pub(super) use plan::{Course, Plan};
+pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, about, gossip};

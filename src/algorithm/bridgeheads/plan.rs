@@ -11,7 +11,7 @@ use super::row::{self, Load, Message, Row, Stage};
 use crate::algorithm::Claims;
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::vocabulary::{Amount, Amounts, End, Problem, RankAmounts, RankRound, Share};
+use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, RankRound, Share};
 
 /// The number of claims that a process keeps.
 const KEPT: usize = 64;
@@ -27,6 +27,17 @@ enum Along {
     Every(usize),
     /// Those of its arc, as one of so many bridgeheads.
     Arc(usize),
+}
+
+/// The ways through the rounds of a gossip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::algorithm) enum Course {
+    /// Every block goes to all ranks: an allgather.
+    Down,
+    /// In reverse, the contributions to every block come from all ranks: a reduce-scatter.
+    Up,
+    /// A part of the vector for each rank, up and then down: an allreduce.
+    UpAndDown,
 }
 
 /// A stage along an axis.
@@ -357,9 +368,10 @@ impl Plan {
         all
     }
 
-    /// Returns the blocks of a transfer.
-    fn blocks(&self, transfer: &Transfer) -> Vec<Block> {
-        let of = self.colours.len() as u32;
+    /// Returns the chunks that a transfer carries.
+    fn blocks(&self, transfer: &Transfer, course: Course) -> Vec<Block> {
+        let ranks: usize = self.axes.iter().map(|(extent, _)| extent).product();
+        let (of, colour) = (self.colours.len() as u32, transfer.colour as u32);
         let block = |at: usize| {
             let (mut rest, mut stride, mut node, mut left_out) = (at, 1, 0, !transfer.without.is_empty());
             for (axis, places) in transfer.nodes.iter().enumerate().rev() {
@@ -368,97 +380,169 @@ impl Plan {
                 node += (places.from + index * places.apart) % extent * stride;
                 (rest, stride) = (rest / places.count, stride * extent);
             }
-            let block = Block::from(Rank::new(node)).chunks(transfer.colour as u32, of, 1);
+            let rank = Rank::new(node);
+            let block = match course {
+                Course::Down => Block::from(rank).chunks(colour, of, 1),
+                Course::Up => Block::result(rank).chunks(colour, of, 1),
+                Course::UpAndDown => Block::RESULT.chunks(node as u32 * of + colour, ranks as u32 * of, 1),
+            };
             block.filter(|_| !left_out)
         };
         transfer.part.clone().filter_map(block).collect()
     }
 
-    fn size(&self, transfer: &Transfer) -> Volume {
-        Volume::ratio(transfer.count() as u128, self.colours.len() as u128)
+    /// Returns the rounds that are run through, and whether in reverse: from receiver to sender.
+    fn course(&self, course: Course) -> impl Iterator<Item = (usize, bool)> + Send + use<> {
+        let up = if course == Course::Down { 0 } else { self.rounds };
+        let down = if course == Course::Up { 0 } else { self.rounds };
+        (0..up).rev().map(|round| (round, true)).chain((0..down).map(|round| (round, false)))
+    }
+
+    /// Returns what a node sends and what it receives.
+    fn transfers(&self, node: usize, (round, reverse): (usize, bool)) -> [Vec<Transfer>; 2] {
+        let [sends, receives] = [self.sends(node, round), self.receives(node, round)];
+        if reverse { [receives, sends] } else { [sends, receives] }
     }
 
     /// Returns the rounds of a rank.
-    pub(in crate::algorithm) fn share(self, rank: Rank) -> Share {
-        Box::new((0..self.rounds).map(move |round| {
-            let ends = |all: Vec<Transfer>| {
-                all.iter()
-                    .map(|transfer| End::new(Rank::new(transfer.peer), self.blocks(transfer).into_iter().collect()))
-                    .collect()
+    pub(in crate::algorithm) fn share(self, rank: Rank, course: Course) -> Share {
+        Box::new(self.course(course).map(move |round| {
+            let end = |transfer: &Transfer, sends: bool| {
+                let peer = Rank::new(transfer.peer);
+                let (sender, receiver) = if sends { (rank, peer) } else { (peer, rank) };
+                let combine = if round.1 { Combine::in_rank_order(sender, receiver) } else { Combine::Replace };
+                End::new(peer, self.blocks(transfer, course)).combined(combine)
             };
-            RankRound::new(ends(self.sends(rank.index(), round)), ends(self.receives(rank.index(), round)))
+            let [sends, receives] = self.transfers(rank.index(), round);
+            let ends = |all: Vec<Transfer>, sends| all.iter().map(|transfer| end(transfer, sends)).collect();
+            RankRound::new(ends(sends, true), ends(receives, false))
         }))
     }
 
+    /// Returns the size of a chunk.
+    fn chunk(&self, course: Course) -> Volume {
+        let ranks: usize = self.axes.iter().map(|(extent, _)| extent).product();
+        let parts = if course == Course::UpAndDown { ranks } else { 1 };
+        Volume::ratio(1, (parts * self.colours.len().max(1)) as u128)
+    }
+
     /// Returns the rounds of a rank by message sizes.
-    pub(in crate::algorithm) fn amounts(self, rank: Rank) -> Amounts {
-        Box::new((0..self.rounds).map(move |round| {
-            let amount = |transfer: Transfer| Amount::new(Rank::new(transfer.peer), self.size(&transfer));
-            let sends = self.sends(rank.index(), round).into_iter().map(amount).collect();
-            RankAmounts { sends, receives: self.receives(rank.index(), round).len(), ..RankAmounts::default() }
+    pub(in crate::algorithm) fn amounts(self, rank: Rank, course: Course) -> Amounts {
+        let chunk = self.chunk(course);
+        Box::new(self.course(course).map(move |round| {
+            let [sends, receives] = self.transfers(rank.index(), round);
+            let size = |transfer: &Transfer| chunk * transfer.count() as u64;
+            let amounts = sends.iter().map(|transfer| Amount::new(Rank::new(transfer.peer), size(transfer))).collect();
+            let combined = if round.1 { receives.iter().map(size).sum() } else { Volume::ZERO };
+            RankAmounts::new(amounts, receives.len()).combining(combined)
         }))
     }
 
     /// Returns the claims for a problem that [lacks](Choice::lacks) nothing. Ranks of one process
-    /// share those that were counted last.
-    pub(in crate::algorithm) fn claims(problem: &Problem, order: Order, choice: Choice) -> Claims {
-        static LAST: Mutex<Vec<(Key, Claims)>> = Mutex::new(vec![]);
+    /// share what was counted last.
+    pub(in crate::algorithm) fn claims(problem: &Problem, order: Order, choice: Choice, course: Course) -> Claims {
+        static LAST: Mutex<Vec<(Key, Counts)>> = Mutex::new(vec![]);
         let key = (order, row_axes(problem).unwrap_or_default(), choice);
         let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = last().iter().find(|(counted, _)| *counted == key).map(|(_, claims)| *claims);
-        known.unwrap_or_else(|| {
-            let claims = Self::new(problem, order, choice).counted();
+        let known = last().iter().find(|(counted, _)| *counted == key).map(|(_, counts)| *counts);
+        let plan = Self::new(problem, order, choice);
+        let counts = known.unwrap_or_else(|| {
+            let counts = plan.counts();
             let mut last = last();
-            last.insert(0, (key, claims));
+            last.insert(0, (key, counts));
             last.truncate(KEPT);
-            claims
-        })
+            counts
+        });
+        counts.claims(plan.chunk(course), course)
     }
 
     /// Counts what the schedule takes.
-    fn counted(&self) -> Claims {
+    fn counts(&self) -> Counts {
         let ranks: usize = self.axes.iter().map(|(extent, _)| extent).product();
-        let mut totals = vec![(0_u64, Volume::default()); ranks];
-        let mut claims = Claims { rearrangements: Some(0), contention_free: true, ..Claims::default() };
-        let (mut startups, mut hops, mut handled) = (0, 0, 0);
-        let [mut transmission, mut ports, mut received, mut forwarded, mut ends] = [Volume::default(); 5];
+        let (mut sent_in_all, mut received_in_all) = (vec![(0, 0); ranks], vec![(0, 0); ranks]);
+        let mut counts = Counts::default();
         for round in 0..self.rounds {
-            let mut arrived = vec![(0_u64, Volume::default()); ranks];
-            let mut sent = vec![(0_u64, Volume::default()); ranks];
-            let (mut largest, mut longest, mut furthest) =
-                (Volume::default(), 0, (Volume::default(), Volume::default()));
+            let (mut sent, mut received) = (vec![(0, 0); ranks], vec![(0, 0); ranks]);
+            let (mut largest, mut longest, mut forwarded, mut ends) = (0, 0, 0, 0);
             for node in 0..ranks {
                 for transfer in self.sends(node, round) {
-                    let (size, distance) = (self.size(&transfer), transfer.distance as u64);
+                    let (size, distance) = (transfer.count() as u64, transfer.distance as u64);
                     largest = largest.max(size);
                     longest = longest.max(distance);
-                    furthest = furthest.max((size * distance, size * distance.min(2)));
-                    for (count, volume) in [&mut arrived[transfer.peer], &mut sent[node], &mut totals[node]] {
-                        *count += 1;
-                        *volume += size;
+                    (forwarded, ends) = (forwarded, ends).max((size * distance, size * distance.min(2)));
+                    let peer = transfer.peer;
+                    for all in
+                        [&mut sent[node], &mut sent_in_all[node], &mut received[peer], &mut received_in_all[peer]]
+                    {
+                        let (messages, chunks): &mut (u64, u64) = all;
+                        *messages += 1;
+                        *chunks += size;
                     }
                 }
             }
-            let most = |counts: &[(u64, Volume)]| {
-                let count = counts.iter().map(|(count, _)| *count).max().unwrap_or(0);
-                (count, counts.iter().map(|(_, volume)| *volume).max().unwrap_or_default())
-            };
-            let (most_sent, most_arrived) = (most(&sent), most(&arrived));
-            startups += u64::from(most_sent.0 > 0);
-            hops += longest;
-            handled += most_sent.0 + most_arrived.0;
-            transmission += largest;
-            ports += most_sent.1.max(most_arrived.1);
-            received += most_arrived.1;
-            forwarded += furthest.0;
-            ends += furthest.1;
+            let (sent, received) = (most(sent), most(received));
+            counts.startups += u64::from(largest > 0);
+            counts.hops += longest;
+            counts.handled += sent.0 + received.0;
+            counts.largest += largest;
+            counts.by_port += sent.1.max(received.1);
+            counts.sent += sent.1;
+            counts.received += received.1;
+            counts.forwarded += forwarded;
+            counts.ends += ends;
         }
-        (claims.startups, claims.hops, claims.handled) = (Some(startups), Some(hops), Some(handled));
-        (claims.transmission, claims.port_transmission, claims.received) =
-            (Some(transmission), Some(ports), Some(received));
-        (claims.forwarded_transmission, claims.end_transmission) = (Some(forwarded), Some(ends));
-        claims.messages = totals.iter().map(|(count, _)| *count).max();
-        claims.volume = totals.iter().map(|(_, volume)| *volume).max();
-        claims
+        let both =
+            sent_in_all.iter().zip(&received_in_all).map(|(sent, received)| (sent.0 + received.0, sent.1 + received.1));
+        counts.of_busiest = [most(both), most(sent_in_all), most(received_in_all)];
+        counts
+    }
+}
+
+/// Returns the most messages, and the most chunks, of one rank.
+fn most(counts: impl IntoIterator<Item = (u64, u64)>) -> (u64, u64) {
+    counts.into_iter().fold((0, 0), |most, counts| (most.0.max(counts.0), most.1.max(counts.1)))
+}
+
+/// What the rounds of a plan take, in chunks: the sums over rounds of the most in a round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    startups: u64,
+    hops: u64,
+    handled: u64,
+    largest: u64,
+    by_port: u64,
+    sent: u64,
+    received: u64,
+    forwarded: u64,
+    ends: u64,
+    /// The most messages and chunks in all rounds that a rank sends or receives, sends, and receives.
+    of_busiest: [(u64, u64); 3],
+}
+
+impl Counts {
+    fn claims(self, chunk: Volume, course: Course) -> Claims {
+        let [both, sent, received] = self.of_busiest;
+        let (times, received, combined, busiest) = match course {
+            Course::Down => (1, self.received, 0, sent),
+            Course::Up => (1, self.sent, self.sent, received),
+            Course::UpAndDown => (2, self.sent + self.received, self.sent, both),
+        };
+        let sum = |count: u64| Some(chunk * (times * count));
+        Claims {
+            startups: Some(times * self.startups),
+            hops: Some(times * self.hops),
+            handled: Some(times * self.handled),
+            transmission: sum(self.largest),
+            port_transmission: sum(self.by_port),
+            received: Some(chunk * received),
+            combined: (combined > 0).then(|| chunk * combined),
+            forwarded_transmission: sum(self.forwarded),
+            end_transmission: sum(self.ends),
+            rearrangements: Some(0),
+            messages: Some(busiest.0),
+            volume: Some(chunk * busiest.1),
+            contention_free: true,
+            ..Claims::default()
+        }
     }
 }

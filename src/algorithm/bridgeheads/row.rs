@@ -346,13 +346,16 @@ impl Arc {
     }
 
     /// Returns the node where a group is concentrated: the head of its middle third, or, if the arc
-    /// ends before, that of the third which it has.
+    /// ends before its outer third, that of the inner one, which is nearer to all: no two nodes of the
+    /// tree are half a ring apart, where routes go up in both directions.
     fn head(self, centre: i64, level: u32) -> Option<i64> {
         self.group(centre, level)?;
         let Some(below) = level.checked_sub(1) else { return Some(centre) };
         let third = 3_i64.pow(below);
-        let towards = centre - third * centre.signum();
-        self.head(centre, below).or_else(|| self.head(towards, below))
+        let outwards = third * centre.signum();
+        let whole = centre == 0 || self.group(centre + outwards, below).is_some();
+        let inner = || self.head(centre - outwards, below);
+        if whole { self.head(centre, below) } else { inner().or_else(|| self.head(centre, below)) }
     }
 
     /// Returns where a node sends in a step, and the group that it speaks for.

@@ -70,7 +70,7 @@ impl Algorithm for ByDimension {
         let along = move |row: RingAxis| {
             let (extent, place) = (row.extent(), row.place(me));
             let end = move |sender: Rank, receiver: Rank, peer: Rank, of: usize| {
-                let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+                let combine = Combine::in_rank_order(sender, receiver);
                 // The ranks that agree with the ring in the dimensions before, and are at this
                 // place.
                 let first = row.coordinate(of) * row.stride + me % row.stride;

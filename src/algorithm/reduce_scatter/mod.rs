@@ -1,6 +1,7 @@
 //! Reduce-scatter: every rank contributes to one result per rank, and each rank gets its own.
 
 mod balanced_trees;
+mod bridgeheads;
 mod by_dimension;
 mod direct;
 mod pairwise;
@@ -8,6 +9,7 @@ mod recursive_halving;
 mod ring;
 
 pub use balanced_trees::BalancedTrees;
+pub use bridgeheads::{CircGos, CubGos, HighDimGos, TorGos};
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
 pub use pairwise::Pairwise;

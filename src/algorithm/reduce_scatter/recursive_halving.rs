@@ -91,7 +91,7 @@ impl Algorithm for RecursiveHalving {
                 // The results of representatives that agree with the receiver in bits 0 to k.
                 let folded = (receiver % (2 << k)..1 << fold.doublings).step_by(2 << k);
                 let results = folded.flat_map(|folded| fold.represented(folded..folded + 1));
-                let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+                let combine = Combine::in_rank_order(sender, receiver);
                 let blocks = results.map(|result| Block::result(Rank::new(result))).collect();
                 vec![End::new(fold.rank(peer), blocks).combined(combine)]
             };

@@ -69,7 +69,7 @@ pub(in crate::algorithm) fn around(
     let at = move |offset: usize| Rank::new((me + offset) % size);
     Box::new((1..size).map(move |i| {
         let end = |sender: usize, receiver: usize, of: Rank, peer: Rank| {
-            let combine = if sender < receiver { Combine::Left } else { Combine::Right };
+            let combine = Combine::in_rank_order(sender, receiver);
             vec![End::new(peer, results(of)).combined(combine)]
         };
         let (next, previous) = (at(1), at(size - 1));
