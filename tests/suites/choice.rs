@@ -27,6 +27,7 @@ fn topologies() -> Vec<Arc<dyn Topology>> {
         "line:5",
         "ring:8",
         "ring:13",
+        "mesh:3x3",
         "mesh:3x4",
         "mesh:4x2",
         "torus:3x5",
