@@ -43,10 +43,19 @@ pub struct CircGos(Choice);
 pub struct HighDimGos(Choice);
 
 /// Gossiping from bridgeheads on the diagonals of squares.
+///
+/// On a torus of 8 x 8 nodes, along one axis at a time; each arrow is a message, and no channel carries
+/// two at a time. The bridgeheads of each round are where arrows end:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/torgos.svg"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TorGos(Choice);
 
 /// Gossiping from bridgeheads on the diagonals of cubes.
+///
+/// On a torus of 4 x 4 x 4 nodes, along one axis at a time:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/cubgos.svg"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CubGos(Choice);
 
