@@ -20,6 +20,7 @@ mod fixed;
 mod fold;
 pub mod gather;
 mod halving;
+mod kept;
 mod levels;
 mod loads;
 mod native;

@@ -16,8 +16,9 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use super::kept::Kept;
 use super::loads::in_order;
 use super::{Algorithm, Claims, Parameter, Values};
 use crate::block::{Block, Volume};
@@ -38,9 +39,6 @@ pub(super) const ROUNDS: Parameter = Parameter {
 
 /// The most ranks for which a tree is made.
 const MAX_RANKS: usize = 1 << 14;
-
-/// The number of trees that a process keeps.
-const KEPT: usize = 4;
 
 /// Returns what a problem lacks for a translated tree.
 pub(super) fn lacks(problem: &Problem) -> Option<String> {
@@ -152,8 +150,6 @@ struct Hop {
 #[derive(Debug)]
 pub(super) struct TranslatedTree {
     group: Group,
-    /// The number of rounds that was asked for.
-    least: usize,
     steps: usize,
     /// The hops of each round, by step.
     rounds: Vec<Vec<Hop>>,
@@ -239,17 +235,9 @@ impl TranslatedTree {
     ///
     /// The problem [lacks](lacks) nothing.
     pub(super) fn of(problem: &Problem, least: usize) -> Arc<Self> {
-        static LAST: Mutex<Vec<Arc<TranslatedTree>>> = Mutex::new(vec![]);
+        static MADE: Kept<(Group, usize), Arc<TranslatedTree>> = Kept::new(4);
         let group = Group::of(problem).unwrap_or(Group { axes: vec![] });
-        let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = last().iter().find(|tree| tree.least == least && tree.group == group).cloned();
-        known.unwrap_or_else(|| {
-            let tree = Arc::new(Self::new(group, problem.ranks(), least));
-            let mut last = last();
-            last.insert(0, Arc::clone(&tree));
-            last.truncate(KEPT);
-            tree
-        })
+        MADE.get((group.clone(), least), || Arc::new(Self::new(group, problem.ranks(), least)))
     }
 
     fn new(group: Group, nodes: usize, least: usize) -> Self {
@@ -289,7 +277,7 @@ impl TranslatedTree {
             height[above] = height[above].max(height[address] + 1);
         }
         let rounds = in_rounds(&hops, &height, steps, least.max(diameter));
-        Self { group, least, steps, rounds }
+        Self { group, steps, rounds }
     }
 
     /// Returns the rounds of a rank in which the block of every rank goes down the rank's tree.

@@ -13,15 +13,20 @@ fn problem(text: &str) -> Problem {
     Problem::new(parse(text).unwrap(), Collective::Allgather).unwrap()
 }
 
-/// Proves the allgather, and the reductions that go the same way.
+/// Proves the allgather, and of few ranks the reductions that go the same way.
 fn proved(topology: &str, algorithm: &str) -> Proof {
-    for collective in [Collective::ReduceScatter, Collective::Allreduce] {
-        let problem = Problem::new(parse(topology).unwrap(), collective).unwrap();
-        if problem.ranks() <= 27 || problem.ranks() == 64 {
-            proof(&*find(problem.collective(), algorithm).unwrap(), &problem);
-        }
+    let ranks = problem(topology).ranks();
+    if ranks <= 27 || ranks == 64 {
+        reductions_proved(topology, algorithm);
     }
     proof(&*find(&Collective::Allgather, algorithm).unwrap(), &problem(topology))
+}
+
+fn reductions_proved(topology: &str, algorithm: &str) {
+    for collective in [Collective::ReduceScatter, Collective::Allreduce] {
+        let problem = Problem::new(parse(topology).unwrap(), collective).unwrap();
+        proof(&*find(problem.collective(), algorithm).unwrap(), &problem);
+    }
 }
 
 fn fits(topology: &str, algorithm: &str) -> bool {
@@ -65,7 +70,30 @@ fn squares_of_2_to_30_gossip_from_diagonals_and_by_axis() {
 }
 
 #[test]
+fn concentrations_in_three_and_four_steps_are_reversed() {
+    for topology in ["ring:54", "ring:55", "ring:81", "line:81"] {
+        for algorithm in ["circgos:a=1", "circgos:a=2", "circgos"] {
+            proved(topology, algorithm);
+            reductions_proved(topology, algorithm);
+        }
+    }
+}
+
+#[test]
+fn more_steps_than_there_are_blocks_are_harmless() {
+    for (topology, algorithm) in
+        [("ring:9", "circgos:a=3,b=9"), ("line:10", "circgos:a=2,b=10"), ("torus:6x6", "torgos:a=2,b=36")]
+    {
+        proved(topology, algorithm);
+        reductions_proved(topology, algorithm);
+    }
+}
+
+#[test]
 fn unequal_extents_gossip_by_axis() {
+    proved("torus:30x4", "high-dim-gos:a=5,b=2");
+    proved("torus:30x4", "high-dim-gos:a=30,b=15");
+    proved("mesh:3x20", "high-dim-gos:a=4,b=3");
     for (a, b) in (2..=30).zip((2..=30).rev()).chain([(2, 30), (7, 12), (16, 3)]) {
         proved(&format!("torus:{a}x{b}"), "high-dim-gos");
         proved(&format!("mesh:{a}x{b}"), "high-dim-gos:a=2");
@@ -141,6 +169,7 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
     let cases = [
         ("ring:27", "circgos:a=40", "a=40: it needs at most 27, the nodes of a row"),
         ("ring:27", "circgos:a=8,b=3", "b=3: with a=8 it needs at least 4"),
+        ("ring:27", "circgos:a=3,b=28", "b=28: it needs at most 27, the number of ranks"),
         ("ring:27", "circgos:b=3", "b=3: it needs a too, since b is at least half of it"),
         ("torus:9x9", "torgos:a=4", "a=4: it needs a divisor of 9, the nodes of a row: 3, 9"),
         ("torus:9x9", "circgos", "it needs a ring or a line; the extents are 9x9"),

@@ -14,21 +14,23 @@
 //!    order from one side, in reverse order from the other, 2b - a + 2 parts. On diagonals, a / 2
 //!    steps along each other axis follow.
 //!
-//! `a=n` is Approach 1 (all nodes are bridgeheads from the beginning), `a=1` is Approach 2 (one node
-//! collects all, and the number of bridgeheads grows threefold). On diagonals, a divides n; where
-//! the rest of n has no factor up to a, the last rounds have its smallest one, and b grows with it.
-//! On lines, the ends hear from one side only, which takes more steps.
+//! `a=n` is Approach 1 (all nodes are bridgeheads from the beginning). `a=1` is Approach 2 (one node
+//! collects all, and the number of bridgeheads grows threefold). Rows of fewer than `a` nodes have only
+//! bridgeheads; in rows of four, `a=3` means four. In a round of another factor f, the number of steps
+//! is b - a / 2 + f / 2, with halves rounded down, and f replaces a in the number of parts. By axis
+//! this is the last round. On diagonals, a divides n, and f is the largest factor of the rest up to a,
+//! or else its smallest. On lines, the ends hear from one side only, which takes more steps.
 //!
 //! By default all axes are used at once, by as many colours: parts of every block that go through
 //! the axes in turned order (HIGH-DIM-GOS', CUBGOS'). `colours=one` uses one axis at a time.
 //!
 //! Each rank takes time in proportion to its blocks, and to the extents of the network for each
-//! round. The claims are counted, in time in proportion to all messages.
+//! round. The claims are counted, in time in proportion to ranks times rounds.
 
 use std::sync::Arc;
 
 use crate::algorithm::bridgeheads::{
-    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, Course, HIGH_DIM_GOS, Plan, TOR_GOS, about, gossip,
+    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, Course, HIGH_DIM_GOS, Plan, TOR_GOS, about, claims, gossip,
 };
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;

@@ -10,7 +10,7 @@ use crate::vocabulary::Problem;
 /// The number of bridgeheads.
 pub(in crate::algorithm) const A: Parameter = Parameter {
     key: "a",
-    summary: "number of bridgeheads in a row, and the factor by which it grows in a round; 0 stands for 3 or the least that fits",
+    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold); 0 stands for 3, on diagonals for the least divisor",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -18,12 +18,12 @@ pub(in crate::algorithm) const A: Parameter = Parameter {
 /// The steps of a round.
 pub(in crate::algorithm) const B: Parameter = Parameter {
     key: "b",
-    summary: "number of steps in a round, at least a / 2 rounded down; 0 stands for 1.1 (a - 2) or that",
+    summary: "number of steps in a round, at least a / 2 rounded down; 0 stands for the larger of 1.1 (a - 2) and that",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
 
-/// The number of parts of a block that take the axes in different orders.
+/// Whether parts of a block take the axes in different orders.
 pub(in crate::algorithm) const COLOURS: Parameter = Parameter {
     key: "colours",
     summary: "whether all axes are used at once, each by a part of every block",
@@ -33,6 +33,9 @@ pub(in crate::algorithm) const COLOURS: Parameter = Parameter {
 
 /// The most ranks for which a plan is made: its claims are counted.
 const MAX_RANKS: usize = 1 << 12;
+
+/// The most bridgeheads of a row times ranks of a variant, which is about the time to count its claims.
+const MAX_VARIANT_WORK: usize = 1 << 18;
 
 /// How a gossip goes through the axes of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +73,8 @@ impl Choice {
         let longest = row_axes(problem).into_iter().flatten().map(|(extent, _)| extent).max().unwrap_or(1);
         let choices = [2, 4, 8, 16, longest].map(|a| Self { a, ..Self::default() });
         let default = Self::default().heads(&row_axes(problem).unwrap_or_default(), order).min(longest);
-        let fits = |choice: &Self| choice.a != default && choice.lacks(problem, order).is_none();
+        let cheap = |choice: &Self| choice.a * problem.ranks() <= MAX_VARIANT_WORK;
+        let fits = |choice: &Self| choice.a != default && cheap(choice) && choice.lacks(problem, order).is_none();
         let mut fitting: Vec<Self> = choices.into_iter().filter(fits).collect();
         fitting.dedup();
         fitting.into_iter().map(with).collect()
@@ -97,14 +101,17 @@ impl Choice {
                 right.join(", ")
             ));
         }
-        let least = self.a.max(if self.a == 1 { 3 } else { 0 }) / 2;
         if self.b > 0 && self.a == 0 {
             return Some(format!("b={}: it needs a too, since b is at least half of it", self.b));
         }
+        if self.b > ranks {
+            return Some(format!("b={}: it needs at most {ranks}, the number of ranks", self.b));
+        }
+        let least = factor(self.a) / 2;
         (self.b > 0 && self.b < least).then(|| format!("b={}: with a={} it needs at least {least}", self.b, self.a))
     }
 
-    /// Returns the number of bridgeheads in each row in the beginning, if the rows have so many nodes.
+    /// Returns the initial number of bridgeheads of a row that is long enough.
     pub(super) fn heads(self, axes: &[(usize, bool)], order: Order) -> usize {
         let least = |extent: usize| (2..=extent).find(|factor| extent.is_multiple_of(*factor)).unwrap_or(1);
         match (self.a, order) {
@@ -114,19 +121,23 @@ impl Choice {
         }
     }
 
-    /// Returns the number of colours on so many axes.
+    /// Returns the number of colours for a number of axes.
     pub(super) fn colours(self, axes: usize) -> usize {
         if self.colours == 0 { axes } else { axes.min(1) }
     }
 
     /// Returns the number of steps of a round in which the number of bridgeheads grows by a factor.
-    pub(super) fn steps(self, factor: usize) -> usize {
+    pub(super) fn steps(self, growth: usize) -> usize {
         match self.b {
-            0 => (factor / 2).max(11 * factor.saturating_sub(2) / 10),
-            b => factor / 2 + b.saturating_sub(self.a.max(if self.a == 1 { 3 } else { 0 }) / 2),
+            0 => (growth / 2).max(11 * (growth - 2) / 10),
+            b => growth / 2 + b - factor(self.a) / 2,
         }
-        .max(1)
     }
+}
+
+/// Returns the factor by which the number of bridgeheads grows in a round: from one to three.
+pub(super) const fn factor(a: usize) -> usize {
+    if a == 1 { 3 } else { a }
 }
 
 /// Returns a number of bridgeheads for a row. Three in a ring of four would be half a ring apart,
@@ -146,6 +157,6 @@ pub(super) fn row_axes(problem: &Problem) -> Option<Vec<(usize, bool)>> {
 }
 
 /// Returns the extents of a product of rings and lines.
-pub(in crate::algorithm) fn extents(problem: &Problem) -> Option<Vec<usize>> {
+pub(super) fn extents(problem: &Problem) -> Option<Vec<usize>> {
     Some(row_axes(problem)?.into_iter().map(|(extent, _)| extent).collect())
 }

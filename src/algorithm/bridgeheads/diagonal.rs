@@ -1,7 +1,7 @@
 //! Generalized diagonals: nodes of a cube of which every line along an axis holds exactly one.
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998), section 6.1, equation 4. The diagonal of an n x ... x n
-//! cube are the nodes whose coordinates have a sum that n divides. Seen along any axis, its nodes
+//! cube consists of the nodes whose coordinates have a sum that n divides. Seen along any axis, its nodes
 //! cover the side of the cube, and none hides another.
 //!
 //! A torus of side n is made of cubes of side n / m, if m divides n. The nodes on their diagonals

@@ -1,31 +1,23 @@
 //! The stages of a gossip along all axes, and the blocks that each message carries.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
-use super::choice::{Choice, Order, at_most, row_axes};
+use super::choice::{Choice, Order, at_most, factor, row_axes};
 use super::diagonal;
 use super::row::{self, Load, Message, Row, Stage};
-use crate::algorithm::Claims;
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, RankRound, Share};
 
-/// The number of claims that a process keeps.
-const KEPT: usize = 64;
-
-/// What claims depend on.
-type Key = (Order, Vec<(usize, bool)>, Choice);
-
-/// The blocks of which nodes a node has, along one axis.
+/// What a node has along one axis: the places whose blocks it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Along {
     All,
     /// Those at its own place and at multiples of a number of nodes from it.
     Every(usize),
-    /// Those of its arc, as one of so many bridgeheads.
+    /// Those of its arc, where it is one of this number of bridgeheads.
     Arc(usize),
 }
 
@@ -62,7 +54,7 @@ pub(in crate::algorithm) struct Plan {
     a: usize,
 }
 
-/// Some places along an axis: so many, a number of nodes apart, round the row.
+/// Evenly spaced places along an axis, which may wrap round the row.
 #[derive(Clone, Copy, Debug)]
 struct Places {
     from: usize,
@@ -75,22 +67,22 @@ type Product = SmallVec<[Places; 4]>;
 
 /// A message of one colour.
 #[derive(Clone, Debug)]
-struct Transfer {
-    peer: usize,
-    distance: usize,
+pub(super) struct Transfer {
+    pub(super) peer: usize,
+    pub(super) distance: usize,
     colour: usize,
     /// The nodes of which it carries blocks, the last axis fastest.
     nodes: Product,
     /// Which of these it carries, in order.
     part: Range<usize>,
-    /// Those that the receiver has already, as indices among the places along each axis. None unless
-    /// there is one for each axis.
+    /// Those that the receiver has already, as indices among the places along each axis. Empty if it
+    /// has none of them; else one entry an axis.
     without: Product,
 }
 
 impl Transfer {
     /// Returns the number of blocks.
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.part.len() - (self.without_before(self.part.end) - self.without_before(self.part.start))
     }
 
@@ -108,7 +100,9 @@ impl Transfer {
             stride /= along.count;
             let index = rest / stride;
             rest %= stride;
-            let below = (0..left_out.count).filter(|&at| (left_out.from + at) % along.count < index).count();
+            // Those that wrap round the row come first.
+            let wrapped = (left_out.from + left_out.count).saturating_sub(along.count);
+            let below = (left_out.count - wrapped).min(index.saturating_sub(left_out.from)) + wrapped.min(index);
             let inner: usize = self.without[axis + 1..].iter().map(|left_out| left_out.count).product();
             before += below * inner;
             if !left_out.has(index, along.count) {
@@ -124,7 +118,7 @@ impl Places {
         Self { from: place, apart: 1, count: 1 }
     }
 
-    /// Returns whether these consecutive places, round so many, have one.
+    /// Returns whether a place is one of these consecutive places of a row of `of` nodes.
     const fn has(self, place: usize, of: usize) -> bool {
         (place + of - self.from) % of < self.count
     }
@@ -143,8 +137,8 @@ impl Plan {
         plan
     }
 
-    /// Adds a leg of each colour to the end, or, if they are to follow, after the last of its
-    /// colour. The axis counts from the colour's own.
+    /// Adds a leg of one colour that begins in a round, and returns the round after its last. `axis`
+    /// and the indices of `has` count from the colour's first axis.
     fn leg(&mut self, colour: usize, begin: usize, axis: usize, stage: Stage, has: Vec<Along>) -> usize {
         let count = self.axes.len();
         let axis = (axis + colour) % count;
@@ -185,7 +179,7 @@ impl Plan {
                     (Stage::Concentrate { heads }, has(Along::Every(nodes))),
                     (Stage::Circulate { heads, sources: heads }, has(Along::Arc(heads))),
                 ];
-                let factor = if self.a == 1 { 3 } else { self.a };
+                let factor = factor(self.a);
                 while heads < nodes {
                     let next = at_most(heads * factor, nodes);
                     let steps = choice.steps(row::factor(heads, next, nodes));
@@ -234,6 +228,14 @@ impl Plan {
                 self.leg(colour, begin, axis, stage, has.clone());
             }
         }
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.axes.iter().map(|(extent, _)| extent).product()
+    }
+
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds
     }
 
     /// Returns the number of bridgeheads with which a row begins.
@@ -317,8 +319,8 @@ impl Plan {
         self.axes[axis + 1..].iter().map(|(extent, _)| extent).product()
     }
 
-    /// Returns which of these nodes have sent their blocks to a node before its first bridgehead got
-    /// them.
+    /// Returns which of these nodes' blocks a node has already, since it passed them on in the
+    /// concentration.
     fn collected(&self, leg: &Leg, row: Row, node: &[usize], nodes: &Product) -> Product {
         let (from, count) = row.collected(node[leg.axis], self.heads(row.nodes));
         let along = |(axis, places): (usize, &Places)| match self.order {
@@ -330,7 +332,7 @@ impl Plan {
     }
 
     /// Returns what a node sends in a round.
-    fn sends(&self, node: usize, round: usize) -> Vec<Transfer> {
+    pub(super) fn sends(&self, node: usize, round: usize) -> Vec<Transfer> {
         let from = self.coordinates(node);
         let sends = (0..self.colours.len()).flat_map(|colour| {
             let found = self.at(colour, round);
@@ -354,7 +356,7 @@ impl Plan {
             let Some((leg, step)) = self.at(colour, round) else { continue };
             let row = self.row(leg, &to);
             for way in row::Heading::BOTH {
-                for place in row.senders(leg.stage, to[leg.axis], way) {
+                for place in row.senders(leg.stage, step, to[leg.axis], way) {
                     let Some(message) = row.send(leg.stage, step, place, way) else { continue };
                     if message.to == to[leg.axis] {
                         let mut from = to.clone();
@@ -370,7 +372,7 @@ impl Plan {
 
     /// Returns the chunks that a transfer carries.
     fn blocks(&self, transfer: &Transfer, course: Course) -> Vec<Block> {
-        let ranks: usize = self.axes.iter().map(|(extent, _)| extent).product();
+        let ranks = self.ranks();
         let (of, colour) = (self.colours.len() as u32, transfer.colour as u32);
         let block = |at: usize| {
             let (mut rest, mut stride, mut node, mut left_out) = (at, 1, 0, !transfer.without.is_empty());
@@ -420,9 +422,8 @@ impl Plan {
     }
 
     /// Returns the size of a chunk.
-    fn chunk(&self, course: Course) -> Volume {
-        let ranks: usize = self.axes.iter().map(|(extent, _)| extent).product();
-        let parts = if course == Course::UpAndDown { ranks } else { 1 };
+    pub(super) fn chunk(&self, course: Course) -> Volume {
+        let parts = if course == Course::UpAndDown { self.ranks() } else { 1 };
         Volume::ratio(1, (parts * self.colours.len().max(1)) as u128)
     }
 
@@ -436,113 +437,5 @@ impl Plan {
             let combined = if round.1 { receives.iter().map(size).sum() } else { Volume::ZERO };
             RankAmounts::new(amounts, receives.len()).combining(combined)
         }))
-    }
-
-    /// Returns the claims for a problem that [lacks](Choice::lacks) nothing. Ranks of one process
-    /// share what was counted last.
-    pub(in crate::algorithm) fn claims(problem: &Problem, order: Order, choice: Choice, course: Course) -> Claims {
-        static LAST: Mutex<Vec<(Key, Counts)>> = Mutex::new(vec![]);
-        let key = (order, row_axes(problem).unwrap_or_default(), choice);
-        let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = last().iter().find(|(counted, _)| *counted == key).map(|(_, counts)| *counts);
-        let plan = Self::new(problem, order, choice);
-        let counts = known.unwrap_or_else(|| {
-            let counts = plan.counts();
-            let mut last = last();
-            last.insert(0, (key, counts));
-            last.truncate(KEPT);
-            counts
-        });
-        counts.claims(plan.chunk(course), course)
-    }
-
-    /// Counts what the schedule takes.
-    fn counts(&self) -> Counts {
-        let ranks: usize = self.axes.iter().map(|(extent, _)| extent).product();
-        let (mut sent_in_all, mut received_in_all) = (vec![(0, 0); ranks], vec![(0, 0); ranks]);
-        let mut counts = Counts::default();
-        for round in 0..self.rounds {
-            let (mut sent, mut received) = (vec![(0, 0); ranks], vec![(0, 0); ranks]);
-            let (mut largest, mut longest, mut forwarded, mut ends) = (0, 0, 0, 0);
-            for node in 0..ranks {
-                for transfer in self.sends(node, round) {
-                    let (size, distance) = (transfer.count() as u64, transfer.distance as u64);
-                    largest = largest.max(size);
-                    longest = longest.max(distance);
-                    (forwarded, ends) = (forwarded, ends).max((size * distance, size * distance.min(2)));
-                    let peer = transfer.peer;
-                    for all in
-                        [&mut sent[node], &mut sent_in_all[node], &mut received[peer], &mut received_in_all[peer]]
-                    {
-                        let (messages, chunks): &mut (u64, u64) = all;
-                        *messages += 1;
-                        *chunks += size;
-                    }
-                }
-            }
-            let (sent, received) = (most(sent), most(received));
-            counts.startups += u64::from(largest > 0);
-            counts.hops += longest;
-            counts.handled += sent.0 + received.0;
-            counts.largest += largest;
-            counts.by_port += sent.1.max(received.1);
-            counts.sent += sent.1;
-            counts.received += received.1;
-            counts.forwarded += forwarded;
-            counts.ends += ends;
-        }
-        let both =
-            sent_in_all.iter().zip(&received_in_all).map(|(sent, received)| (sent.0 + received.0, sent.1 + received.1));
-        counts.of_busiest = [most(both), most(sent_in_all), most(received_in_all)];
-        counts
-    }
-}
-
-/// Returns the most messages, and the most chunks, of one rank.
-fn most(counts: impl IntoIterator<Item = (u64, u64)>) -> (u64, u64) {
-    counts.into_iter().fold((0, 0), |most, counts| (most.0.max(counts.0), most.1.max(counts.1)))
-}
-
-/// What the rounds of a plan take, in chunks: the sums over rounds of the most in a round.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    startups: u64,
-    hops: u64,
-    handled: u64,
-    largest: u64,
-    by_port: u64,
-    sent: u64,
-    received: u64,
-    forwarded: u64,
-    ends: u64,
-    /// The most messages and chunks in all rounds that a rank sends or receives, sends, and receives.
-    of_busiest: [(u64, u64); 3],
-}
-
-impl Counts {
-    fn claims(self, chunk: Volume, course: Course) -> Claims {
-        let [both, sent, received] = self.of_busiest;
-        let (times, received, combined, busiest) = match course {
-            Course::Down => (1, self.received, 0, sent),
-            Course::Up => (1, self.sent, self.sent, received),
-            Course::UpAndDown => (2, self.sent + self.received, self.sent, both),
-        };
-        let sum = |count: u64| Some(chunk * (times * count));
-        Claims {
-            startups: Some(times * self.startups),
-            hops: Some(times * self.hops),
-            handled: Some(times * self.handled),
-            transmission: sum(self.largest),
-            port_transmission: sum(self.by_port),
-            received: Some(chunk * received),
-            combined: (combined > 0).then(|| chunk * combined),
-            forwarded_transmission: sum(self.forwarded),
-            end_transmission: sum(self.ends),
-            rearrangements: Some(0),
-            messages: Some(busiest.0),
-            volume: Some(chunk * busiest.1),
-            contention_free: true,
-            ..Claims::default()
-        }
     }
 }

@@ -4,6 +4,8 @@
 //! are rounded to whole steps, arcs may differ by one node, and the last spread has a factor of its
 //! own.
 
+use smallvec::SmallVec;
+
 /// A ring or a line of nodes, some of which are bridgeheads.
 ///
 /// With m bridgeheads, they are at the places i n / m, rounded down, from the first. So those of
@@ -42,10 +44,10 @@ impl Heading {
     }
 }
 
-/// Steps in which the bridgeheads of a row exchange what they have with others.
+/// A run of steps along a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Each of so many bridgeheads collects what the nodes of its arc have.
+    /// Each bridgehead collects what the nodes of its arc have.
     Concentrate { heads: usize },
     /// Each bridgehead gets what this many consecutive ones have, its own included.
     Circulate { heads: usize, sources: usize },
@@ -186,7 +188,7 @@ impl Row {
         }
     }
 
-    /// Returns how many of the bridgeheads that one hears from are reached in that way.
+    /// Returns how many of the bridgeheads that a bridgehead hears from lie in a direction.
     fn sources(self, place: usize, heads: usize, sources: usize, way: Heading) -> usize {
         let below = if self.ring {
             sources / 2
@@ -233,11 +235,9 @@ impl Row {
                 let of = parts(heads, next, self.nodes, steps);
                 let number = step.checked_sub(passed)?;
                 let gets = self.gets(to.place, heads, next, steps, way.back());
-                let index = if way == Heading::Up { number } else { of.wrapping_sub(number + 1) };
-                (number < gets).then_some(Message {
-                    to: to.place,
-                    distance: self.shortest(to.distance),
-                    load: Load::Part { index, of },
+                (number < gets).then(|| {
+                    let index = if way == Heading::Up { number } else { of - 1 - number };
+                    Message { to: to.place, distance: self.shortest(to.distance), load: Load::Part { index, of } }
                 })
             }
         }
@@ -254,16 +254,18 @@ impl Row {
         group.unwrap_or((place, 1))
     }
 
-    /// Returns the nodes that may send to a node in a way.
-    pub(super) fn senders(self, stage: Stage, place: usize, way: Heading) -> impl Iterator<Item = usize> {
+    /// Returns the nodes that may send to a node in a step of a stage, in a way.
+    pub(super) fn senders(self, stage: Stage, step: usize, place: usize, way: Heading) -> SmallVec<[usize; 3]> {
         let heads = match stage {
-            Stage::Concentrate { .. } => None,
-            Stage::Circulate { heads, .. } => Some(heads),
-            Stage::Spread { next, .. } => Some(next),
+            Stage::Concentrate { heads } => {
+                let (head, arc) = self.arc_of(place, heads);
+                let thirds = arc.thirds(self.offset(place, head, arc), step);
+                return thirds.map(|offset| self.at_offset(head, offset)).collect();
+            }
+            Stage::Circulate { heads, .. } => heads,
+            Stage::Spread { next, .. } => next,
         };
-        let one = heads.map(|heads| self.next_head(place, heads, way.back()).map(|next| next.place));
-        let all = if heads.is_none() { 0..self.nodes } else { 0..0 };
-        one.flatten().into_iter().chain(all)
+        self.next_head(place, heads, way.back()).map(|next| next.place).into_iter().collect()
     }
 
     /// Returns the number of steps between the bridgeheads of the next level from a new one to an
@@ -282,7 +284,7 @@ impl Row {
         let all = parts(heads, next, self.nodes, steps);
         let [up, down] = Heading::BOTH.map(|way| self.between(place, heads, next, way));
         let from_below = match (up, down) {
-            // Around the ring to the same node, which is no nearer: routes go up.
+            // A part takes a step from one bridgehead to the next: these arrive in time.
             (Some(_), Some(below)) => (steps + 1).saturating_sub(below).min(all),
             (None, Some(_)) => all,
             _ => 0,
@@ -293,35 +295,42 @@ impl Row {
         }
     }
 
-    fn concentrate(self, heads: usize, step: usize, place: usize, way: Heading) -> Option<Message> {
+    /// Returns the bridgehead of a node, and its arc.
+    fn arc_of(self, place: usize, heads: usize) -> (usize, Arc) {
         let head = self.head_of(place, heads);
         let (below, above) = self.arc(head, heads);
-        let arc = Arc { below: below as i64, above: above as i64 };
-        let offset = {
-            let up = (place + self.nodes - head) % self.nodes;
-            if up as i64 <= arc.above && (self.ring || place >= head) {
-                up as i64
-            } else {
-                up as i64 - self.nodes as i64
-            }
-        };
-        let (to, group) = arc.send(offset, step)?;
-        let (distance, goes) = (offset.abs_diff(to) as usize, if to > offset { Heading::Up } else { Heading::Down });
-        let from = (head as i64 + group.0).rem_euclid(self.nodes as i64) as usize;
-        let count = (group.1 - group.0 + 1) as usize;
-        let to = (head as i64 + to).rem_euclid(self.nodes as i64) as usize;
-        (goes == way).then_some(Message { to, distance, load: Load::Nodes { from, count } })
+        (head, Arc { below: below as i64, above: above as i64 })
+    }
+
+    /// Returns the offset of a node of an arc from the bridgehead.
+    fn offset(self, place: usize, head: usize, arc: Arc) -> i64 {
+        let up = ((place + self.nodes - head) % self.nodes) as i64;
+        if up <= arc.above && (self.ring || place >= head) { up } else { up - self.nodes as i64 }
+    }
+
+    fn at_offset(self, head: usize, offset: i64) -> usize {
+        (head as i64 + offset).rem_euclid(self.nodes as i64) as usize
+    }
+
+    fn concentrate(self, heads: usize, step: usize, place: usize, way: Heading) -> Option<Message> {
+        let (head, arc) = self.arc_of(place, heads);
+        let offset = self.offset(place, head, arc);
+        let (to, (low, high)) = arc.send(offset, step)?;
+        let goes = if to > offset { Heading::Up } else { Heading::Down };
+        let load = Load::Nodes { from: self.at_offset(head, low), count: (high - low + 1) as usize };
+        let distance = offset.abs_diff(to) as usize;
+        (goes == way).then_some(Message { to: self.at_offset(head, to), distance, load })
     }
 }
 
-/// Returns how far from its centre a concentration in so many steps collects: each step triples the
-/// nodes.
+/// Returns how far from its centre a concentration of a number of steps collects: each step triples
+/// the nodes.
 fn reach(steps: usize) -> usize {
     3_usize.checked_pow(steps as u32).map_or(usize::MAX, |nodes| (nodes - 1) / 2)
 }
 
 /// Returns the number of parts in which bridgeheads pass what they have.
-pub(super) fn parts(heads: usize, next: usize, nodes: usize, steps: usize) -> usize {
+fn parts(heads: usize, next: usize, nodes: usize, steps: usize) -> usize {
     2 * steps + 2 - factor(heads, next, nodes)
 }
 
@@ -354,8 +363,15 @@ impl Arc {
         let third = 3_i64.pow(below);
         let outwards = third * centre.signum();
         let whole = centre == 0 || self.group(centre + outwards, below).is_some();
-        let inner = || self.head(centre - outwards, below);
-        if whole { self.head(centre, below) } else { inner().or_else(|| self.head(centre, below)) }
+        self.head(if whole { centre } else { centre - outwards }, below)
+    }
+
+    /// Returns the nodes where the thirds of a node's group of this step are concentrated, but itself.
+    fn thirds(self, offset: i64, step: usize) -> impl Iterator<Item = i64> {
+        let (third, whole) = (3_i64.pow(step as u32), 3_i64.pow(step as u32 + 1));
+        let centre = (offset + whole / 2).div_euclid(whole) * whole;
+        let heads = [-third, 0, third].into_iter().filter_map(move |by| self.head(centre + by, step as u32));
+        heads.filter(move |head| *head != offset)
     }
 
     /// Returns where a node sends in a step, and the group that it speaks for.

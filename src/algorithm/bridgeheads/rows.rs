@@ -111,7 +111,7 @@ macro_rules! gossip {
             }
 
             fn claims(&self, problem: &Problem) -> Claims {
-                Plan::claims(problem, $form.order, self.0, $course)
+                claims(problem, $form.order, self.0, $course)
             }
 
             fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
