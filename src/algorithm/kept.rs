@@ -14,8 +14,8 @@ impl<K: PartialEq, V: Clone> Kept<K, V> {
         Self { most, values: Mutex::new(vec![]) }
     }
 
-    /// Returns the value of a key, and makes it if it is not kept. Ranks that ask at the same time wait
-    /// for the one that makes it.
+    /// Returns the value of a key, and makes it if it is not kept. Ranks that ask at the same time
+    /// wait for the one that makes it.
     pub(super) fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
         let value = {
             let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,24 +2,25 @@
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998): `circgos` is CIRCGOS (section 4.2) on rings and lines;
 //! `high-dim-gos` is HIGH-DIM-GOS (section 4.3), CIRCGOS along one dimension after the other;
-//! `torgos` is TORGOS (section 5.2) on squares and `cubgos` is CUBGOS (section 6.2) on cubes of three
-//! or more dimensions, whose bridgeheads lie on generalized diagonals. Model: all-port.
+//! `torgos` is TORGOS (section 5.2) on squares and `cubgos` is CUBGOS (section 6.2) on cubes of
+//! three or more dimensions, whose bridgeheads lie on generalized diagonals. Model: all-port.
 //!
 //! With `a` bridgeheads in a row of n nodes, the steps are:
 //!
 //! 1. Each bridgehead collects the blocks of its arc of the row, in log_3(n / a) steps.
 //! 2. The bridgeheads of a row pass these on in both directions, in a / 2 steps. On diagonals they
 //!    then do the same along the other axes.
-//! 3. In rounds, a - 1 new bridgeheads between two old ones get all that these have, in `b` steps: in
-//!    order from one side, in reverse order from the other, 2b - a + 2 parts. On diagonals, a / 2
-//!    steps along each other axis follow.
+//! 3. In rounds, a - 1 new bridgeheads between two old ones get all blocks of these in `b` steps, as
+//!    2b - a + 2 parts: in order from one side, in reverse order from the other. On diagonals,
+//!    a / 2 steps along each other axis follow.
 //!
-//! `a=n` is Approach 1 (all nodes are bridgeheads from the beginning). `a=1` is Approach 2 (one node
-//! collects all, and the number of bridgeheads grows threefold). Rows of fewer than `a` nodes have only
-//! bridgeheads; in rows of four, `a=3` means four. In a round of another factor f, the number of steps
-//! is b - a / 2 + f / 2, with halves rounded down, and f replaces a in the number of parts. By axis
-//! this is the last round. On diagonals, a divides n, and f is the largest factor of the rest up to a,
-//! or else its smallest. On lines, the ends hear from one side only, which takes more steps.
+//! `a=n` is Approach 1 (all nodes are bridgeheads from the beginning). `a=1` is Approach 2 (one
+//! node collects all, and the number of bridgeheads grows threefold). Rows of fewer than `a` nodes
+//! have only bridgeheads; in rows of four, `a=3` means four. In a round of another factor f, the
+//! number of steps is b - a / 2 + f / 2, with halves rounded down, and f replaces a in the number
+//! of parts. By axis this is the last round. On diagonals, a divides n, and f is the largest factor
+//! of the rest up to a, or else its smallest. On lines, the ends hear from one side only, which
+//! takes more steps.
 //!
 //! By default all axes are used at once, by as many colours: parts of every block that go through
 //! the axes in turned order (HIGH-DIM-GOS', CUBGOS'). `colours=one` uses one axis at a time.
@@ -36,57 +37,47 @@ use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;
 use crate::vocabulary::{Amounts, Problem, Share};
 
-/// Gossiping from bridgeheads on rings and lines.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CircGos(Choice);
-
-/// Gossiping from bridgeheads along one dimension after the other.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HighDimGos(Choice);
-
-/// Gossiping from bridgeheads on the diagonals of squares.
-///
-/// On a torus of 8 x 8 nodes, along one axis at a time; each arrow is a message, and no channel carries
-/// two at a time. The bridgeheads of each round are where arrows end:
-///
-#[cfg_attr(doc, doc = include_str!("../../../doc/torgos.svg"))]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TorGos(Choice);
-
-/// Gossiping from bridgeheads on the diagonals of cubes.
-///
-/// On a torus of 4 x 4 x 4 nodes, along one axis at a time:
-///
-#[cfg_attr(doc, doc = include_str!("../../../doc/cubgos.svg"))]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CubGos(Choice);
-
-static ON_ROWS: About = about(
+gossip!(
+    /// Gossiping from bridgeheads on rings and lines.
+    CircGos,
     "allgather",
     CIRC_GOS,
-    "from bridgeheads on a ring or a line, which collect, exchange at growing distance, and spread",
-    "a ring or a line, with rank i on node i",
-);
-static BY_DIMENSION: About = about(
-    "allgather",
-    HIGH_DIM_GOS,
-    "circgos along one dimension after the other, all dimensions at once by parts of every block",
-    "a product of two or more rings or lines, with rank i on node i",
-);
-static ON_SQUARES: About = about(
-    "allgather",
-    TOR_GOS,
-    "from bridgeheads on the diagonals of squares",
-    "a product of two rings or lines of the same extent, with rank i on node i",
-);
-static ON_CUBES: About = about(
-    "allgather",
-    CUB_GOS,
-    "from bridgeheads on the generalized diagonals of cubes",
-    "a product of three or more rings or lines of the same extent, with rank i on node i",
+    Course::Down,
+    "from bridgeheads on a ring or a line, which collect, exchange at growing distance, and spread"
 );
 
-gossip!(CircGos, ON_ROWS, CIRC_GOS, Course::Down);
-gossip!(HighDimGos, BY_DIMENSION, HIGH_DIM_GOS, Course::Down);
-gossip!(TorGos, ON_SQUARES, TOR_GOS, Course::Down);
-gossip!(CubGos, ON_CUBES, CUB_GOS, Course::Down);
+gossip!(
+    /// Gossiping from bridgeheads along one dimension after the other.
+    HighDimGos,
+    "allgather",
+    HIGH_DIM_GOS,
+    Course::Down,
+    "circgos along one dimension after the other, all dimensions at once by parts of every block"
+);
+
+gossip!(
+    /// Gossiping from bridgeheads on the diagonals of squares.
+    ///
+    /// On a torus of 8 x 8 nodes, along one axis at a time; each arrow is a message, and no channel
+    /// carries two at a time. The bridgeheads of each round are where arrows end:
+    ///
+    #[cfg_attr(doc, doc = include_str!("../../../doc/torgos.svg"))]
+    TorGos,
+    "allgather",
+    TOR_GOS,
+    Course::Down,
+    "from bridgeheads on the diagonals of squares"
+);
+
+gossip!(
+    /// Gossiping from bridgeheads on the diagonals of cubes.
+    ///
+    /// On a torus of 4 x 4 x 4 nodes, along one axis at a time:
+    ///
+    #[cfg_attr(doc, doc = include_str!("../../../doc/cubgos.svg"))]
+    CubGos,
+    "allgather",
+    CUB_GOS,
+    Course::Down,
+    "from bridgeheads on the generalized diagonals of cubes"
+);

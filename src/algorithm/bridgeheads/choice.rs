@@ -34,7 +34,8 @@ pub(in crate::algorithm) const COLOURS: Parameter = Parameter {
 /// The most ranks for which a plan is made: its claims are counted.
 const MAX_RANKS: usize = 1 << 12;
 
-/// The most bridgeheads of a row times ranks of a variant, which is about the time to count its claims.
+/// The most bridgeheads of a row times ranks of a variant, which is about the time to count its
+/// claims.
 const MAX_VARIANT_WORK: usize = 1 << 18;
 
 /// How a gossip goes through the axes of a product.

@@ -1,4 +1,4 @@
-//! What a gossip takes: counted, and then shared by the ranks of a process.
+//! The claims of a gossip, which are counted once for all ranks of a process.
 
 use super::choice::{Choice, Order, row_axes};
 use super::plan::{Course, Plan};
@@ -35,7 +35,8 @@ struct Counts {
     received: u64,
     forwarded: u64,
     ends: u64,
-    /// The most messages and chunks in all rounds that a rank sends or receives, sends, and receives.
+    /// The most messages and chunks in all rounds that a rank sends or receives, sends, and
+    /// receives.
     of_busiest: [(u64, u64); 3],
 }
 

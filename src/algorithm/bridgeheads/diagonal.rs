@@ -1,8 +1,8 @@
 //! Generalized diagonals: nodes of a cube of which every line along an axis holds exactly one.
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998), section 6.1, equation 4. The diagonal of an n x ... x n
-//! cube consists of the nodes whose coordinates have a sum that n divides. Seen along any axis, its nodes
-//! cover the side of the cube, and none hides another.
+//! cube consists of the nodes whose coordinates have a sum that n divides. Seen along any axis, its
+//! nodes cover the side of the cube, and none hides another.
 //!
 //! A torus of side n is made of cubes of side n / m, if m divides n. The nodes on their diagonals
 //! are those whose coordinates have a sum that n / m divides: m in each row along each axis, n / m

@@ -11,13 +11,13 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, RankRound, Share};
 
-/// What a node has along one axis: the places whose blocks it has.
+/// The blocks that a node holds, by their places along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Along {
     All,
     /// Those at its own place and at multiples of a number of nodes from it.
     Every(usize),
-    /// Those of its arc, where it is one of this number of bridgeheads.
+    /// Those of its arc, with this number of bridgeheads.
     Arc(usize),
 }
 
@@ -37,7 +37,7 @@ pub(in crate::algorithm) enum Course {
 struct Leg {
     axis: usize,
     stage: Stage,
-    /// What a bridgehead has along each axis before the stage.
+    /// The blocks that a bridgehead holds before the stage, along each axis.
     has: Vec<Along>,
     rounds: Range<usize>,
 }
@@ -75,8 +75,8 @@ pub(super) struct Transfer {
     nodes: Product,
     /// Which of these it carries, in order.
     part: Range<usize>,
-    /// Those that the receiver has already, as indices among the places along each axis. Empty if it
-    /// has none of them; else one entry an axis.
+    /// Those that the receiver has already, as indices among the places along each axis. Empty if
+    /// it has none of them; else one entry an axis.
     without: Product,
 }
 
@@ -137,8 +137,8 @@ impl Plan {
         plan
     }
 
-    /// Adds a leg of one colour that begins in a round, and returns the round after its last. `axis`
-    /// and the indices of `has` count from the colour's first axis.
+    /// Adds a leg of one colour that begins in a round, and returns the round after its last.
+    /// `axis` and the indices of `has` count from the colour's first axis.
     fn leg(&mut self, colour: usize, begin: usize, axis: usize, stage: Stage, has: Vec<Along>) -> usize {
         let count = self.axes.len();
         let axis = (axis + colour) % count;
@@ -319,8 +319,7 @@ impl Plan {
         self.axes[axis + 1..].iter().map(|(extent, _)| extent).product()
     }
 
-    /// Returns which of these nodes' blocks a node has already, since it passed them on in the
-    /// concentration.
+    /// Returns those of these nodes whose blocks a node already holds from the concentration.
     fn collected(&self, leg: &Leg, row: Row, node: &[usize], nodes: &Product) -> Product {
         let (from, count) = row.collected(node[leg.axis], self.heads(row.nodes));
         let along = |(axis, places): (usize, &Places)| match self.order {
@@ -331,7 +330,7 @@ impl Plan {
         nodes.iter().enumerate().map(along).collect()
     }
 
-    /// Returns what a node sends in a round.
+    /// Returns the messages that a node sends in a round.
     pub(super) fn sends(&self, node: usize, round: usize) -> Vec<Transfer> {
         let from = self.coordinates(node);
         let sends = (0..self.colours.len()).flat_map(|colour| {
@@ -348,7 +347,7 @@ impl Plan {
         sends.collect()
     }
 
-    /// Returns what a node receives in a round; the peers are the senders.
+    /// Returns the messages that a node receives in a round. The peers are the senders.
     fn receives(&self, node: usize, round: usize) -> Vec<Transfer> {
         let to = self.coordinates(node);
         let mut all = vec![];
@@ -393,14 +392,14 @@ impl Plan {
         transfer.part.clone().filter_map(block).collect()
     }
 
-    /// Returns the rounds that are run through, and whether in reverse: from receiver to sender.
+    /// Returns the numbers of the rounds in order, each with whether it runs in reverse.
     fn course(&self, course: Course) -> impl Iterator<Item = (usize, bool)> + Send + use<> {
         let up = if course == Course::Down { 0 } else { self.rounds };
         let down = if course == Course::Up { 0 } else { self.rounds };
         (0..up).rev().map(|round| (round, true)).chain((0..down).map(|round| (round, false)))
     }
 
-    /// Returns what a node sends and what it receives.
+    /// Returns the messages that a node sends and those that it receives.
     fn transfers(&self, node: usize, (round, reverse): (usize, bool)) -> [Vec<Transfer>; 2] {
         let [sends, receives] = [self.sends(node, round), self.receives(node, round)];
         if reverse { [receives, sends] } else { [sends, receives] }

@@ -1,4 +1,4 @@
-//! What happens along one row, a ring or a line: a concentration, a circulation, a spread.
+//! The stages along one row, a ring or a line: concentration, circulation, spread.
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998), sections 4.1 and 4.2, with errata: logarithms and halves
 //! are rounded to whole steps, arcs may differ by one node, and the last spread has a factor of its
@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 /// A ring or a line of nodes, some of which are bridgeheads.
 ///
-/// With m bridgeheads, they are at the places i n / m, rounded down, from the first. So those of
-/// fewer are among those of more, if the one number divides the other or all nodes are bridgeheads.
+/// Bridgehead i of m is i n / m nodes after the first, rounded down. Bridgeheads stay bridgeheads
+/// when m is multiplied or becomes n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) nodes: usize,
@@ -47,22 +47,23 @@ impl Heading {
 /// A run of steps along a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Each bridgehead collects what the nodes of its arc have.
+    /// Each bridgehead collects the blocks of its arc.
     Concentrate { heads: usize },
-    /// Each bridgehead gets what this many consecutive ones have, its own included.
+    /// Each bridgehead gets the blocks of `sources` consecutive bridgeheads, including its own.
     Circulate { heads: usize, sources: usize },
-    /// The bridgeheads, which have the same, pass it in parts to new ones between them.
+    /// The bridgeheads, which hold equal blocks, pass them in parts to new bridgeheads between
+    /// them.
     Spread { heads: usize, next: usize, steps: usize },
 }
 
-/// What a message along a row carries.
+/// The content of a message along a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
-    /// What the nodes from a place on had before.
+    /// The blocks of consecutive nodes, starting at a place.
     Nodes { from: usize, count: usize },
-    /// What the bridgehead at a place had before.
+    /// The blocks that the bridgehead at a place held before the stage.
     Head(usize),
-    /// One part of what all old bridgeheads have.
+    /// One part of the blocks that every old bridgehead holds.
     Part { index: usize, of: usize },
 }
 
@@ -84,8 +85,8 @@ impl Row {
         }
     }
 
-    /// Returns the length of a shortest route between nodes so far apart. Two bridgeheads of an odd
-    /// ring are further apart on one side.
+    /// Returns the length of a shortest route between nodes at a distance along the row. Two
+    /// bridgeheads of an odd ring are further apart on one side.
     fn shortest(self, distance: usize) -> usize {
         if self.ring { distance.min(self.nodes - distance) } else { distance }
     }
@@ -121,7 +122,7 @@ impl Row {
         self.at(place, distance, way).map(|place| Neighbour { place, distance })
     }
 
-    /// Returns how many bridgeheads precede one on a line.
+    /// Returns the number of bridgeheads below a bridgehead of a line.
     fn ordinal(self, place: usize, heads: usize) -> usize {
         let lowest = self.index(self.nodes - 1, heads) + 1;
         (self.index(place, heads) + heads - lowest % heads) % heads
@@ -137,7 +138,7 @@ impl Row {
         )
     }
 
-    /// Returns the bridgehead whose arc has the node.
+    /// Returns the bridgehead whose arc contains a node.
     fn head_of(self, place: usize, heads: usize) -> usize {
         if self.is_head(place, heads) {
             return place;
@@ -355,8 +356,8 @@ impl Arc {
     }
 
     /// Returns the node where a group is concentrated: the head of its middle third, or, if the arc
-    /// ends before its outer third, that of the inner one, which is nearer to all: no two nodes of the
-    /// tree are half a ring apart, where routes go up in both directions.
+    /// ends before its outer third, that of the inner one, which is nearer to all: no two nodes of
+    /// the tree are half a ring apart, where routes go up in both directions.
     fn head(self, centre: i64, level: u32) -> Option<i64> {
         self.group(centre, level)?;
         let Some(below) = level.checked_sub(1) else { return Some(centre) };
@@ -366,7 +367,8 @@ impl Arc {
         self.head(if whole { centre } else { centre - outwards }, below)
     }
 
-    /// Returns the nodes where the thirds of a node's group of this step are concentrated, but itself.
+    /// Returns the nodes where the thirds of a node's group of this step are concentrated, but
+    /// itself.
     fn thirds(self, offset: i64, step: usize) -> impl Iterator<Item = i64> {
         let (third, whole) = (3_i64.pow(step as u32), 3_i64.pow(step as u32 + 1));
         let centre = (offset + whole / 2).div_euclid(whole) * whole;

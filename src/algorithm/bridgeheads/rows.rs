@@ -5,15 +5,17 @@ use super::plan::Course;
 use crate::algorithm::About;
 use crate::vocabulary::{Ports, Problem};
 
-/// What an algorithm needs, and how it goes through the axes.
+/// The requirements of an algorithm, and its order of the axes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::algorithm) struct Form {
     name: &'static str,
     source: &'static str,
     pub(in crate::algorithm) order: Order,
-    /// Whether extents are right.
+    /// Returns whether the algorithm fits these extents.
     right: fn(&[usize]) -> bool,
     needs: &'static str,
+    /// The requirements on a problem, without and with a reduction.
+    described: [&'static str; 2],
     claims: &'static str,
 }
 
@@ -23,6 +25,10 @@ pub(in crate::algorithm) const CIRC_GOS: Form = Form {
     order: Order::ByAxis,
     right: |extents| extents.len() < 2,
     needs: "a ring or a line",
+    described: [
+        "a ring or a line, with rank i on node i",
+        "a ring or a line, with rank i on node i, and an operation that commutes",
+    ],
     claims: "about log_3(n / a) + a / 2 + b log_a(n / a) start-ups; contention-free",
 };
 
@@ -32,6 +38,10 @@ pub(in crate::algorithm) const HIGH_DIM_GOS: Form = Form {
     order: Order::ByAxis,
     right: |extents| extents.len() > 1,
     needs: "a product of two or more rings or lines",
+    described: [
+        "a product of two or more rings or lines, with rank i on node i",
+        "a product of two or more rings or lines, with rank i on node i, and an operation that commutes",
+    ],
     claims: "the start-ups of circgos along each dimension; contention-free",
 };
 
@@ -41,6 +51,10 @@ pub(in crate::algorithm) const TOR_GOS: Form = Form {
     order: Order::Diagonals,
     right: |extents| extents.len() == 2 && equal(extents),
     needs: "two rings or lines of the same extent",
+    described: [
+        "a product of two rings or lines of the same extent, with rank i on node i",
+        "a product of two rings or lines of the same extent, with rank i on node i, and an operation that commutes",
+    ],
     claims: "about log_3(n / a) + a (log_a n + 1) / 2 + b log_a(n / a) start-ups; contention-free",
 };
 
@@ -50,6 +64,10 @@ pub(in crate::algorithm) const CUB_GOS: Form = Form {
     order: Order::Diagonals,
     right: |extents| extents.len() > 2 && equal(extents),
     needs: "three or more rings or lines of the same extent",
+    described: [
+        "a product of three or more rings or lines of the same extent, with rank i on node i",
+        "a product of three or more rings or lines of the same extent, with rank i on node i, and an operation that commutes",
+    ],
     claims: "about log_3(n / a) + a ((d - 1) log_a n + 1) / 2 + b log_a(n / a) start-ups; contention-free",
 };
 
@@ -58,8 +76,9 @@ fn equal(extents: &[usize]) -> bool {
 }
 
 impl Form {
-    /// Returns what a problem lacks, apart from the parameters. What is no product of rings and lines
-    /// is told by [`Choice::lacks`](super::Choice::lacks).
+    /// Returns what a problem lacks, apart from the parameters.
+    /// [`Choice::lacks`](super::Choice::lacks) reports networks that are not products of rings and
+    /// lines.
     pub(in crate::algorithm) fn lacks(self, problem: &Problem, course: Course) -> Option<String> {
         if course != Course::Down && !problem.commutative() && problem.ranks() > 2 {
             return Some("it needs an operation that commutes, since contributions meet at bridgeheads".to_owned());
@@ -75,19 +94,25 @@ impl Form {
 pub(in crate::algorithm) const fn about(
     collective: &'static str,
     form: Form,
+    course: Course,
     summary: &'static str,
-    needs: &'static str,
 ) -> About {
-    let about = About::new(collective, form.name, Ports::All);
-    about.summary(summary).source(form.source).needs(needs).claims(form.claims)
+    let about = About::new(collective, form.name, Ports::All).summary(summary);
+    let reduces = !matches!(course, Course::Down);
+    about.source(form.source).needs(form.described[reduces as usize]).claims(form.claims)
 }
 
 /// Defines an algorithm of a collective.
 macro_rules! gossip {
-    ($algorithm:ident, $about:ident, $form:expr, $course:expr) => {
+    ($(#[$doc:meta])* $algorithm:ident, $collective:literal, $form:expr, $course:expr, $summary:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct $algorithm(Choice);
+
         impl Algorithm for $algorithm {
             fn about(&self) -> &About {
-                &$about
+                static ABOUT: About = about($collective, $form, $course, $summary);
+                &ABOUT
             }
 
             fn parameters(&self) -> &'static [Parameter] {
