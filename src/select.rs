@@ -91,7 +91,8 @@ impl Terms {
 
 /// Selects an algorithm by name, or the cheapest one that fits if the name is `auto`.
 ///
-/// Among equal prices `auto` prefers a price that is not only a lower bound, and then the
+/// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` does, the cheapest
+/// are selected. Among equal prices `auto` prefers a price that is not only a lower bound, and then the
 /// registry's order. Takes microseconds to milliseconds; the latter if messages must be counted.
 ///
 /// # Errors
@@ -112,6 +113,21 @@ pub(crate) fn find_named(collective: &Collective, name: &str, native: bool) -> R
         }
         error => error,
     })
+}
+
+/// Returns the algorithm of a name, if it fits the problem and the terms. If the name leaves
+/// parameters [open](Algorithm::alternatives), they are the cheapest.
+pub(crate) fn find_cheapest(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
+    let algorithm = find_fitting(problem, name, terms)?;
+    let search = Search::of(problem);
+    let total = |one: &Arc<dyn Algorithm>| {
+        let demand = Demand::claimed_within(&**one, &search).ok()?;
+        Some(demand.price(&terms.machine, terms.block_bytes).total)
+    };
+    let alternatives = algorithm.alternatives(problem).into_iter();
+    let fitting = alternatives.filter(|one| one.fits(problem).is_ok() && breaks(&**one, problem, terms).is_none());
+    let priced = fitting.filter_map(|one| Some((total(&one)?, one)));
+    Ok(priced.min_by_key(|(total, _)| *total).map_or(algorithm, |(_, cheapest)| cheapest))
 }
 
 /// Returns the algorithm of a name, if it fits the problem and the terms.
@@ -177,7 +193,7 @@ impl Field {
         let named = name != "auto";
         let candidates = self.candidates(terms);
         let algorithm = if named {
-            find_fitting(problem, name, terms)?
+            find_cheapest(problem, name, terms)?
         } else {
             let cheapest = cheapest(&candidates).map(|candidate| Arc::clone(&candidate.algorithm));
             let keeping = match terms.ports {

@@ -13,6 +13,7 @@ use necklace::cost::{Demand, Price};
 use necklace::error::{BuildError, shown};
 use necklace::machine::Machine;
 use necklace::schedule::{Problem, Verifier};
+use necklace::select::{Terms, select};
 use necklace::topology::Topology;
 
 use crate::options::{once, size, whole_names};
@@ -165,7 +166,16 @@ impl Cases {
             for name in &names {
                 let algorithm = find(problem.collective(), name)?;
                 algorithm.fits(&problem)?;
-                algorithms.push(algorithm);
+                if algorithm.alternatives(&problem).is_empty() {
+                    algorithms.push(algorithm);
+                    continue;
+                }
+                for &bytes in &self.bytes {
+                    let best = select(&problem, name, &Terms::new(bytes, &self.machine))?.algorithm;
+                    if algorithms.iter().all(|known| known.name() != best.name()) {
+                        algorithms.push(best);
+                    }
+                }
             }
             once("--algorithm", &algorithms.iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>())?;
             if names.is_empty() {

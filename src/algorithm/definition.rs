@@ -123,6 +123,14 @@ pub trait Algorithm: Send + Sync {
         vec![]
     }
 
+    /// Returns the same algorithm with the parameters among which a choice by name takes the
+    /// cheapest, for the length of a block and the machine, if its own leave some open. Calculated
+    /// from the problem alone. None by default: the algorithm stands for itself.
+    fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        let _ = problem;
+        vec![]
+    }
+
     /// Returns the name with the parameters that differ from their defaults, as typed.
     fn name(&self) -> String {
         self.settings().name(self.about().name, self.parameters())

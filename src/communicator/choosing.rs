@@ -13,7 +13,7 @@ use crate::ids::Rank;
 use crate::schedule::{Proof, verify_shares};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use crate::select::find_named;
-use crate::select::{Choice, Field, Terms, find_fitting, select};
+use crate::select::{Choice, Field, Terms, find_cheapest, find_fitting, select};
 use crate::vocabulary::Problem;
 
 /// The name by which the method of [`permute`](Communicator::permute) is chosen.
@@ -69,7 +69,9 @@ impl Communicator {
     ///
     /// The algorithm is one of these:
     ///
-    /// - a name of the registry, followed by `:key=value,..` if it takes parameters;
+    /// - a name of the registry, followed by `:key=value,..` if it takes parameters. Some names
+    ///   without parameters take the [cheapest](crate::algorithm::Algorithm::alternatives) for the
+    ///   length of a block, as `circgos` does;
     /// - [an algorithm of your own, or a schedule](How);
     /// - `native`, the collective of the backend's own library, if it [has
     ///   one](crate::transport::native), as MPI does;
@@ -308,7 +310,7 @@ impl Communicator {
         let terms = self.terms(block_bytes).over_native(self.context.native && !scheduled);
         let named = self.how(collective.name(), key.is_internal()).and_then(How::as_name);
         if let Some(name) = named.filter(|name| *name != "auto" && !(scheduled && *name == "native")) {
-            return Ok((find_fitting(&self.problem_of(key)?, name, &terms)?, true));
+            return Ok((find_cheapest(&self.problem_of(key)?, name, &terms)?, true));
         }
         if !self.fields.find_by(|(known, commuting)| known == collective && commuting == commutes) {
             self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?, &self.machine));

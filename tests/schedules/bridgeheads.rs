@@ -3,8 +3,11 @@
 
 use necklace::algorithm::find;
 use necklace::collective::Collective;
+use necklace::cost::Demand;
 use necklace::error::BuildError;
+use necklace::machine::Machine;
 use necklace::schedule::{Problem, Proof, Volume};
+use necklace::select::{Terms, select};
 use necklace::topology::parse;
 
 use crate::claims::proof;
@@ -155,6 +158,51 @@ fn transmission_on_diagonals_is_near_the_bound() {
         let received = Volume::from(problem.ranks() as u64 - 1);
         assert!(took * channels * (a - 1) <= received * (a + 1), "{topology}: {took}");
     }
+}
+
+/// The search of the paper's tables, by counted prices: a name without parameters is as cheap as the
+/// best of all a and b, within a hundredth.
+#[test]
+fn name_alone_takes_the_parameters_of_the_least_price() {
+    let rings = [2, 3, 4, 9, 16, 25, 27, 30].map(|n| (format!("ring:{n}"), "circgos", n));
+    let lines = [3, 10, 16, 27].map(|n| (format!("line:{n}"), "circgos", n));
+    let tori = [2, 6, 8, 9, 12].map(|n| (format!("torus:{n}x{n}"), "torgos", n));
+    let others = [("torus:4x4x4", "cubgos", 4), ("mesh:9x9", "torgos", 9), ("torus:9x5", "high-dim-gos", 9)];
+    let others = others.map(|(text, name, n)| (text.to_owned(), name, n));
+    for (text, name, n) in rings.into_iter().chain(lines).chain(tori).chain(others) {
+        let problem = problem(&text);
+        let all = (1..=n).flat_map(|a| (1.max(a / 2)..2 * a.max(3)).map(move |b| format!("{name}:a={a},b={b}")));
+        let all: Vec<_> = all.map(|text| find(&Collective::Allgather, &text).unwrap()).collect();
+        let fitting: Vec<_> = all.into_iter().filter(|algorithm| algorithm.fits(&problem).is_ok()).collect();
+        let demands: Vec<_> = fitting.iter().map(|one| Demand::claimed(&**one, &problem).unwrap()).collect();
+        // From a start-up that costs nothing to one that costs a thousand blocks.
+        for startup in [0, 2, 10, 50, 200, 1000] {
+            let machine = Machine::FREE.with_channel(1000).with_startup(startup * 1000);
+            let least = demands.iter().map(|demand| demand.price(&machine, 1).total).min().unwrap();
+            let chosen = select(&problem, name, &Terms::new(1, &machine)).unwrap();
+            let price = Demand::claimed(&*chosen.algorithm, &problem).unwrap().price(&machine, 1).total;
+            assert!(
+                100 * price <= 101 * least,
+                "{text}, {startup}: {} at {price}, not {least}",
+                chosen.algorithm.name()
+            );
+            assert!(chosen.named && chosen.algorithm.name().starts_with(name));
+        }
+    }
+}
+
+#[test]
+fn given_parameters_are_kept_by_the_search() {
+    let problem = problem("ring:27");
+    let chosen = |name: &str, startup: u64| {
+        let machine = Machine::FREE.with_channel(1).with_startup(startup);
+        select(&problem, name, &Terms::new(1, &machine)).unwrap().algorithm.name()
+    };
+    assert_eq!(chosen("circgos:a=3,b=2", 50), "circgos:a=3,b=2");
+    assert!(chosen("circgos:a=3", 50).starts_with("circgos:a=3,b="));
+    assert_ne!(chosen("circgos:a=3", 0), chosen("circgos:a=3", 1000));
+    assert!(chosen("circgos:colours=one", 50).ends_with("colours=one"));
+    assert_eq!(chosen("circgos:a=27", 50), "circgos:a=27");
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::bridgeheads::{
-    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, Course, HIGH_DIM_GOS, Plan, TOR_GOS, about, claims, gossip,
+    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, Course, HIGH_DIM_GOS, Plan, TOR_GOS, about, best, claims, few, gossip,
 };
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;

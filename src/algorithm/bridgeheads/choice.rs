@@ -1,16 +1,14 @@
 //! The parameters of a gossip from bridgeheads, and the problems that they fit.
 
-use std::sync::Arc;
-
 use crate::algorithm::loads::in_order;
-use crate::algorithm::{Algorithm, Parameter, Settings, Values};
+use crate::algorithm::{Parameter, Settings, Values};
 use crate::topology::{Axis, Kind};
 use crate::vocabulary::Problem;
 
 /// The number of bridgeheads.
 pub(in crate::algorithm) const A: Parameter = Parameter {
     key: "a",
-    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold); 0 stands for 3, on diagonals for the least divisor",
+    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold); 0 takes the best by price; without prices, 3, on diagonals the least divisor",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -18,7 +16,7 @@ pub(in crate::algorithm) const A: Parameter = Parameter {
 /// The steps of a round.
 pub(in crate::algorithm) const B: Parameter = Parameter {
     key: "b",
-    summary: "number of steps in a round, at least a / 2 rounded down; 0 stands for the larger of 1.1 (a - 2) and that",
+    summary: "number of steps in a round, at least a / 2 rounded down; 0 takes the best by price; without prices, the larger of 1.1 (a - 2) and that",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -34,10 +32,6 @@ pub(in crate::algorithm) const COLOURS: Parameter = Parameter {
 /// The most ranks for which a plan is made: its claims are counted.
 const MAX_RANKS: usize = 1 << 12;
 
-/// The most bridgeheads of a row times ranks of a variant, which is about the time to count its
-/// claims.
-const MAX_VARIANT_WORK: usize = 1 << 18;
-
 /// How a gossip goes through the axes of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::algorithm) enum Order {
@@ -50,8 +44,8 @@ pub(in crate::algorithm) enum Order {
 /// The values of the parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::algorithm) struct Choice {
-    a: usize,
-    b: usize,
+    pub(super) a: usize,
+    pub(super) b: usize,
     /// An index among the words of [`COLOURS`].
     colours: usize,
 }
@@ -61,24 +55,13 @@ impl Choice {
         Self { a: settings.of(&A), b: settings.of(&B), colours: settings.of(&COLOURS) }
     }
 
-    pub(in crate::algorithm) fn settings(self) -> Settings {
-        Settings::default().with(&A, self.a).with(&B, self.b).with(&COLOURS, self.colours)
+    /// Returns the choice of these numbers, with the same colours.
+    pub(super) fn with(self, a: usize, b: usize) -> Self {
+        Self { a, b, ..self }
     }
 
-    /// Returns other numbers of bridgeheads, from few start-ups to little transmission.
-    pub(in crate::algorithm) fn variants(
-        problem: &Problem,
-        order: Order,
-        with: impl Fn(Self) -> Arc<dyn Algorithm>,
-    ) -> Vec<Arc<dyn Algorithm>> {
-        let longest = row_axes(problem).into_iter().flatten().map(|(extent, _)| extent).max().unwrap_or(1);
-        let choices = [2, 4, 8, 16, longest].map(|a| Self { a, ..Self::default() });
-        let default = Self::default().heads(&row_axes(problem).unwrap_or_default(), order).min(longest);
-        let cheap = |choice: &Self| choice.a * problem.ranks() <= MAX_VARIANT_WORK;
-        let fits = |choice: &Self| choice.a != default && cheap(choice) && choice.lacks(problem, order).is_none();
-        let mut fitting: Vec<Self> = choices.into_iter().filter(fits).collect();
-        fitting.dedup();
-        fitting.into_iter().map(with).collect()
+    pub(in crate::algorithm) fn settings(self) -> Settings {
+        Settings::default().with(&A, self.a).with(&B, self.b).with(&COLOURS, self.colours)
     }
 
     /// Returns what a problem lacks for these parameters.

@@ -18,9 +18,59 @@ pub(in crate::algorithm) fn claims(problem: &Problem, order: Order, choice: Choi
     COUNTED.get(key, || Counts::of(&plan)).claims(plan.chunk(course), course)
 }
 
-/// Returns the most messages, and the most chunks, of one rank.
-fn most(counts: impl IntoIterator<Item = (u64, u64)>) -> (u64, u64) {
-    counts.into_iter().fold((0, 0), |most, counts| (most.0.max(counts.0), most.1.max(counts.1)))
+/// Numbers of messages and of chunks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    messages: u64,
+    chunks: u64,
+}
+
+impl Pair {
+    fn plus(self, other: Self) -> Self {
+        Self { messages: self.messages + other.messages, chunks: self.chunks + other.chunks }
+    }
+}
+
+/// Returns the most messages and the most chunks of one rank.
+fn most(pairs: &[Pair]) -> Pair {
+    let most = |of: fn(&Pair) -> u64| pairs.iter().map(of).max().unwrap_or(0);
+    Pair { messages: most(|pair| pair.messages), chunks: most(|pair| pair.chunks) }
+}
+
+/// What [representatives](Plan::representatives) send and receive, in a round and in all.
+struct Sums {
+    nodes: Vec<usize>,
+    sent: Vec<Pair>,
+    received: Vec<Pair>,
+    sent_in_all: Vec<Pair>,
+    received_in_all: Vec<Pair>,
+}
+
+impl Sums {
+    fn new(nodes: Vec<usize>) -> Self {
+        let none = vec![Pair::default(); nodes.len()];
+        let [sent, received, sent_in_all, received_in_all] = [none.clone(), none.clone(), none.clone(), none];
+        Self { nodes, sent, received, sent_in_all, received_in_all }
+    }
+
+    /// Begins a round.
+    fn begin(&mut self) {
+        self.sent.fill(Pair::default());
+        self.received.fill(Pair::default());
+    }
+
+    /// Adds a message from the node with an index, unless it goes to a node outside the set. Returns
+    /// whether it does not.
+    fn add(&mut self, from: usize, to: usize, chunks: u64) -> bool {
+        let Ok(to) = self.nodes.binary_search(&to) else { return false };
+        let message = Pair { messages: 1, chunks };
+        for pair in
+            [&mut self.sent[from], &mut self.sent_in_all[from], &mut self.received[to], &mut self.received_in_all[to]]
+        {
+            *pair = pair.plus(message);
+        }
+        true
+    }
 }
 
 /// What the rounds of a plan take, in chunks: the sums over rounds of the most in a round.
@@ -37,47 +87,49 @@ struct Counts {
     ends: u64,
     /// The most messages and chunks in all rounds that a rank sends or receives, sends, and
     /// receives.
-    of_busiest: [(u64, u64); 3],
+    of_busiest: [Pair; 3],
 }
 
 impl Counts {
     fn of(plan: &Plan) -> Self {
-        let ranks = plan.ranks();
-        let (mut sent_in_all, mut received_in_all) = (vec![(0, 0); ranks], vec![(0, 0); ranks]);
+        let mut sets: Vec<Sums> = plan.representatives().into_iter().map(Sums::new).collect();
         let mut counts = Self::default();
         for round in 0..plan.rounds() {
-            let (mut sent, mut received) = (vec![(0, 0); ranks], vec![(0, 0); ranks]);
             let (mut largest, mut longest, mut forwarded, mut ends) = (0, 0, 0, 0);
-            for node in 0..ranks {
-                for transfer in plan.sends(node, round) {
-                    let (size, distance) = (transfer.count() as u64, transfer.distance as u64);
-                    largest = largest.max(size);
-                    longest = longest.max(distance);
-                    (forwarded, ends) = (forwarded, ends).max((size * distance, size * distance.min(2)));
-                    let peer = transfer.peer;
-                    for all in
-                        [&mut sent[node], &mut sent_in_all[node], &mut received[peer], &mut received_in_all[peer]]
-                    {
-                        let (messages, chunks): &mut (u64, u64) = all;
-                        *messages += 1;
-                        *chunks += size;
+            let (mut sent, mut received) = (Pair::default(), Pair::default());
+            for set in &mut sets {
+                set.begin();
+                for at in 0..set.nodes.len() {
+                    for transfer in plan.sends(set.nodes[at], round) {
+                        let (size, distance) = (transfer.count() as u64, transfer.distance as u64);
+                        if set.add(at, transfer.peer, size) {
+                            largest = largest.max(size);
+                            longest = longest.max(distance);
+                            (forwarded, ends) = (forwarded, ends).max((size * distance, size * distance.min(2)));
+                        }
                     }
                 }
+                sent = sent.plus(most(&set.sent));
+                received = received.plus(most(&set.received));
             }
-            let (sent, received) = (most(sent), most(received));
             counts.startups += u64::from(largest > 0);
             counts.hops += longest;
-            counts.handled += sent.0 + received.0;
+            counts.handled += sent.messages + received.messages;
             counts.largest += largest;
-            counts.by_port += sent.1.max(received.1);
-            counts.sent += sent.1;
-            counts.received += received.1;
+            counts.by_port += sent.chunks.max(received.chunks);
+            counts.sent += sent.chunks;
+            counts.received += received.chunks;
             counts.forwarded += forwarded;
             counts.ends += ends;
         }
-        let both =
-            sent_in_all.iter().zip(&received_in_all).map(|(sent, received)| (sent.0 + received.0, sent.1 + received.1));
-        counts.of_busiest = [most(both), most(sent_in_all), most(received_in_all)];
+        for set in &sets {
+            let both: Vec<Pair> =
+                set.sent_in_all.iter().zip(&set.received_in_all).map(|(sent, received)| sent.plus(*received)).collect();
+            let busiest = [&both, &set.sent_in_all, &set.received_in_all].map(|pairs| most(pairs));
+            for (all, most) in counts.of_busiest.iter_mut().zip(busiest) {
+                *all = all.plus(most);
+            }
+        }
         counts
     }
 
@@ -100,8 +152,8 @@ impl Counts {
             forwarded_transmission: sum(self.forwarded),
             end_transmission: sum(self.ends),
             rearrangements: Some(0),
-            messages: Some(busiest.0),
-            volume: Some(chunk * busiest.1),
+            messages: Some(busiest.messages),
+            volume: Some(chunk * busiest.chunks),
             contention_free: true,
             ..Claims::default()
         }

@@ -14,6 +14,7 @@
 //! - [`plan`]: the stages along all axes, the blocks that each message carries, and the way back.
 //! - [`counts`]: the claims.
 //! - [`rows`]: the algorithms of a collective.
+//! - [`search`]: the best parameters.
 
 mod choice;
 mod counts;
@@ -21,8 +22,10 @@ mod diagonal;
 mod plan;
 mod row;
 mod rows;
+mod search;
 
 pub(super) use choice::{A, B, COLOURS, Choice};
 pub(super) use counts::claims;
 pub(super) use plan::{Course, Plan};
 pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, about, gossip};
+pub(super) use search::{best, few};

@@ -238,6 +238,20 @@ impl Plan {
         self.rounds
     }
 
+    /// Returns sets of nodes that stand for all. What a node sends in a round is the sum of what its
+    /// representative in each set sends there, or to a node of the set.
+    ///
+    /// A gossip along one axis after the other is the same in all rows along an axis.
+    pub(super) fn representatives(&self) -> Vec<Vec<usize>> {
+        match self.order {
+            Order::Diagonals => vec![(0..self.ranks()).collect()],
+            Order::ByAxis => {
+                let row = |axis: usize| (0..self.axes[axis].0).map(|place| place * self.stride(axis)).collect();
+                (0..self.axes.len()).map(row).collect()
+            }
+        }
+    }
+
     /// Returns the number of bridgeheads with which a row begins.
     fn heads(&self, nodes: usize) -> usize {
         at_most(self.a, nodes)
@@ -328,6 +342,32 @@ impl Plan {
             Order::Diagonals => Places::one(node[axis] / places.apart),
         };
         nodes.iter().enumerate().map(along).collect()
+    }
+
+    /// Returns the sum over rounds of the size of the longest message, in chunks, without visiting
+    /// the nodes. It takes no account of the blocks that a receiver has already.
+    pub(super) fn estimate(&self) -> usize {
+        let longest = |round| {
+            (0..self.colours.len())
+                .filter_map(move |colour| self.at(colour, round))
+                .map(|(leg, step)| self.size(leg, step))
+        };
+        (0..self.rounds).filter_map(|round| longest(round).max()).sum()
+    }
+
+    /// Returns the size of the messages of a leg, in chunks, about.
+    fn size(&self, leg: &Leg, step: usize) -> usize {
+        let along = |(has, (extent, _)): (&Along, &(usize, bool))| match *has {
+            Along::All => *extent,
+            Along::Every(apart) => extent / apart,
+            Along::Arc(heads) => extent.div_ceil(heads),
+        };
+        let (held, nodes) = (leg.has.iter().zip(&self.axes).map(along).product::<usize>(), self.axes[leg.axis].0);
+        match leg.stage {
+            Stage::Concentrate { heads } => held * nodes.div_ceil(heads).min(3_usize.pow(step as u32)),
+            Stage::Circulate { .. } => held,
+            Stage::Spread { heads, next, steps } => held.div_ceil(row::parts(heads, next, nodes, steps)),
+        }
     }
 
     /// Returns the messages that a node sends in a round.

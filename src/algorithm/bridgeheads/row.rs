@@ -331,7 +331,7 @@ fn reach(steps: usize) -> usize {
 }
 
 /// Returns the number of parts in which bridgeheads pass what they have.
-fn parts(heads: usize, next: usize, nodes: usize, steps: usize) -> usize {
+pub(super) fn parts(heads: usize, next: usize, nodes: usize, steps: usize) -> usize {
     2 * steps + 2 - factor(heads, next, nodes)
 }
 

@@ -128,7 +128,13 @@ macro_rules! gossip {
             }
 
             fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-                Choice::variants(problem, $form.order, |choice| Arc::new(Self(choice)))
+                let few = few(problem, $form, $course).into_iter();
+                few.map(|choice| Arc::new(Self(choice)) as Arc<dyn Algorithm>).collect()
+            }
+
+            fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+                let best = best(problem, $form, $course, self.0).into_iter();
+                best.map(|choice| Arc::new(Self(choice)) as Arc<dyn Algorithm>).collect()
             }
 
             fn lacks(&self, problem: &Problem) -> Option<String> {

@@ -1,0 +1,76 @@
+//! Lower bounds on the time of an allgather, which weigh start-ups against transmission.
+//!
+//! Source: Juurlink, Sibeyn & Rao (1998), section 3, with errata. Times are in units of the
+//! transmission of one block over a channel. A rank uses all its channels at once, and a message
+//! that crosses several channels has one start-up.
+
+use std::f64::consts::E;
+
+/// Returns a lower bound on the time in which one rank collects the blocks of all ranks, and so on
+/// the time of an allgather.
+///
+/// Lemma 1: the greatest of (N - 1) / D transmissions, half the `diameter` in hops, and the
+/// logarithm of N to base D + 1 in start-ups, for N `ranks` and D channels a node, the `degree`.
+/// `startup` is the time of a start-up and `hop` that of crossing a channel. Differs from the paper,
+/// which has N for N - 1: the rank has its own block. 0 for one rank.
+///
+/// ```
+/// use necklace::bounds::collection_time;
+/// // A ring of 27 nodes, whose start-ups take as long as two blocks and as ten.
+/// assert_eq!(collection_time(27, 2, 13, 2.0, 0.0), 13.0);
+/// assert_eq!(collection_time(27, 2, 13, 10.0, 0.0).round(), 30.0);
+/// ```
+#[must_use]
+pub fn collection_time(ranks: usize, degree: usize, diameter: usize, startup: f64, hop: f64) -> f64 {
+    if ranks < 2 || degree == 0 {
+        return 0.0;
+    }
+    let [ranks, degree, diameter] = [ranks, degree, diameter].map(|number| number as f64);
+    let transmission = (ranks - 1.0) / degree;
+    let startups = ranks.ln() / (degree + 1.0).ln();
+    transmission.max(diameter / 2.0 * hop).max(startups * startup)
+}
+
+/// Returns the function of which the time of an allgather on a ring is at least a constant part, or
+/// `None` if the theorem does not cover these start-ups.
+///
+/// Theorem 1: n ln n / ln(n / r) for n `ranks` and a `startup` of r <= (n - 1) / e transmissions.
+/// The paper does not state the constant, so the value is not a lower bound by itself. Between few
+/// start-ups, for which transmission decides, and many, for which the logarithm does, it grows
+/// faster than [`collection_time`].
+///
+/// ```
+/// use necklace::bounds::ring_growth;
+/// assert_eq!(ring_growth(729, 50.0).map(f64::round), Some(1793.0));
+/// assert_eq!(ring_growth(27, 10.0), None);
+/// ```
+#[must_use]
+pub fn ring_growth(ranks: usize, startup: f64) -> Option<f64> {
+    let n = ranks as f64;
+    // Without start-ups, the quotient of the logarithms has the limit 0, and n - 1 blocks remain.
+    let covered = startup > 0.0 && startup <= (n - 1.0) / E;
+    covered.then(|| n * n.ln() / (n / startup).ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collection_takes_the_greatest_term() {
+        assert_eq!(collection_time(27, 2, 13, 2.0, 0.0), 13.0);
+        assert_eq!(collection_time(27, 2, 13, 2.0, 4.0), 26.0);
+        assert!((collection_time(27, 2, 13, 10.0, 4.0) - 30.0).abs() < 1e-9);
+        assert_eq!([collection_time(1, 0, 0, 5.0, 5.0), collection_time(0, 2, 0, 5.0, 5.0)], [0.0, 0.0]);
+        // Two ranks take a start-up and a block at once: this bound takes the greater.
+        assert!((collection_time(2, 1, 1, 3.0, 0.0) - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn growth_covers_start_ups_up_to_an_eth_of_the_ring() {
+        let covered = |n| [2.0, 10.0, 50.0, 250.0].map(|r| ring_growth(n, r).is_some());
+        assert_eq!(covered(27), [true, false, false, false]);
+        assert_eq!(covered(729), [true, true, true, true]);
+        assert_eq!([ring_growth(27, 0.0), ring_growth(1, 0.0), ring_growth(0, 1.0)], [None; 3]);
+    }
+}
