@@ -9,9 +9,10 @@
 //! from node 0 gives one from every node, by addition. If a round moves at most s addresses over
 //! each step, then no channel of the network carries more than s blocks in that round, whatever the
 //! node. All N trees together load each channel with as many blocks as there are addresses whose
-//! last step it is: in a balanced tree, (N - 1) / D rounded up, for D steps.
+//! last step it is: in a balanced tree, (N - 1) / D rounded up, for D steps. Where D does not divide
+//! N - 1, blocks in several parts, each with a tree of its own, load the channels alike.
 //!
-//! Every rank computes the tree: 5 ms for a torus of 900 nodes. Ranks of one process share the trees
+//! Every rank computes the trees: 5 ms for a torus of 900 nodes. Ranks of one process share those
 //! that were made last.
 
 use std::cmp::Reverse;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use super::kept::Kept;
 use super::loads::in_order;
-use super::{Algorithm, Claims, Parameter, Values};
+use super::{Algorithm, Claims, Parameter, Settings, Values};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::topology::{Axis, Kind};
@@ -30,12 +31,60 @@ use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, Ran
 pub(super) const NEEDS: &str = "a product of rings and complete networks, with rank i on node i";
 
 /// The number of rounds.
-pub(super) const ROUNDS: Parameter = Parameter {
+const ROUNDS: Parameter = Parameter {
     key: "rounds",
     summary: "number of rounds, at least the diameter; more rounds send smaller messages",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
+
+/// The number of parts of a block.
+const PARTS: Parameter = Parameter {
+    key: "parts",
+    summary: "number of parts of every block, each of which takes a tree of its own",
+    values: Values::Number { least: 1, most: 64 },
+    default: 1,
+};
+
+/// The parameters of algorithms that translate trees.
+pub(super) const PARAMETERS: [Parameter; 2] = [ROUNDS, PARTS];
+
+/// The values of the parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Division {
+    rounds: usize,
+    parts: usize,
+}
+
+impl Default for Division {
+    fn default() -> Self {
+        Self { rounds: ROUNDS.default, parts: PARTS.default }
+    }
+}
+
+impl Division {
+    pub(super) fn of(settings: &Settings) -> Self {
+        Self { rounds: settings.of(&ROUNDS), parts: settings.of(&PARTS) }
+    }
+
+    pub(super) fn settings(self) -> Settings {
+        Settings::default().with(&ROUNDS, self.rounds).with(&PARTS, self.parts)
+    }
+
+    /// Returns those for `auto`: one in which a channel carries the least of whole blocks, and, if
+    /// that is more than the least of all, one with blocks in parts.
+    pub(super) fn variants(problem: &Problem, with: impl Fn(Self) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
+        let Some(group) = Group::of(problem).filter(|_| problem.ranks() <= MAX_RANKS) else { return vec![] };
+        let (steps, others) = (group.steps().max(1), problem.ranks() - 1);
+        let single = Self { rounds: others.div_ceil(steps), parts: 1 };
+        let even = (1..=MAX_PARTS).find(|parts| (parts * others).is_multiple_of(steps));
+        let divided = even.filter(|&parts| parts > 1 && problem.ranks() > 2).map(|parts| Self { rounds: 0, parts });
+        [Some(single), divided].into_iter().flatten().map(with).collect()
+    }
+}
+
+/// The most parts of a block that `auto` considers.
+const MAX_PARTS: usize = 16;
 
 /// The most ranks for which a tree is made.
 const MAX_RANKS: usize = 1 << 14;
@@ -138,24 +187,28 @@ fn steps_along(axis: &Axis) -> usize {
     }
 }
 
-/// The last step to an address in the tree.
+/// The last step to an address in the tree of a part.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     step: Step,
+    part: usize,
     to: usize,
     from: usize,
 }
 
-/// A tree from node 0 to all others, and the rounds in which its hops are taken.
+/// A tree from node 0 to all others for each part of a block, and the rounds in which their hops are
+/// taken.
 #[derive(Debug)]
 pub(super) struct TranslatedTree {
     group: Group,
     steps: usize,
+    parts: usize,
     /// The hops of each round, by step.
     rounds: Vec<Vec<Hop>>,
 }
 
-/// Which steps lead to the addresses: the choice among the last steps of all shortest paths.
+/// Which steps lead to the addresses of each part, one part after the other: the choice among the
+/// last steps of all shortest paths.
 struct Balance {
     options: Vec<Vec<Step>>,
     chosen: Vec<Step>,
@@ -224,70 +277,80 @@ impl Balance {
 }
 
 impl TranslatedTree {
-    /// Returns the variants for `auto`: that in which a channel carries the least.
-    pub(super) fn variants(problem: &Problem, with: impl Fn(usize) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
-        let group = Group::of(problem).filter(|_| problem.ranks() <= MAX_RANKS);
-        group.map(|group| with((problem.ranks() - 1).div_ceil(group.steps().max(1)))).into_iter().collect()
-    }
-
-    /// Returns a balanced tree, taken in at least this many rounds, or in as few as the diameter. A
-    /// round moves as few addresses over a step as the number of rounds allows.
+    /// Returns balanced trees, taken in at least the given number of rounds, or in as few as the
+    /// diameter. A round moves as few addresses over a step as the number of rounds allows.
     ///
     /// The problem [lacks](lacks) nothing.
-    pub(super) fn of(problem: &Problem, least: usize) -> Arc<Self> {
-        static MADE: Kept<(Group, usize), Arc<TranslatedTree>> = Kept::new(4);
+    pub(super) fn of(problem: &Problem, division: Division) -> Arc<Self> {
+        static MADE: Kept<(Group, Division), Arc<TranslatedTree>> = Kept::new(6);
         let group = Group::of(problem).unwrap_or(Group { axes: vec![] });
-        MADE.get((group.clone(), least), || Arc::new(Self::new(group, problem.ranks(), least)))
+        MADE.get((group.clone(), division), || Arc::new(Self::new(group, problem.ranks(), division)))
     }
 
-    fn new(group: Group, nodes: usize, least: usize) -> Self {
+    fn new(group: Group, nodes: usize, Division { rounds: least, parts }: Division) -> Self {
         let steps = group.steps();
-        let (distances, options): (Vec<usize>, Vec<Vec<Step>>) = (0..nodes).map(|address| group.paths(address)).unzip();
+        // An entry is an address of a part.
+        let entries = nodes * parts;
+        let is_root = |entry: usize| entry.is_multiple_of(nodes);
+        let (distances, options): (Vec<usize>, Vec<Vec<Step>>) =
+            (0..entries).map(|entry| group.paths(entry % nodes)).unzip();
         let diameter = distances.iter().copied().max().unwrap_or(0);
         let mut levels = vec![vec![]; diameter + 1];
-        for (address, &distance) in distances.iter().enumerate() {
-            levels[distance].push(address);
+        for (entry, &distance) in distances.iter().enumerate() {
+            levels[distance].push(entry);
         }
+        let levels = &levels[1..];
         let none = Step { index: 0, to: 0 };
-        let mut balance = Balance { options, chosen: vec![none; nodes] };
+        let mut balance = Balance { options, chosen: vec![none; entries] };
         let mut total = vec![0_i64; steps];
-        for level in &levels[1.min(diameter)..] {
+        for level in levels {
             let mut load = vec![0_usize; steps];
-            for &address in level.iter().filter(|&&address| address > 0) {
+            for &entry in level {
                 let least =
-                    balance.options[address].iter().copied().min_by_key(|step| (load[step.index], total[step.index]));
+                    balance.options[entry].iter().copied().min_by_key(|step| (load[step.index], total[step.index]));
                 let step = least.unwrap_or(none);
-                balance.chosen[address] = step;
+                balance.chosen[entry] = step;
                 load[step.index] += 1;
                 total[step.index] += 1;
             }
-            if level[0] > 0 {
-                balance.level(level, steps, &mut total);
-            }
+            balance.level(level, steps, &mut total);
         }
-        let all: Vec<usize> = (1..nodes).collect();
+        let all: Vec<usize> = levels.iter().flatten().copied().collect();
         balance.level(&all, steps, &mut vec![0; steps]);
-        let hops: Vec<Hop> = (0..nodes)
-            .map(|to| Hop { step: balance.chosen[to], to, from: group.subtract(to, balance.chosen[to].to) })
-            .collect();
-        // The hops below each address, one after the other.
-        let mut height = vec![0_usize; nodes];
-        for &address in levels[1.min(diameter)..].iter().rev().flatten().filter(|&&address| address > 0) {
-            let above = hops[address].from;
-            height[above] = height[above].max(height[address] + 1);
+        let hop = |entry: usize| {
+            let (step, to) = (balance.chosen[entry], entry % nodes);
+            Hop { step, part: entry / nodes, to, from: group.subtract(to, step.to) }
+        };
+        let hops: Vec<Hop> = (0..entries).map(hop).collect();
+        let above = |hop: &Hop| hop.part * nodes + hop.from;
+        // The hops below each entry, one after the other.
+        let mut height = vec![0_usize; entries];
+        for &entry in all.iter().rev() {
+            let above = above(&hops[entry]);
+            height[above] = height[above].max(height[entry] + 1);
         }
-        let rounds = in_rounds(&hops, &height, steps, least.max(diameter));
-        Self { group, steps, rounds }
+        let (roots, others): (Vec<usize>, Vec<usize>) = (0..entries).partition(|&entry| is_root(entry));
+        let mut below: Vec<Vec<usize>> = vec![vec![]; entries];
+        others.iter().for_each(|&entry| below[above(&hops[entry])].push(entry));
+        let waiting = Waiting { hops: &hops, below: &below, height: &height, steps };
+        let rounds = waiting.in_rounds(roots, least.max(diameter));
+        Self { group, steps, parts, rounds }
     }
 
     /// Returns the rounds of a rank in which the block of every rank goes down the rank's tree.
-    pub(super) fn down(self: Arc<Self>, rank: Rank, blocks: impl Fn(Rank) -> Vec<Block> + Send + 'static) -> Share {
+    ///
+    /// `piece` returns a part of a rank's block, by the part and the number of parts.
+    pub(super) fn down(
+        self: Arc<Self>,
+        rank: Rank,
+        piece: impl Fn(Rank, u32, u32) -> Option<Block> + Send + 'static,
+    ) -> Share {
         let me = rank.index();
         Box::new((0..self.rounds.len()).map(move |round| {
-            let Self { group, steps, .. } = &*self;
+            let Self { group, steps, parts, .. } = &*self;
             let (mut sends, mut receives) = (Parcel::all(*steps), Parcel::all(*steps));
-            for &Hop { step, to, from } in &self.rounds[round] {
-                let of = |address| blocks(Rank::new(group.subtract(me, address)));
+            for &Hop { step, part, to, from } in &self.rounds[round] {
+                let of = |address| piece(Rank::new(group.subtract(me, address)), part as u32, *parts as u32);
                 sends[step.index].extend(group.add(me, step.to), of(from), Combine::Replace);
                 receives[step.index].extend(group.subtract(me, step.to), of(to), Combine::Replace);
             }
@@ -297,13 +360,17 @@ impl TranslatedTree {
 
     /// Returns the rounds of a rank in which contributions go up the tree of every rank: those of
     /// [`down`](Self::down) in reverse.
-    pub(super) fn up(self: Arc<Self>, rank: Rank, blocks: impl Fn(Rank) -> Vec<Block> + Send + 'static) -> Share {
+    pub(super) fn up(
+        self: Arc<Self>,
+        rank: Rank,
+        piece: impl Fn(Rank, u32, u32) -> Option<Block> + Send + 'static,
+    ) -> Share {
         let me = rank.index();
         Box::new((0..self.rounds.len()).rev().map(move |round| {
-            let Self { group, steps, .. } = &*self;
+            let Self { group, steps, parts, .. } = &*self;
             let (mut sends, mut receives) = (Parcel::all(*steps), Parcel::all(*steps));
-            for &Hop { step, to, from } in &self.rounds[round] {
-                let of = |address| blocks(Rank::new(group.subtract(me, address)));
+            for &Hop { step, part, to, from } in &self.rounds[round] {
+                let of = |address| piece(Rank::new(group.subtract(me, address)), part as u32, *parts as u32);
                 let (above, below) = (group.subtract(me, step.to), group.add(me, step.to));
                 sends[step.index].extend(above, of(to), Combine::in_rank_order(me, above));
                 receives[step.index].extend(below, of(from), Combine::in_rank_order(below, me));
@@ -312,13 +379,21 @@ impl TranslatedTree {
         }))
     }
 
-    /// Returns the rounds of [`down`](Self::down) by message sizes, for blocks of this size.
-    pub(super) fn amounts_down(self: Arc<Self>, rank: Rank, size: Volume) -> Amounts {
+    /// Returns the size of a part, if the trees carry blocks of which this many make up one of the
+    /// problem: 1, or N where a vector is cut into a block for each rank.
+    fn piece(&self, blocks: usize) -> Volume {
+        Volume::new(1, (blocks * self.parts) as u64)
+    }
+
+    /// Returns the rounds of [`down`](Self::down) by message sizes.
+    pub(super) fn amounts_down(self: Arc<Self>, rank: Rank, blocks: usize) -> Amounts {
+        let size = self.piece(blocks);
         Box::new((0..self.rounds.len()).map(move |round| self.amounts(round, rank, size, true)))
     }
 
     /// Returns the rounds of [`up`](Self::up) by message sizes.
-    pub(super) fn amounts_up(self: Arc<Self>, rank: Rank, size: Volume) -> Amounts {
+    pub(super) fn amounts_up(self: Arc<Self>, rank: Rank, blocks: usize) -> Amounts {
+        let size = self.piece(blocks);
         Box::new((0..self.rounds.len()).rev().map(move |round| {
             let combined = size * self.rounds[round].len() as u64;
             RankAmounts { combined, ..self.amounts(round, rank, size, false) }
@@ -337,8 +412,9 @@ impl TranslatedTree {
         RankAmounts { receives: sends.len(), sends, ..RankAmounts::default() }
     }
 
-    /// Returns the claims of `times` passages through these rounds, for blocks of this size.
-    pub(super) fn claims(&self, times: u64, size: Volume) -> Claims {
+    /// Returns the claims of `times` passages through these rounds.
+    pub(super) fn claims(&self, times: u64, blocks: usize) -> Claims {
+        let size = self.piece(blocks);
         let counts: Vec<(u64, u64, u64)> = self.rounds.iter().map(|hops| self.counts(hops)).collect();
         let sum = |of: fn(&(u64, u64, u64)) -> u64| times * counts.iter().map(of).sum::<u64>();
         let (longest, blocks, messages) = (sum(|count| count.0), sum(|count| count.1), sum(|count| count.2));
@@ -366,47 +442,56 @@ impl TranslatedTree {
     }
 }
 
-/// Divides hops among rounds, each after the one that it continues.
-///
-/// A round takes what later rounds could not: hops with as many below them as there are rounds
-/// left. It fills all steps up to the same number, which is what is left on the busiest one divided
-/// by the rounds left, with the hops that have the most below them.
-fn in_rounds(hops: &[Hop], height: &[usize], steps: usize, rounds: usize) -> Vec<Vec<Hop>> {
-    let mut below: Vec<Vec<usize>> = vec![vec![]; hops.len()];
-    let mut left = vec![0_usize; steps];
-    for hop in &hops[1.min(hops.len())..] {
-        below[hop.from].push(hop.to);
-        left[hop.step.index] += 1;
-    }
-    let mut ready: Vec<Vec<usize>> = vec![vec![]; steps];
-    let mut arrived = vec![0];
-    let mut all = vec![];
-    for round in 0..rounds.max(hops.len()) {
-        for address in std::mem::take(&mut arrived) {
-            for &next in &below[address] {
-                ready[hops[next].step.index].push(next);
+/// Hops that wait for their rounds.
+struct Waiting<'a> {
+    hops: &'a [Hop],
+    /// The hops that continue each one.
+    below: &'a [Vec<usize>],
+    /// The most hops below each one, one after the other.
+    height: &'a [usize],
+    steps: usize,
+}
+
+impl Waiting<'_> {
+    /// Divides hops among rounds, each after the one that it continues.
+    ///
+    /// A round takes what later rounds could not: hops with as many below them as there are rounds
+    /// left. It fills all steps up to the same number, which is what is left on the busiest one
+    /// divided by the rounds left, with the hops that have the most below them.
+    fn in_rounds(&self, roots: Vec<usize>, rounds: usize) -> Vec<Vec<Hop>> {
+        let Self { hops, below, height, steps } = *self;
+        let mut left = vec![0_usize; steps];
+        below.iter().flatten().for_each(|&entry| left[hops[entry].step.index] += 1);
+        let mut ready: Vec<Vec<usize>> = vec![vec![]; steps];
+        let mut arrived = roots;
+        let mut all = vec![];
+        for round in 0..rounds.max(hops.len()) {
+            for entry in std::mem::take(&mut arrived) {
+                for &next in &below[entry] {
+                    ready[hops[next].step.index].push(next);
+                }
             }
+            if left.iter().all(|left| *left == 0) {
+                break;
+            }
+            let rest = rounds.saturating_sub(round).max(1);
+            for waiting in &mut ready {
+                waiting.sort_by_key(|&entry| Reverse((height[entry], Reverse(entry))));
+            }
+            let urgent = ready.iter().map(|waiting| waiting.iter().filter(|&&entry| height[entry] + 1 >= rest).count());
+            let even = left.iter().map(|left| left.div_ceil(rest)).max().unwrap_or(0);
+            let most = urgent.max().unwrap_or(0).max(even);
+            let mut taken = vec![];
+            for (step, waiting) in ready.iter_mut().enumerate() {
+                let count = most.min(waiting.len());
+                left[step] -= count;
+                arrived.extend(&waiting[..count]);
+                taken.extend(waiting.drain(..count).map(|entry| hops[entry]));
+            }
+            all.push(taken);
         }
-        if left.iter().all(|left| *left == 0) {
-            break;
-        }
-        let rest = rounds.saturating_sub(round).max(1);
-        for waiting in &mut ready {
-            waiting.sort_by_key(|&address| Reverse((height[address], Reverse(address))));
-        }
-        let urgent = ready.iter().map(|waiting| waiting.iter().filter(|&&address| height[address] + 1 >= rest).count());
-        let even = left.iter().map(|left| left.div_ceil(rest)).max().unwrap_or(0);
-        let most = urgent.max().unwrap_or(0).max(even);
-        let mut taken = vec![];
-        for (step, waiting) in ready.iter_mut().enumerate() {
-            let count = most.min(waiting.len());
-            left[step] -= count;
-            taken.extend(waiting.drain(..count).map(|address| hops[address]));
-        }
-        arrived = taken.iter().map(|hop| hop.to).collect();
-        all.push(taken);
+        all
     }
-    all
 }
 
 /// A message over one step.
@@ -429,7 +514,7 @@ impl Parcel {
         sent.map(|Self { peer, blocks, combine }| End::new(Rank::new(peer), blocks).combined(combine)).collect()
     }
 
-    fn extend(&mut self, peer: usize, blocks: Vec<Block>, combine: Combine) {
+    fn extend(&mut self, peer: usize, blocks: Option<Block>, combine: Combine) {
         self.blocks.extend(blocks);
         (self.peer, self.combine) = (peer, combine);
     }
@@ -460,9 +545,10 @@ mod tests {
         for text in networks() {
             let problem = Problem::new(parse(&text).unwrap(), Collective::Allgather).unwrap();
             let diameter: u64 = product(&problem).unwrap().into_iter().map(Axis::diameter).sum();
-            let fewest = TranslatedTree::of(&problem, 0).claims(1, Volume::from(1));
-            let least = (problem.ranks() as u64 - 1).div_ceil(TranslatedTree::of(&problem, 0).steps as u64);
-            let single = TranslatedTree::of(&problem, least as usize).claims(1, Volume::from(1));
+            let trees = |rounds: usize, parts| TranslatedTree::of(&problem, Division { rounds, parts });
+            let fewest = trees(0, 1).claims(1, 1);
+            let least = (problem.ranks() as u64 - 1).div_ceil(trees(0, 1).steps as u64);
+            let single = trees(least as usize, 1).claims(1, 1);
             let more = u64::from(text == "torus:5x2");
             assert_eq!(single.transmission, Some(Volume::from(least + more)), "{text}");
             assert_eq!(single.startups, Some(least.max(diameter)), "{text}");
@@ -472,10 +558,28 @@ mod tests {
         }
     }
 
+    /// (N - 1) / D, if it is no whole number either, with the diameter in start-ups.
+    #[test]
+    fn blocks_in_parts_load_all_channels_alike() {
+        for text in ["ring:36", "torus:6x9", "torus:7x6", "torus:4x4x4", "torus:10x5", "hypercube:6", "torus:3x4x5"] {
+            let problem = Problem::new(parse(text).unwrap(), Collective::Allgather).unwrap();
+            let steps = TranslatedTree::of(&problem, Division::default()).steps as u64;
+            let others = problem.ranks() as u64 - 1;
+            let parts = (1..).find(|parts| (parts * others).is_multiple_of(steps)).unwrap();
+            let rounds = (parts * others / steps) as usize;
+            let claims = TranslatedTree::of(&problem, Division { rounds, parts: parts as usize }).claims(1, 1);
+            assert_eq!(claims.transmission, Some(Volume::new(others, steps)), "{text}");
+            let fewest = TranslatedTree::of(&problem, Division { rounds: 0, parts: parts as usize }).claims(1, 1);
+            let diameter: u64 = product(&problem).unwrap().into_iter().map(Axis::diameter).sum();
+            assert_eq!(fewest.startups, Some(diameter), "{text}");
+            assert_eq!(fewest.transmission, claims.transmission, "{text}");
+        }
+    }
+
     #[test]
     fn too_many_rounds_are_as_many_as_there_are_blocks() {
         let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Allgather).unwrap();
-        let claims = TranslatedTree::of(&problem, 1000).claims(1, Volume::from(1));
+        let claims = TranslatedTree::of(&problem, Division { rounds: 1000, parts: 1 }).claims(1, 1);
         assert_eq!((claims.startups, claims.transmission), (Some(4), Some(Volume::from(4))));
     }
 }

@@ -15,8 +15,16 @@
 //!
 //! A few more: at most 4, on rings of up to 30 nodes, tori of up to 16 x 16 and 6 x 6 x 6, and
 //! cubes of up to 1024 nodes; at most 1 where all extents are equal, and none on rings. On a torus
-//! of 5 x 2, rounds=k sends one block more than the least. A rank takes memory in proportion to N,
-//! and time that grows faster where a node has hundreds of channels.
+//! of 5 x 2, rounds=k sends one block more than the least.
+//!
+//! With `parts=p`, blocks are cut into p parts, each with a tree of its own. Where D does not divide
+//! N - 1, it is the fraction (N - 1) / D that is the least, and parts reach it: on these networks, p
+//! such that D divides p (N - 1) takes the diameter in start-ups and (N - 1) / D blocks at once. Of
+//! 200 networks, 11 take up to 3 blocks more, all with unequal extents but the torus of 7 x 7 and
+//! the cube of 32 nodes.
+//!
+//! A rank takes memory in proportion to N p, and time that grows faster where a node has hundreds of
+//! channels.
 //!
 //! # Idea
 //!
@@ -24,17 +32,15 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::translated_tree::{NEEDS, ROUNDS, TranslatedTree, lacks};
+use crate::algorithm::translated_tree::{Division, NEEDS, PARAMETERS, TranslatedTree, lacks};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
-use crate::block::{Block, Volume};
+use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// A balanced tree from every rank.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BalancedTrees {
-    rounds: usize,
-}
+pub struct BalancedTrees(Division);
 
 static ABOUT: About = About {
     collective: "allgather",
@@ -42,7 +48,7 @@ static ABOUT: About = About {
     summary: "along one tree of shortest paths, translated to every rank, which loads all channels alike",
     source: "after Ho & Johnsson 1986",
     needs: NEEDS,
-    claims: "the diameter in start-ups, about (N - 1) / D blocks over each of the D channels of a node; with rounds=k at least k start-ups, and (N - 1) / D blocks if k is that number; contention-free",
+    claims: "the diameter in start-ups, about (N - 1) / D blocks over each of the D channels of a node; with rounds=k at least k start-ups, and (N - 1) / D blocks if k is that number; with parts=p both at once, if D divides p (N - 1); contention-free",
     ports: Ports::All,
 };
 
@@ -52,19 +58,19 @@ impl Algorithm for BalancedTrees {
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        &[ROUNDS]
+        &PARAMETERS
     }
 
     fn settings(&self) -> Settings {
-        Settings::default().with(&ROUNDS, self.rounds)
+        self.0.settings()
     }
 
     fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-        Some(Arc::new(Self { rounds: settings.of(&ROUNDS) }))
+        Some(Arc::new(Self(Division::of(settings))))
     }
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        TranslatedTree::variants(problem, |rounds| Arc::new(Self { rounds }))
+        Division::variants(problem, |division| Arc::new(Self(division)))
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
@@ -72,14 +78,14 @@ impl Algorithm for BalancedTrees {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        TranslatedTree::of(problem, self.rounds).claims(1, Volume::from(1))
+        TranslatedTree::of(problem, self.0).claims(1, 1)
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        TranslatedTree::of(problem, self.rounds).down(rank, |of| vec![Block::from(of)])
+        TranslatedTree::of(problem, self.0).down(rank, |of, part, parts| Block::from(of).chunks(part, parts, 1))
     }
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
-        TranslatedTree::of(problem, self.rounds).amounts_down(rank, Volume::from(1))
+        TranslatedTree::of(problem, self.0).amounts_down(rank, 1)
     }
 }

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::translated_tree::{ROUNDS, TranslatedTree, lacks_to_combine};
+use crate::algorithm::translated_tree::{Division, PARAMETERS, TranslatedTree, lacks_to_combine};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -21,9 +21,7 @@ use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// A balanced tree to every rank, and from it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BalancedTrees {
-    rounds: usize,
-}
+pub struct BalancedTrees(Division);
 
 static ABOUT: About = About {
     collective: "allreduce",
@@ -41,19 +39,19 @@ impl Algorithm for BalancedTrees {
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        &[ROUNDS]
+        &PARAMETERS
     }
 
     fn settings(&self) -> Settings {
-        Settings::default().with(&ROUNDS, self.rounds)
+        self.0.settings()
     }
 
     fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-        Some(Arc::new(Self { rounds: settings.of(&ROUNDS) }))
+        Some(Arc::new(Self(Division::of(settings))))
     }
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        TranslatedTree::variants(problem, |rounds| Arc::new(Self { rounds }))
+        Division::variants(problem, |division| Arc::new(Self(division)))
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
@@ -62,18 +60,19 @@ impl Algorithm for BalancedTrees {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let (ranks, part) = (problem.ranks() as u64, Volume::new(1, problem.ranks() as u64));
-        Claims { combined: Some(part * (ranks - 1)), ..TranslatedTree::of(problem, self.rounds).claims(2, part) }
+        Claims { combined: Some(part * (ranks - 1)), ..TranslatedTree::of(problem, self.0).claims(2, problem.ranks()) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let size = problem.ranks() as u32;
-        let part = move |of: Rank| Block::RESULT.chunks(of.index() as u32, size, 1).into_iter().collect();
-        let tree = TranslatedTree::of(problem, self.rounds);
-        Box::new(Arc::clone(&tree).up(rank, part).chain(tree.down(rank, part)))
+        let piece =
+            move |of: Rank, part, parts| Block::RESULT.chunks(of.index() as u32 * parts + part, size * parts, 1);
+        let tree = TranslatedTree::of(problem, self.0);
+        Box::new(Arc::clone(&tree).up(rank, piece).chain(tree.down(rank, piece)))
     }
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
-        let (part, tree) = (Volume::new(1, problem.ranks() as u64), TranslatedTree::of(problem, self.rounds));
-        Box::new(Arc::clone(&tree).amounts_up(rank, part).chain(tree.amounts_down(rank, part)))
+        let (size, tree) = (problem.ranks(), TranslatedTree::of(problem, self.0));
+        Box::new(Arc::clone(&tree).amounts_up(rank, size).chain(tree.amounts_down(rank, size)))
     }
 }

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::translated_tree::{ROUNDS, TranslatedTree, lacks_to_combine};
+use crate::algorithm::translated_tree::{Division, PARAMETERS, TranslatedTree, lacks_to_combine};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -18,9 +18,7 @@ use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// A balanced tree to every rank.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BalancedTrees {
-    rounds: usize,
-}
+pub struct BalancedTrees(Division);
 
 static ABOUT: About = About {
     collective: "reduce_scatter",
@@ -28,7 +26,7 @@ static ABOUT: About = About {
     summary: "up one tree of shortest paths, translated to every rank, which loads all channels alike",
     source: "after Ho & Johnsson 1986",
     needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
-    claims: "the diameter in start-ups, about (N - 1) / D blocks over each of the D channels of a node; with rounds=k at least k start-ups, and (N - 1) / D blocks if k is that number; contention-free",
+    claims: "the diameter in start-ups, about (N - 1) / D blocks over each of the D channels of a node; with rounds=k at least k start-ups, and (N - 1) / D blocks if k is that number; with parts=p both at once, if D divides p (N - 1); contention-free",
     ports: Ports::All,
 };
 
@@ -38,19 +36,19 @@ impl Algorithm for BalancedTrees {
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        &[ROUNDS]
+        &PARAMETERS
     }
 
     fn settings(&self) -> Settings {
-        Settings::default().with(&ROUNDS, self.rounds)
+        self.0.settings()
     }
 
     fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-        Some(Arc::new(Self { rounds: settings.of(&ROUNDS) }))
+        Some(Arc::new(Self(Division::of(settings))))
     }
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        TranslatedTree::variants(problem, |rounds| Arc::new(Self { rounds }))
+        Division::variants(problem, |division| Arc::new(Self(division)))
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
@@ -59,14 +57,14 @@ impl Algorithm for BalancedTrees {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let combined = Some(Volume::from(problem.ranks() as u64 - 1));
-        Claims { combined, ..TranslatedTree::of(problem, self.rounds).claims(1, Volume::from(1)) }
+        Claims { combined, ..TranslatedTree::of(problem, self.0).claims(1, 1) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        TranslatedTree::of(problem, self.rounds).up(rank, |of| vec![Block::result(of)])
+        TranslatedTree::of(problem, self.0).up(rank, |of, part, parts| Block::result(of).chunks(part, parts, 1))
     }
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
-        TranslatedTree::of(problem, self.rounds).amounts_up(rank, Volume::from(1))
+        TranslatedTree::of(problem, self.0).amounts_up(rank, 1)
     }
 }
