@@ -1,4 +1,4 @@
-//! Benchmarks alltoall in a lab with links of some megabits per second, beside the cost model and
+//! Benchmarks a collective in a lab with links of some megabits per second, beside the cost model and
 //! the simulation.
 #![allow(clippy::print_stdout)]
 
@@ -6,6 +6,7 @@ use std::error::Error;
 use std::io::{stdin, stdout};
 use std::process::ExitCode;
 
+use necklace::Rank;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::cost::Demand;
@@ -15,18 +16,22 @@ use necklace::select::{Terms, select};
 use necklace::simulate::Simulation;
 use necklace::topology::parse;
 use necklace_lab::measure::{self, median, slowest};
-use necklace_lab::rank::{Exchange, Order, serve};
+use necklace_lab::rank::{Calls, Order, serve};
 use necklace_lab::{Job, Lab, LabError, Settings};
 
-const USAGE: &str = "usage: necklace-lab [--topology T,..] [--mbit N] [--piece BYTES] [--bytes B,..] [--calls K]
+const USAGE: &str =
+    "usage: necklace-lab [--collective C] [--topology T,..] [--mbit N] [--piece BYTES] [--bytes B,..] [--calls K]
                     [--algorithms A,..] [--machine FILE]
+  --collective C     the collective; alltoall unless given. Its reductions are of operations that
+                     commute
   --topology T,..    the networks; torus:4x4,torus:8x8 unless given
   --mbit N           the rate of each direction of each link; 10 unless given
   --piece BYTES      the largest piece of a message that crosses a link as one; 3072 unless given
   --bytes B,..       lengths of a block; 64,256,1024,4096,16384 unless given
   --calls K          calls of which the median is taken; 5 unless given
   --algorithms A,..  what to compare, besides what auto would choose, or `all` that fit;
-                     direct,by-dimension,by-dimension:within=direct,torus-exchange unless given
+                     direct,by-dimension,by-dimension:within=direct,torus-exchange unless given;
+                     those that do not fit a network are left out
   --machine FILE     where the prices measured go, for the commands `necklace cost` and `simulate`
 Needs root and iproute2; where there can be no lab it says so, with status 77.";
 
@@ -88,6 +93,7 @@ fn hold() -> Result<(), Box<dyn Error>> {
 }
 
 struct Arguments {
+    collective: Collective,
     topologies: Vec<String>,
     settings: Settings,
     bytes: Vec<usize>,
@@ -100,6 +106,7 @@ impl Arguments {
     fn read(words: &[String]) -> Result<Self, String> {
         let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
         let mut read = Self {
+            collective: Collective::Alltoall,
             topologies: list("torus:4x4,torus:8x8"),
             settings: Settings::mbit(10),
             bytes: vec![64, 256, 1024, 4096, 16384],
@@ -114,6 +121,10 @@ impl Arguments {
                 _ => Err(format!("{name}: {value:?} is no number of at least 1")),
             };
             match name.as_str() {
+                "--collective" => {
+                    let known = || format!("{name}: {value:?} is none of {}", Collective::syntax());
+                    read.collective = Collective::named(value, Rank::new(0)).ok_or_else(known)?;
+                }
                 "--topology" => read.topologies = list(value),
                 "--mbit" => read.settings.rate = Settings::mbit(number(value)? as u64).rate,
                 "--piece" => read.settings.piece = number(value)? as u64,
@@ -129,7 +140,7 @@ impl Arguments {
 }
 
 fn bench(topology: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let problem = Problem::new(parse(topology)?, Collective::Alltoall)?;
+    let problem = Problem::new(parse(topology)?, arguments.collective.clone())?;
     let lab = Lab::build(parse(topology)?, arguments.settings)?;
     let mut job = Job::start(&lab, &std::env::current_exe()?, &["rank"])?;
     let machine = measure::machine(&mut job, 4 * arguments.calls)?;
@@ -147,7 +158,12 @@ fn bench(topology: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     for &bytes in &arguments.bytes {
         let choice = select(&problem, "auto", &Terms::new(bytes as u64, &machine))?;
         let auto = choice.algorithm.name();
-        let mut names = arguments.algorithms.clone();
+        let mut names = vec![];
+        for name in &arguments.algorithms {
+            if name == "all" || find(problem.collective(), name)?.fits(&problem).is_ok() {
+                names.push(name.clone());
+            }
+        }
         if names == ["all"] {
             let fitting = choice.candidates.iter().filter(|candidate| candidate.price.is_ok());
             names = fitting.map(|candidate| candidate.algorithm.name()).collect();
@@ -178,13 +194,16 @@ impl Bench<'_, '_> {
     /// Measures, prices and simulates an algorithm with blocks of some bytes.
     fn row(&mut self, name: &str, bytes: usize) -> Result<Row, LabError> {
         let Self { job, problem, machine, calls } = self;
-        let algorithm = find(problem.collective(), name)?;
+        // A name may leave parameters to the prices.
+        let algorithm = select(problem, name, &Terms::new(bytes as u64, machine))?.algorithm;
         let price = Demand::claimed(&*algorithm, problem)?.price(machine, bytes as u64);
         let played = Simulation::new(machine, bytes as u64).play(&*algorithm, problem)?;
-        let exchange = Exchange { algorithm: name.to_owned(), block_bytes: bytes, calls: *calls };
-        let measured = median(slowest(&job.order(&Order::Time(exchange))?)) / 1e3;
+        let name = algorithm.name();
+        let collective = problem.collective().clone();
+        let run = Calls { collective, algorithm: name.clone(), block_bytes: bytes, calls: *calls };
+        let measured = median(slowest(&job.order(&Order::Time(run))?)) / 1e3;
         let (cost, played) = (price.total as f64 / 1e9, played.time as f64 / 1e9);
-        Ok(Row { bytes, name: name.to_owned(), measured, cost, played })
+        Ok(Row { bytes, name, measured, cost, played })
     }
 }
 

@@ -4,15 +4,16 @@
 //! |---|---|
 //! | a byte over a channel | ping-pong of neighbours with two lengths, both of many pieces |
 //! | a hop | short ping-pong over two channels, less that over one |
-//! | a message, at each end | `direct` with blocks of a few bytes: N - 1 messages out and in at each rank |
+//! | a message, at each end | alltoall by `direct` with blocks of a few bytes: N - 1 messages out and in at each rank |
 //! | a round's start-up | the rest of a short ping-pong |
 //!
 //! All pairs run at once, so that nodes share the processors as in an exchange. A node has a port
 //! for each link, so a byte through a port costs nothing.
 
+use necklace::collective::Collective;
 use necklace::machine::Machine;
 
-use crate::rank::{Exchange, Order};
+use crate::rank::{Calls, Order};
 use crate::{Job, LabError};
 
 /// Measures the prices. Pairs are ranks that differ in some bits, so the last extent of the network
@@ -29,7 +30,7 @@ pub fn machine(job: &mut Job<'_>, calls: usize) -> Result<Machine, LabError> {
     let (short, far) = (ball(1, 4, 4 * calls)?, ball(2, 4, 4 * calls)?);
     let long = [64 << 10, 192 << 10];
     let (long_ball, longer_ball) = (ball(1, long[0], calls)?, ball(1, long[1], calls)?);
-    let exchange = Exchange { algorithm: "direct".to_owned(), block_bytes: 4, calls };
+    let exchange = Calls { collective: Collective::Alltoall, algorithm: "direct".to_owned(), block_bytes: 4, calls };
     let direct = median(slowest(&job.order(&Order::Time(exchange))?));
 
     let channel = (longer_ball - long_ball).max(0.0) / (long[1] - long[0]) as f64;

@@ -5,15 +5,18 @@ use std::io::{BufRead, Write};
 use std::str::FromStr;
 use std::time::Instant;
 
-use necklace::{Communicator, Error};
+use necklace::collective::Collective;
+use necklace::op::Sum;
+use necklace::schedule::Block;
+use necklace::{Communicator, Error, Rank};
 
 /// An order for all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Alltoalls and nothing else, so that the links carry only their traffic.
-    Exchange(Exchange),
-    /// Alltoalls, each after a barrier, and an untimed one before.
-    Time(Exchange),
+    /// Calls and nothing else, so that the links carry only their traffic.
+    Run(Calls),
+    /// Calls, each after a barrier, and an untimed one before.
+    Time(Calls),
     /// Ping-pong between ranks whose numbers differ in these bits, all pairs at once. The time is
     /// half of a round trip.
     Pairs {
@@ -26,9 +29,11 @@ pub enum Order {
     },
 }
 
-/// Some alltoalls.
+/// Calls of a collective. Reductions add bytes, and wrap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct Calls {
+    /// The collective.
+    pub collective: Collective,
     /// The name of the algorithm.
     pub algorithm: String,
     /// The size of a block, in bytes.
@@ -42,12 +47,13 @@ pub(crate) struct Reply(pub(crate) Result<Vec<f64>, String>);
 
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let exchange = |f: &mut fmt::Formatter<'_>, verb, Exchange { algorithm, block_bytes, calls }: &Exchange| {
-            write!(f, "{verb} {algorithm} {block_bytes} {calls}")
+        let write = |f: &mut fmt::Formatter<'_>, verb, what: &Calls| {
+            let Calls { collective, algorithm, block_bytes, calls } = what;
+            write!(f, "{verb} {} {algorithm} {block_bytes} {calls}", collective.text())
         };
         match self {
-            Self::Exchange(what) => exchange(f, "exchange", what),
-            Self::Time(what) => exchange(f, "time", what),
+            Self::Run(what) => write(f, "run", what),
+            Self::Time(what) => write(f, "time", what),
             Self::Pairs { differ, bytes, calls } => write!(f, "pairs {differ} {bytes} {calls}"),
         }
     }
@@ -59,13 +65,15 @@ impl FromStr for Order {
     fn from_str(line: &str) -> Result<Self, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let number = |word: &str| word.parse().map_err(|error| format!("{line:?}: {error}"));
-        let exchange = |algorithm: &str, block_bytes, calls| {
+        let read = |collective: &str, algorithm: &str, block_bytes, calls| {
+            let collective = Collective::named(collective, Rank::new(0))
+                .ok_or_else(|| format!("{collective:?} is no collective"))?;
             let (block_bytes, calls) = (number(block_bytes)?, number(calls)?);
-            Ok::<_, String>(Exchange { algorithm: algorithm.to_owned(), block_bytes, calls })
+            Ok::<_, String>(Calls { collective, algorithm: algorithm.to_owned(), block_bytes, calls })
         };
         match *words {
-            ["exchange", algorithm, bytes, calls] => exchange(algorithm, bytes, calls).map(Self::Exchange),
-            ["time", algorithm, bytes, calls] => exchange(algorithm, bytes, calls).map(Self::Time),
+            ["run", collective, algorithm, bytes, calls] => read(collective, algorithm, bytes, calls).map(Self::Run),
+            ["time", collective, algorithm, bytes, calls] => read(collective, algorithm, bytes, calls).map(Self::Time),
             ["pairs", differ, bytes, calls] => {
                 Ok(Self::Pairs { differ: number(differ)?, bytes: number(bytes)?, calls: number(calls)? })
             }
@@ -119,25 +127,21 @@ pub fn serve(mut comm: Communicator, orders: impl BufRead, mut replies: impl Wri
 
 fn obey(comm: &mut Communicator, order: &Order) -> Result<Vec<f64>, String> {
     match order {
-        Order::Exchange(what) => exchange(comm, what, false),
-        Order::Time(what) => exchange(comm, what, true),
+        Order::Run(what) => run(comm, what, false),
+        Order::Time(what) => run(comm, what, true),
         Order::Pairs { differ, bytes, calls } => {
             pairs(comm, *differ, *bytes, *calls).map_err(|error| error.to_string())
         }
     }
 }
 
-fn exchange(comm: &mut Communicator, what: &Exchange, timed: bool) -> Result<Vec<f64>, String> {
-    let Exchange { algorithm, block_bytes, calls } = what;
+fn run(comm: &mut Communicator, what: &Calls, timed: bool) -> Result<Vec<f64>, String> {
+    let Calls { collective, algorithm, block_bytes, calls } = what;
     let words = |error: Error| error.to_string();
-    comm.choose("alltoall", algorithm).map_err(words)?;
-    let (rank, size) = (comm.rank(), comm.size());
-    let block = |source: usize, destination: usize| {
-        let mixed = (source * size + destination).wrapping_mul(0x9e37_79b9);
-        (0..*block_bytes).map(move |i| (mixed.wrapping_add(i * 31) >> 3) as u8)
-    };
-    let send: Vec<u8> = (0..size).flat_map(|to| block(rank, to)).collect();
-    let expected: Vec<u8> = (0..size).flat_map(|from| block(from, rank)).collect();
+    comm.choose(collective.name(), algorithm).map_err(words)?;
+    let (rank, size) = (Rank::new(comm.rank()), comm.size());
+    let (send, expected) =
+        (content(&collective.before(size, rank), *block_bytes), content(&collective.after(size, rank), *block_bytes));
     let mut receive = vec![0; expected.len()];
     let mut times = Vec::with_capacity(*calls);
     for call in 0..calls + usize::from(timed) {
@@ -146,7 +150,7 @@ fn exchange(comm: &mut Communicator, what: &Exchange, timed: bool) -> Result<Vec
             comm.barrier().map_err(words)?;
         }
         let start = Instant::now();
-        comm.alltoall(&send, &mut receive).map_err(words)?;
+        comm.perform(collective, &send, &mut receive, Sum).map_err(words)?;
         let time = start.elapsed().as_secs_f64() * 1e6;
         if let Some(wrong) = receive.iter().zip(&expected).position(|(found, expected)| found != expected) {
             return Err(format!("call {call} by {algorithm}: byte {wrong} of {} is wrong", receive.len()));
@@ -156,6 +160,18 @@ fn exchange(comm: &mut Communicator, what: &Exchange, timed: bool) -> Result<Vec
         }
     }
     Ok(times)
+}
+
+/// Returns the bytes of blocks: the sums of what their contributors have for them.
+fn content(blocks: &[(Block, Vec<Rank>)], bytes: usize) -> Vec<u8> {
+    let byte = |block: Block, contributor: Rank, at: usize| {
+        let name = [contributor.index(), block.source() as usize, block.destination() as usize, at];
+        (name.iter().fold(0, |mixed: usize, &part| (mixed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 32) as u8
+    };
+    let sum = |block: Block, contributors: &[Rank], at: usize| {
+        contributors.iter().fold(0, |sum: u8, &contributor| sum.wrapping_add(byte(block, contributor, at)))
+    };
+    blocks.iter().flat_map(|(block, by)| (0..bytes).map(move |at| sum(*block, by, at))).collect()
 }
 
 fn pairs(comm: &mut Communicator, differ: usize, bytes: usize, calls: usize) -> Result<Vec<f64>, Error> {
@@ -197,26 +213,35 @@ mod tests {
 
     #[test]
     fn each_order_is_answered_with_a_time_per_call() {
-        let exchange = Exchange { algorithm: "bruck:radix=4".to_owned(), block_bytes: 5, calls: 3 };
+        let calls = |collective, algorithm: &str| Calls {
+            collective,
+            algorithm: algorithm.to_owned(),
+            block_bytes: 5,
+            calls: 3,
+        };
         let orders = [
-            (Order::Exchange(exchange.clone()), 3),
-            (Order::Time(exchange), 3),
+            (Order::Run(calls(Collective::Alltoall, "bruck:radix=4")), 3),
+            (Order::Time(calls(Collective::Allgather, "balanced-trees")), 3),
+            (Order::Time(calls(Collective::Allreduce, "direct")), 3),
             (Order::Pairs { differ: 2, bytes: 1, calls: 4 }, 4),
         ];
         let text: String = orders.iter().map(|(order, _)| format!("{order}\n")).collect();
         assert!(orders.iter().all(|(order, _)| order.to_string().parse() == Ok(order.clone())), "{text}");
         for (rank, said) in replies(&text).into_iter().enumerate() {
             let times: Vec<usize> = said.lines().map(|line| line.parse::<Reply>().unwrap().0.unwrap().len()).collect();
-            assert_eq!(times, [0, 3, 3, if rank < 2 { 4 } else { 0 }], "{said}");
+            assert_eq!(times, [0, 3, 3, 3, if rank < 2 { 4 } else { 0 }], "{said}");
         }
     }
 
     #[test]
     fn impossible_order_is_answered_with_the_reason() {
-        for (order, reason) in
-            [("exchange telepathy 1 1", "telepathy"), ("sing", "\"sing\" is no order"), ("time x 1", "time x 1")]
-        {
-            for said in replies(&format!("{order}\nexchange ring 1 1\n")) {
+        for (order, reason) in [
+            ("run alltoall telepathy 1 1", "telepathy"),
+            ("run sing ring 1 1", "\"sing\" is no collective"),
+            ("sing", "\"sing\" is no order"),
+            ("time x 1", "time x 1"),
+        ] {
+            for said in replies(&format!("{order}\nrun alltoall ring 1 1\n")) {
                 let last = said.lines().nth(1).unwrap();
                 assert!(last.starts_with("failed ") && last.contains(reason), "{said}");
                 assert_eq!(said.lines().count(), 2, "no order is taken after one that failed");

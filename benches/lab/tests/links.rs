@@ -14,7 +14,7 @@ use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::schedule::Problem;
 use necklace::topology::parse;
-use necklace_lab::rank::{Exchange, Order};
+use necklace_lab::rank::{Calls, Order};
 use necklace_lab::{Job, Lab, LabError, Loads, Outcome, Settings};
 
 /// Builds a lab. If that is impossible, prints that the test is skipped, or fails if
@@ -65,7 +65,7 @@ fn exchange(topology: &str, mbit: u64, cases: &[(&str, usize, usize)]) {
     let mut job = Job::start(&lab, Path::new(env!("CARGO_BIN_EXE_necklace-lab")), &["rank"]).unwrap();
     for &(name, block_bytes, calls) in cases {
         let algorithm = name.to_owned();
-        let order = Order::Exchange(Exchange { algorithm, block_bytes, calls });
+        let order = Order::Run(Calls { collective: Collective::Alltoall, algorithm, block_bytes, calls });
         let (times, counted) = lab.counted(|| job.order(&order)).unwrap();
         assert!(times.iter().all(|rank| rank.len() == calls));
         let algorithm = find(problem.collective(), name).unwrap();
@@ -101,13 +101,14 @@ fn silent_links(cut: usize) {
     let Some(lab) = lab("complete:5", Settings::mbit(10)) else { return };
     let (program, deadline) = (Path::new(env!("CARGO_BIN_EXE_necklace-lab")), Duration::from_secs(4));
     let mut job = Job::start_within(&lab, program, &["rank"], deadline).unwrap();
-    let endless = Exchange { algorithm: "direct".to_owned(), block_bytes: 1000, calls: 1_000_000 };
+    let endless =
+        Calls { collective: Collective::Alltoall, algorithm: "direct".to_owned(), block_bytes: 1000, calls: 1_000_000 };
     let outcomes = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(Duration::from_millis(500));
             lab.cut(cut).unwrap();
         });
-        job.outcomes(&Order::Exchange(endless)).unwrap()
+        job.outcomes(&Order::Run(endless)).unwrap()
     });
     // After the name of the reporting rank.
     let words = |outcome: Outcome| outcome.unwrap_err().split_once(": ").unwrap().1.to_owned();

@@ -1,0 +1,96 @@
+//! Prints which algorithm `auto` takes on a machine whose nodes use all their channels at once, and
+//! how near its price is to the lower bound: for rings, tori, cubes and meshes of 4 to 1024 nodes,
+//! and blocks of 8 bytes to 1 MiB.
+//!
+//! ```text
+//! cargo run --release -p necklace-examples --example auto_table -- allgather
+//! ```
+//!
+//! A start-up takes 10 us, a byte over a channel 1 ns, and a hop 0.1 us. The bound is the sum of the
+//! least start-ups, the least transmission and the fewest hops of any schedule, which no schedule
+//! need reach at once.
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+
+use necklace::Rank;
+use necklace::bounds::Search;
+use necklace::collective::Collective;
+use necklace::cost::Demand;
+use necklace::machine::Machine;
+use necklace::schedule::{Ports, Problem};
+use necklace::select::{Terms, select};
+use necklace::topology::parse;
+
+/// Networks on which every node has as many channels, then meshes.
+const NETWORKS: [&[&str]; 2] = [
+    &[
+        "ring:4",
+        "ring:16",
+        "ring:36",
+        "ring:64",
+        "ring:256",
+        "ring:1024",
+        "torus:2x2",
+        "torus:4x4",
+        "torus:6x6",
+        "torus:6x9",
+        "torus:8x8",
+        "torus:16x16",
+        "torus:32x32",
+        "torus:4x4x4",
+        "torus:4x6x7",
+        "torus:8x8x8",
+        "torus:8x8x16",
+        "hypercube:4",
+        "hypercube:6",
+        "hypercube:8",
+        "hypercube:10",
+    ],
+    &["mesh:2x2", "mesh:4x4", "mesh:5x7", "mesh:8x8", "mesh:16x16", "mesh:32x32", "mesh:4x4x4", "mesh:8x8x8"],
+];
+
+const SIZES: [u64; 7] = [8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20];
+
+/// The time of a start-up, in picoseconds.
+const STARTUP: u64 = 10_000_000;
+
+/// What `auto` takes.
+struct Cell {
+    algorithm: String,
+    /// The price, divided by the bound.
+    ratio: f64,
+    /// The start-ups above the least.
+    startups: u64,
+}
+
+fn cell(problem: &Problem, search: &Search, bytes: u64) -> Result<Cell, Box<dyn Error>> {
+    let machine = Machine::FREE.with_startup(STARTUP).with_channel(1000).with_hop(100_000);
+    let choice = select(problem, "auto", &Terms::new(bytes, &machine).keeping(Ports::All))?;
+    let price = Demand::claimed(&*choice.algorithm, problem)?.price(&machine, bytes);
+    let bound = Demand::least(search, Ports::All).price(&machine, bytes);
+    let ratio = price.total as f64 / bound.total as f64;
+    let startups = (price.startup - bound.startup) as u64 / STARTUP;
+    Ok(Cell { algorithm: choice.algorithm.name(), ratio, startups })
+}
+
+/// Returns the cells of a network, by block size.
+fn row(topology: &str, collective: &Collective) -> Result<Vec<Cell>, Box<dyn Error>> {
+    let problem = Problem::new(parse(topology)?, collective.clone())?;
+    let search = Search::of(&problem);
+    SIZES.iter().map(|&bytes| cell(&problem, &search, bytes)).collect()
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let name = std::env::args().nth(1).unwrap_or_else(|| "allgather".to_owned());
+    let collective = Collective::named(&name, Rank::new(0)).ok_or_else(|| format!("{name} is not a collective"))?;
+    let sizes = ["8 B", "64 B", "512 B", "4 KiB", "32 KiB", "256 KiB", "1 MiB"];
+    println!("| {collective} | {} |", sizes.join(" | "));
+    println!("|---|{}", "---|".repeat(sizes.len()));
+    for topology in NETWORKS.concat() {
+        let cells = row(topology, &collective)?;
+        let text = |Cell { algorithm, ratio, startups }: Cell| format!("`{algorithm}` {ratio:.2} (+{startups})");
+        println!("| `{topology}` | {} |", cells.into_iter().map(text).collect::<Vec<_>>().join(" | "));
+    }
+    Ok(())
+}
