@@ -1,0 +1,338 @@
+//! The rounds in which every node gets every block, each once and from a neighbour.
+
+use std::ops::Range;
+
+use super::matching::Matching;
+
+/// The blocks that one channel carries in a round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Message {
+    pub(super) from: u16,
+    pub(super) to: u16,
+    blocks: Range<u32>,
+}
+
+/// The messages of a round.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Round {
+    /// By sender, and by receiver.
+    messages: Vec<Message>,
+    /// The numbers of the messages, by receiver.
+    arriving: Vec<u32>,
+    /// The blocks of all messages, by number of the node that they come from.
+    blocks: Vec<u16>,
+}
+
+impl Round {
+    fn new(mut messages: Vec<Message>, blocks: Vec<u16>) -> Self {
+        messages.sort_by_key(|message| (message.from, message.to));
+        let mut arriving: Vec<u32> = (0..messages.len() as u32).collect();
+        arriving.sort_by_key(|&at| messages[at as usize].to);
+        Self { messages, arriving, blocks }
+    }
+
+    /// Returns the messages, by sender.
+    pub(super) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Returns the messages from a node.
+    pub(super) fn sent(&self, node: usize) -> &[Message] {
+        let first = self.messages.partition_point(|message| usize::from(message.from) < node);
+        let rest = &self.messages[first..];
+        &rest[..rest.partition_point(|message| usize::from(message.from) == node)]
+    }
+
+    /// Returns the messages to a node.
+    pub(super) fn received(&self, node: usize) -> impl Iterator<Item = &Message> {
+        let first = self.arriving.partition_point(|&at| usize::from(self.messages[at as usize].to) < node);
+        let all = self.arriving[first..].iter().map(|&at| &self.messages[at as usize]);
+        all.take_while(move |message| usize::from(message.to) == node)
+    }
+
+    /// Returns the blocks of a message.
+    pub(super) fn blocks(&self, message: &Message) -> &[u16] {
+        &self.blocks[message.blocks.start as usize..message.blocks.end as usize]
+    }
+
+    /// Returns the most blocks over a channel.
+    fn most(&self) -> usize {
+        self.messages.iter().map(|message| message.blocks.len()).max().unwrap_or(0)
+    }
+}
+
+/// The neighbours of all nodes, and how far blocks have to go.
+struct Network<'a> {
+    neighbours: &'a [Vec<usize>],
+    /// The hops that a block may have to go on from a node, by node and block: the longest
+    /// continuation of a shortest path from the block's origin to the node.
+    heights: Vec<u16>,
+    diameter: usize,
+}
+
+impl<'a> Network<'a> {
+    fn new(neighbours: &'a [Vec<usize>]) -> Self {
+        let nodes = neighbours.len();
+        let (mut heights, mut diameter) = (vec![0_u16; nodes * nodes], 0);
+        for origin in 0..nodes {
+            let mut distance = vec![usize::MAX; nodes];
+            distance[origin] = 0;
+            let (mut order, mut next) = (vec![origin], 0);
+            while let Some(&at) = order.get(next) {
+                next += 1;
+                for &to in &neighbours[at] {
+                    if distance[to] == usize::MAX {
+                        distance[to] = distance[at] + 1;
+                        order.push(to);
+                    }
+                }
+            }
+            diameter = diameter.max(order.last().map_or(0, |&last| distance[last]));
+            for &at in order.iter().rev() {
+                let beyond = neighbours[at].iter().filter(|&&to| distance[to] > distance[at]);
+                let longest = beyond.map(|&to| heights[to * nodes + origin] + 1).max();
+                heights[at * nodes + origin] = longest.unwrap_or(0);
+            }
+        }
+        Self { neighbours, heights, diameter }
+    }
+
+    fn height(&self, node: usize, block: usize) -> usize {
+        self.heights[node * self.neighbours.len() + block].into()
+    }
+}
+
+/// Sets of blocks, one for each node.
+struct Sets {
+    words: usize,
+    bits: Vec<u64>,
+}
+
+impl Sets {
+    fn of(&self, node: usize) -> &[u64] {
+        &self.bits[node * self.words..(node + 1) * self.words]
+    }
+
+    fn has(&self, node: usize, block: usize) -> bool {
+        self.bits[node * self.words + block / 64] >> (block % 64) & 1 == 1
+    }
+
+    fn insert(&mut self, node: usize, block: usize) {
+        self.bits[node * self.words + block / 64] |= 1 << (block % 64);
+    }
+}
+
+/// A set of blocks, by words.
+struct Set<W>(W);
+
+impl<W: Iterator<Item = u64>> Set<W> {
+    fn count(self) -> usize {
+        self.0.map(|word| word.count_ones() as usize).sum()
+    }
+
+    fn blocks(self) -> impl Iterator<Item = usize> {
+        self.0.enumerate().flat_map(|(at, word)| {
+            let next = |rest: &u64| Some(rest & (rest - 1)).filter(|rest| *rest != 0);
+            let rests = std::iter::successors(Some(word).filter(|word| *word != 0), next);
+            rests.map(move |rest| at * 64 + rest.trailing_zeros() as usize)
+        })
+    }
+}
+
+/// How many blocks a channel may carry in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// As many as the nodes that lack the most blocks for each of their channels can use at once.
+    Most,
+    /// As many as these nodes lack, divided by the rounds that are left.
+    Even,
+}
+
+/// The state between two rounds.
+struct State<'a> {
+    network: &'a Network<'a>,
+    held: Sets,
+    /// The number of blocks that each node lacks.
+    lacking: Vec<usize>,
+    /// The number of nodes that hold each block.
+    holders: Vec<u16>,
+}
+
+impl<'a> State<'a> {
+    fn new(network: &'a Network<'a>) -> Self {
+        let nodes = network.neighbours.len();
+        let words = nodes.div_ceil(64);
+        let mut held = Sets { words, bits: vec![0; nodes * words] };
+        (0..nodes).for_each(|node| held.insert(node, node));
+        Self { network, held, lacking: vec![nodes - 1; nodes], holders: vec![1; nodes] }
+    }
+
+    fn nodes(&self) -> usize {
+        self.lacking.len()
+    }
+
+    /// Returns the blocks that a node lacks and a neighbour holds.
+    fn offered(&self, node: usize) -> Set<impl Iterator<Item = u64>> {
+        let held = self.held.of(node).iter().enumerate();
+        Set(held.map(move |(word, held)| {
+            let of = |from: &usize| self.held.of(*from)[word];
+            self.network.neighbours[node].iter().map(of).fold(0, |all, set| all | set) & !held
+        }))
+    }
+
+    /// Returns the number of blocks for each channel of the node that has the most for each.
+    fn most_per_channel(&self, blocks: impl Fn(usize) -> usize) -> usize {
+        let per_channel = |node: usize| blocks(node).div_ceil(self.network.neighbours[node].len().max(1));
+        (0..self.nodes()).map(per_channel).max().unwrap_or(0)
+    }
+
+    /// Returns whether a channel to a node can bring a block.
+    fn can(&self, node: usize) -> impl Fn(usize, u16) -> bool {
+        move |channel, block| self.held.has(self.network.neighbours[node][channel], block.into())
+    }
+
+    /// Returns the messages of a round, with `left` rounds left, this one included.
+    fn round(&self, pace: Pace, left: usize) -> Round {
+        let lacking = |node: usize| self.lacking[node];
+        let most = self.most_per_channel(lacking);
+        let mut limit = match pace {
+            Pace::Most => most - self.most_per_channel(|node| lacking(node) - self.offered(node).count()),
+            Pace::Even => most.div_ceil(left),
+        };
+        let urgent: Vec<Matching> = (0..self.nodes()).map(|node| self.urgent(node, left)).collect();
+        limit = urgent.iter().map(Matching::limit).fold(limit.max(1), usize::max);
+        let (mut messages, mut blocks, mut others) = (vec![], vec![], vec![]);
+        for (node, mut matching) in urgent.into_iter().enumerate() {
+            let from = &self.network.neighbours[node];
+            matching.widen(limit);
+            self.others(node, left, &mut others);
+            // Most nodes take a few of many.
+            let (mut rest, mut few) = (&mut others[..], 2 * from.len() * limit);
+            while !matching.is_full() && !rest.is_empty() {
+                few = rest.len().min(2 * few);
+                if few < rest.len() {
+                    rest.select_nth_unstable(few);
+                }
+                let (first, last) = rest.split_at_mut(few);
+                first.sort_unstable();
+                for &mut order in first {
+                    if matching.is_full() {
+                        break;
+                    }
+                    matching.add(self.block(node, order), self.can(node));
+                }
+                rest = last;
+            }
+            for (from, held) in from.iter().zip(matching.into_held()) {
+                let start = blocks.len() as u32;
+                blocks.extend(held);
+                let blocks = start..blocks.len() as u32;
+                if !blocks.is_empty() {
+                    messages.push(Message { from: *from as u16, to: node as u16, blocks });
+                }
+            }
+        }
+        Round::new(messages, blocks)
+    }
+
+    /// Returns which channels bring the blocks to a node that must come in this round, so that the
+    /// busiest channel brings as few as possible.
+    fn urgent(&self, node: usize, left: usize) -> Matching {
+        let from = &self.network.neighbours[node];
+        let mut matching = Matching::new(from.len());
+        if left > self.network.diameter {
+            return matching;
+        }
+        let is_urgent = |block: &usize| self.network.height(node, *block) + 1 >= left;
+        let mut urgent: Vec<usize> = self.offered(node).blocks().filter(is_urgent).collect();
+        urgent.sort_by_key(|&block| from.iter().filter(|&&from| self.held.has(from, block)).count());
+        for block in urgent {
+            while !matching.add(block as u16, self.can(node)) {
+                matching.widen(matching.limit() + 1);
+            }
+        }
+        matching
+    }
+
+    /// Lists the other blocks that could come to a node, as numbers whose order is that in which
+    /// they should come: those that have the farthest to go from the node, then the rarest, then
+    /// in an order that differs from node to node.
+    fn others(&self, node: usize, left: usize, all: &mut Vec<u64>) {
+        let nodes = self.nodes();
+        all.clear();
+        for block in self.offered(node).blocks() {
+            let height = self.network.height(node, block);
+            if height + 1 < left {
+                let turned = (block + nodes - node) % nodes;
+                all.push(
+                    (u64::from(u16::MAX) - height as u64) << 32 | u64::from(self.holders[block]) << 16 | turned as u64,
+                );
+            }
+        }
+    }
+
+    /// Returns the block of a number in [`others`](Self::others).
+    fn block(&self, node: usize, order: u64) -> u16 {
+        ((usize::from(order as u16) + node) % self.nodes()) as u16
+    }
+
+    fn deliver(&mut self, round: &Round) {
+        for message in round.messages() {
+            let to = usize::from(message.to);
+            for &block in round.blocks(message) {
+                self.held.insert(to, block.into());
+                self.holders[usize::from(block)] += 1;
+            }
+            self.lacking[to] -= message.blocks.len();
+        }
+    }
+}
+
+/// Packs the trees: every block is in time to arrive in `rounds`, if these are at least the
+/// diameter. Stops if it takes more than `most_rounds`.
+fn pack(network: &Network<'_>, pace: Pace, rounds: usize, most_rounds: usize) -> Option<Vec<Round>> {
+    let mut state = State::new(network);
+    let mut all = vec![];
+    while state.lacking.iter().any(|lacking| *lacking > 0) {
+        if all.len() == most_rounds {
+            return None;
+        }
+        let round = state.round(pace, rounds - all.len());
+        state.deliver(&round);
+        all.push(round);
+    }
+    Some(all)
+}
+
+/// Returns the blocks over the busiest channel of each round, added up.
+pub(super) fn transmission(rounds: &[Round]) -> usize {
+    rounds.iter().map(Round::most).sum()
+}
+
+/// Returns the least blocks over the busiest channel: a node gets the blocks of all others over its
+/// channels.
+pub(super) fn bound(neighbours: &[Vec<usize>]) -> usize {
+    let others = neighbours.len().saturating_sub(1);
+    neighbours.iter().map(|from| others.div_ceil(from.len().max(1))).max().unwrap_or(0)
+}
+
+/// Returns the rounds in which every node gets the blocks of all others, in at most this many
+/// rounds or in as many as the diameter, for a connected network.
+///
+/// Up to three packings are made until one reaches the [`bound`], and the best is taken: one
+/// without regard to the number of rounds, and two with.
+pub(super) fn packed(neighbours: &[Vec<usize>], most_rounds: usize) -> Vec<Round> {
+    let network = Network::new(neighbours);
+    let (least, most_rounds) = (bound(neighbours), most_rounds.max(network.diameter));
+    let tries = [(Pace::Most, usize::MAX), (Pace::Even, most_rounds), (Pace::Most, most_rounds)];
+    let price = |rounds: &Vec<Round>| (transmission(rounds), rounds.len());
+    let mut best: Option<Vec<Round>> = None;
+    for (pace, rounds) in tries {
+        if best.as_ref().is_some_and(|best| transmission(best) <= least) {
+            break;
+        }
+        let found = pack(&network, pace, rounds, most_rounds);
+        best = best.into_iter().chain(found).min_by_key(price);
+    }
+    best.unwrap_or_default()
+}
