@@ -35,6 +35,11 @@ impl Matching {
         }
     }
 
+    /// Returns the blocks of all channels.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = u16> {
+        self.held.iter().flatten().copied()
+    }
+
     /// Returns the blocks of each channel.
     pub(super) fn into_held(self) -> Vec<Vec<u16>> {
         self.held

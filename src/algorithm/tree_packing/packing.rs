@@ -109,6 +109,11 @@ struct Sets {
 }
 
 impl Sets {
+    fn new(nodes: usize) -> Self {
+        let words = nodes.div_ceil(64);
+        Self { words, bits: vec![0; nodes * words] }
+    }
+
     fn of(&self, node: usize) -> &[u64] {
         &self.bits[node * self.words..(node + 1) * self.words]
     }
@@ -139,10 +144,23 @@ impl<W: Iterator<Item = u64>> Set<W> {
     }
 }
 
+/// Which of the blocks that could come to a node should come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    /// Those that have the farthest to go from the node, of these the rarest, and then in the order
+    /// of the nodes after this one.
+    Rarest,
+    /// Those that no neighbour gets in the same round, of these those that have the farthest to go,
+    /// and then in an order of each node's own. A node that has two channels can get half of its
+    /// blocks from each side, if its neighbours get different ones.
+    Apart,
+}
+
 /// How many blocks a channel may carry in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
-    /// As many as the nodes that lack the most blocks for each of their channels can use at once.
+    /// As many as the nodes that lack the most for each of their channels can get over all of
+    /// these.
     Most,
     /// As many as these nodes lack, divided by the rounds that are left.
     Even,
@@ -161,8 +179,7 @@ struct State<'a> {
 impl<'a> State<'a> {
     fn new(network: &'a Network<'a>) -> Self {
         let nodes = network.neighbours.len();
-        let words = nodes.div_ceil(64);
-        let mut held = Sets { words, bits: vec![0; nodes * words] };
+        let mut held = Sets::new(nodes);
         (0..nodes).for_each(|node| held.insert(node, node));
         Self { network, held, lacking: vec![nodes - 1; nodes], holders: vec![1; nodes] }
     }
@@ -191,21 +208,60 @@ impl<'a> State<'a> {
         move |channel, block| self.held.has(self.network.neighbours[node][channel], block.into())
     }
 
+    /// Returns the most blocks of a channel for [`Pace::Most`]: the number, the larger the better,
+    /// that together with what is left after the round is least.
+    fn most(&self) -> usize {
+        let offers: Vec<(usize, Vec<usize>)> = (0..self.nodes()).map(|node| self.offers(node)).collect();
+        let in_all = |limit: usize| {
+            let left = |node: usize| {
+                let (offered, by_channel) = &offers[node];
+                let room: usize = by_channel.iter().map(|offered| limit.min(*offered)).sum();
+                self.lacking[node] - room.min(*offered)
+            };
+            limit + self.most_per_channel(left)
+        };
+        // Once the sum grows, it goes on growing, but for what rounding does.
+        let (mut best, mut least, mut limit) = (1, in_all(1), 2);
+        while limit <= least {
+            let sum = in_all(limit);
+            if sum > least + 2 {
+                break;
+            }
+            if sum <= least {
+                (best, least) = (limit, sum);
+            }
+            limit += 1;
+        }
+        best
+    }
+
+    /// Returns the number of blocks that could come to a node, and that by each channel.
+    fn offers(&self, node: usize) -> (usize, Vec<usize>) {
+        let held = self.held.of(node);
+        let missing = |from: &usize| {
+            let words = self.held.of(*from).iter().zip(held);
+            words.map(|(from, held)| (from & !held).count_ones() as usize).sum()
+        };
+        (self.offered(node).count(), self.network.neighbours[node].iter().map(missing).collect())
+    }
+
     /// Returns the messages of a round, with `left` rounds left, this one included.
-    fn round(&self, pace: Pace, left: usize) -> Round {
-        let lacking = |node: usize| self.lacking[node];
-        let most = self.most_per_channel(lacking);
-        let mut limit = match pace {
-            Pace::Most => most - self.most_per_channel(|node| lacking(node) - self.offered(node).count()),
-            Pace::Even => most.div_ceil(left),
+    fn round(&self, pace: Pace, first: First, left: usize) -> Round {
+        let limit = match pace {
+            Pace::Most => self.most(),
+            Pace::Even => self.most_per_channel(|node| self.lacking[node]).div_ceil(left),
         };
         let urgent: Vec<Matching> = (0..self.nodes()).map(|node| self.urgent(node, left)).collect();
-        limit = urgent.iter().map(Matching::limit).fold(limit.max(1), usize::max);
+        let limit = urgent.iter().map(Matching::limit).fold(limit.max(1), usize::max);
+        let mut coming = Sets::new(self.nodes());
+        for (node, matching) in urgent.iter().enumerate() {
+            matching.blocks().for_each(|block| coming.insert(node, block.into()));
+        }
         let (mut messages, mut blocks, mut others) = (vec![], vec![], vec![]);
         for (node, mut matching) in urgent.into_iter().enumerate() {
             let from = &self.network.neighbours[node];
             matching.widen(limit);
-            self.others(node, left, &mut others);
+            self.others(node, first, left, &coming, &mut others);
             // Most nodes take a few of many.
             let (mut rest, mut few) = (&mut others[..], 2 * from.len() * limit);
             while !matching.is_full() && !rest.is_empty() {
@@ -213,16 +269,17 @@ impl<'a> State<'a> {
                 if few < rest.len() {
                     rest.select_nth_unstable(few);
                 }
-                let (first, last) = rest.split_at_mut(few);
-                first.sort_unstable();
-                for &mut order in first {
+                let (next, last) = rest.split_at_mut(few);
+                next.sort_unstable();
+                for &mut order in next {
                     if matching.is_full() {
                         break;
                     }
-                    matching.add(self.block(node, order), self.can(node));
+                    matching.add(order as u16, self.can(node));
                 }
                 rest = last;
             }
+            matching.blocks().for_each(|block| coming.insert(node, block.into()));
             for (from, held) in from.iter().zip(matching.into_held()) {
                 let start = blocks.len() as u32;
                 blocks.extend(held);
@@ -255,25 +312,26 @@ impl<'a> State<'a> {
     }
 
     /// Lists the other blocks that could come to a node, as numbers whose order is that in which
-    /// they should come: those that have the farthest to go from the node, then the rarest, then
-    /// in an order that differs from node to node.
-    fn others(&self, node: usize, left: usize, all: &mut Vec<u64>) {
-        let nodes = self.nodes();
+    /// they should come. The last 16 bits are the block. `coming` are the blocks that come to other
+    /// nodes in the same round, as far as that is decided.
+    fn others(&self, node: usize, first: First, left: usize, coming: &Sets, all: &mut Vec<u64>) {
+        let (nodes, from) = (self.nodes(), &self.network.neighbours[node]);
         all.clear();
         for block in self.offered(node).blocks() {
             let height = self.network.height(node, block);
-            if height + 1 < left {
-                let turned = (block + nodes - node) % nodes;
-                all.push(
-                    (u64::from(u16::MAX) - height as u64) << 32 | u64::from(self.holders[block]) << 16 | turned as u64,
-                );
+            if height + 1 >= left {
+                continue;
             }
+            let near = usize::from(u16::MAX) - height;
+            let order = match first {
+                First::Rarest => [near, self.holders[block].into(), (block + nodes - node) % nodes],
+                First::Apart => {
+                    let soon = from.iter().any(|&from| coming.has(from, block));
+                    [usize::from(soon), near, scattered(node, block).into()]
+                }
+            };
+            all.push(order.into_iter().chain([block]).fold(0, |order, next| order << 16 | next as u64));
         }
-    }
-
-    /// Returns the block of a number in [`others`](Self::others).
-    fn block(&self, node: usize, order: u64) -> u16 {
-        ((usize::from(order as u16) + node) % self.nodes()) as u16
     }
 
     fn deliver(&mut self, round: &Round) {
@@ -288,16 +346,22 @@ impl<'a> State<'a> {
     }
 }
 
+/// Returns a number that looks random.
+fn scattered(node: usize, block: usize) -> u16 {
+    let mixed = ((node as u64) << 16 | block as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    ((mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 48) as u16
+}
+
 /// Packs the trees: every block is in time to arrive in `rounds`, if these are at least the
 /// diameter. Stops if it takes more than `most_rounds`.
-fn pack(network: &Network<'_>, pace: Pace, rounds: usize, most_rounds: usize) -> Option<Vec<Round>> {
+fn pack(network: &Network<'_>, pace: Pace, first: First, rounds: usize, most_rounds: usize) -> Option<Vec<Round>> {
     let mut state = State::new(network);
     let mut all = vec![];
     while state.lacking.iter().any(|lacking| *lacking > 0) {
         if all.len() == most_rounds {
             return None;
         }
-        let round = state.round(pace, rounds - all.len());
+        let round = state.round(pace, first, rounds - all.len());
         state.deliver(&round);
         all.push(round);
     }
@@ -324,14 +388,18 @@ pub(super) fn bound(neighbours: &[Vec<usize>]) -> usize {
 pub(super) fn packed(neighbours: &[Vec<usize>], most_rounds: usize) -> Vec<Round> {
     let network = Network::new(neighbours);
     let (least, most_rounds) = (bound(neighbours), most_rounds.max(network.diameter));
-    let tries = [(Pace::Most, usize::MAX), (Pace::Even, most_rounds), (Pace::Most, most_rounds)];
+    let tries = [
+        (Pace::Most, First::Rarest, usize::MAX),
+        (Pace::Even, First::Apart, most_rounds),
+        (Pace::Most, First::Apart, most_rounds),
+    ];
     let price = |rounds: &Vec<Round>| (transmission(rounds), rounds.len());
     let mut best: Option<Vec<Round>> = None;
-    for (pace, rounds) in tries {
+    for (pace, first, rounds) in tries {
         if best.as_ref().is_some_and(|best| transmission(best) <= least) {
             break;
         }
-        let found = pack(&network, pace, rounds, most_rounds);
+        let found = pack(&network, pace, first, rounds, most_rounds);
         best = best.into_iter().chain(found).min_by_key(price);
     }
     best.unwrap_or_default()
