@@ -4,24 +4,30 @@
 //! networks that look the same from every node. Needs: a rank on every node of a network of up to
 //! 1024 nodes for which `balanced-trees` does not fit. Model: all-port.
 //!
-//! With N ranks and the diameter d, at most max(d, `rounds`) rounds are taken. No channel carries
-//! less in all than the bound: (N - 1) / c for the fewest channels c of a node, rounded up.
-//! Measured, as a ratio to this bound, the blocks over the busiest channel of each round, added up:
+//! With N ranks and the diameter d, at most max(d, `rounds`) rounds are taken. A node with c
+//! channels gets N - 1 blocks over these, so the busiest channel carries at least the bound:
+//! (N - 1) / c for the least c, rounded up. The blocks over the busiest channel of each round, added
+//! up, divided by this bound; the average, and the worst in parentheses:
 //!
-//! | network | in d rounds | in up to 2 d | in up to max(4 d, bound) |
+//! | networks | in d rounds | in up to 2 d | in up to max(4 d, bound) |
 //! |---|---|---|---|
-//! | meshes of one, two and three dimensions, lines | 1 | | |
-//! | meshes without a node | 1 | | |
-//! | lines with channels of 1 to 4 nodes, and meshes of these | 1 | | |
-//! | random networks with an average of 4 or more channels a node | 1 to TODO | | 1 |
-//! | random networks with fewer | TODO | TODO | TODO |
-//! | random trees | TODO | TODO | TODO |
+//! | lines; meshes of up to 16 x 16, 6 x 6 x 8 and 4 x 4 x 3 x 3 | 1 | | |
+//! | meshes of 2 to 4 by 17 to 100 | 1.05 (1.25) | 1.00 (1.01) | 1.00 (1.01) |
+//! | lines in which nodes up to 2, 3, 4 or 5 apart are linked, and meshes of them | 1 | | |
+//! | a mesh of 8 x 8 without one node | 1.04 (1.36) | 1.02 (1.17) | 1.00 (1.07) |
+//! | random networks with 10 channels a node on average | 1.00 (1.33) | 1 | 1 |
+//! | with 6 | 1.01 (1.56) | 1.00 (1.17) | 1 |
+//! | with 4 | 1.09 (2.08) | 1.02 (1.19) | 1 |
+//! | with 3 | 1.21 (1.87) | 1.05 (1.20) | 1.00 (1.12) |
+//! | random trees | 1.68 (4.69) | 1.08 (1.27) | 1 |
 //!
-//! Where few channels part the network in two halves, the least that these must carry is more than
-//! the bound.
+//! The random networks have 8 to 128 nodes: a tree whose nodes are linked to any earlier one, and
+//! random links. Where few channels join two halves of the network, these must carry more than the
+//! bound. The largest sum of blocks of a rank in each round is up to 1.6 (N - 1) on meshes, so on
+//! machines where ports are the limit, other algorithms are better.
 //!
-//! Every rank computes all trees: 9 ms for a mesh of 256 nodes, 0.13 s for one of 1024, and up to
-//! 2.5 s for irregular networks of 1000 nodes with many rounds. This takes memory in proportion to
+//! Every rank computes all trees: 14 ms for a mesh of 256 nodes, 0.2 s for one of 1024, and up to
+//! 4 s for irregular networks of 1000 nodes in as many rounds. This takes memory in proportion to
 //! N squared. The claims are counted.
 //!
 //! # Idea

@@ -404,3 +404,163 @@ pub(super) fn packed(neighbours: &[Vec<usize>], most_rounds: usize) -> Vec<Round
     }
     best.unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use quickcheck::quickcheck;
+
+    use super::*;
+    use crate::ids::Node;
+    use crate::topology::{Topology, parse};
+
+    fn network(text: &str) -> Vec<Vec<usize>> {
+        let topology = parse(text).unwrap();
+        let of = |node| topology.neighbours(Node::new(node)).into_iter().map(Node::index).collect();
+        (0..topology.nodes()).map(of).collect()
+    }
+
+    fn linked(nodes: usize, links: impl IntoIterator<Item = (usize, usize)>) -> Vec<Vec<usize>> {
+        let mut neighbours = vec![vec![]; nodes];
+        for (a, b) in links {
+            if a != b && !neighbours[a].contains(&b) {
+                neighbours[a].push(b);
+                neighbours[b].push(a);
+            }
+        }
+        neighbours
+    }
+
+    /// A random tree, and random links besides.
+    fn random(nodes: usize, more: usize, seed: u64) -> Vec<Vec<usize>> {
+        let mut state = seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut below = |most: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % most as u64) as usize
+        };
+        let mut links: Vec<_> = (1..nodes).map(|node| (node, below(node))).collect();
+        links.extend((0..more).map(|_| (below(nodes), below(nodes))));
+        linked(nodes, links)
+    }
+
+    fn diameter(neighbours: &[Vec<usize>]) -> usize {
+        Network::new(neighbours).diameter
+    }
+
+    /// Returns the rounds, and the blocks over the busiest channel of each, after checking that
+    /// every node gets every other block once, from a neighbour that has it.
+    fn checked(neighbours: &[Vec<usize>], most_rounds: usize) -> (usize, usize) {
+        let nodes = neighbours.len();
+        let rounds = packed(neighbours, most_rounds);
+        let mut held = Sets::new(nodes);
+        (0..nodes).for_each(|node| held.insert(node, node));
+        for round in &rounds {
+            let mut came = vec![];
+            for node in 0..nodes {
+                let mut from = vec![];
+                for message in round.received(node) {
+                    assert_eq!(usize::from(message.to), node);
+                    assert!(round.sent(message.from.into()).contains(message));
+                    from.push(usize::from(message.from));
+                    for &block in round.blocks(message) {
+                        assert!(held.has(message.from.into(), block.into()), "{block} is not at {}", message.from);
+                        came.push((node, usize::from(block)));
+                    }
+                }
+                assert!(from.is_sorted_by(|a, b| a < b), "two messages to {node} over one channel");
+                assert!(from.iter().all(|from| neighbours[node].contains(from)));
+            }
+            for (node, block) in came {
+                assert!(!held.has(node, block), "{block} comes to {node} twice");
+                held.insert(node, block);
+            }
+        }
+        assert!((0..nodes).all(|node| (0..nodes).all(|block| held.has(node, block))));
+        let (diameter, transmission) = (diameter(neighbours), transmission(&rounds));
+        assert!((diameter..=most_rounds.max(diameter)).contains(&rounds.len()));
+        assert!(transmission >= bound(neighbours));
+        (rounds.len(), transmission)
+    }
+
+    #[test]
+    fn meshes_take_the_diameter_and_the_least_blocks() {
+        let lines = (1..=40).map(|a| format!("line:{a}"));
+        let planes = (2..=12).flat_map(|a| (2..=12).map(move |b| format!("mesh:{a}x{b}")));
+        let spaces = (2..=5).flat_map(|a| (2..=5).flat_map(move |b| (2..=6).map(move |c| format!("mesh:{a}x{b}x{c}"))));
+        let others = ["mesh:16x16", "mesh:15x13", "mesh:3x16", "mesh:8x8x4", "mesh:3x3x3x3", "ring:13", "complete:9"];
+        for text in lines.chain(planes).chain(spaces).chain(others.map(str::to_owned)) {
+            let network = network(&text);
+            assert_eq!(checked(&network, 0), (diameter(&network), bound(&network)), "{text}");
+        }
+    }
+
+    #[test]
+    fn stars_and_pairs_take_the_least() {
+        assert_eq!(checked(&[vec![]], 0), (0, 0));
+        assert_eq!(checked(&linked(2, [(0, 1)]), 0), (1, 1));
+        for nodes in 3..20 {
+            assert_eq!(checked(&linked(nodes, (1..nodes).map(|leaf| (0, leaf))), 0), (2, nodes - 1));
+        }
+    }
+
+    /// Lines and meshes of them in which nodes up to `width` apart are linked.
+    #[test]
+    fn lines_with_longer_channels_take_the_least() {
+        for (nodes, width) in (2..30).flat_map(|nodes| [2, 3, 4].map(|width| (nodes, width))) {
+            let links = (0..nodes).flat_map(|a| (a + 1..nodes.min(a + width + 1)).map(move |b| (a, b)));
+            let line = linked(nodes, links.clone());
+            assert_eq!(checked(&line, 0), (diameter(&line), bound(&line)), "{nodes}, {width}");
+            if nodes < 10 {
+                let plane = links.flat_map(|(a, b)| {
+                    (0..nodes).flat_map(move |c| [(a * nodes + c, b * nodes + c), (c * nodes + a, c * nodes + b)])
+                });
+                let plane = linked(nodes * nodes, plane);
+                assert_eq!(checked(&plane, 0), (diameter(&plane), bound(&plane)), "{nodes} x {nodes}, {width}");
+            }
+        }
+    }
+
+    /// Returns the worst ratio to the bound in as many rounds as the diameter, twice as many, and
+    /// four times as many or the bound, in percent.
+    fn worst(networks: impl IntoIterator<Item = Vec<Vec<usize>>>) -> [usize; 3] {
+        networks.into_iter().fold([100; 3], |worst, network| {
+            let (diameter, bound) = (diameter(&network), bound(&network));
+            let ratio = |rounds| (100 * checked(&network, rounds).1).div_ceil(bound);
+            let found = [0, 2 * diameter, bound.max(4 * diameter)].map(ratio);
+            [0, 1, 2].map(|at| worst[at].max(found[at]))
+        })
+    }
+
+    #[test]
+    fn irregular_networks_stay_near_the_bound() {
+        let without = |hole: usize| {
+            let number = |node: usize| node - usize::from(node > hole);
+            let links =
+                network("mesh:8x8").into_iter().enumerate().flat_map(|(a, to)| to.into_iter().map(move |b| (a, b)));
+            linked(63, links.filter(|&(a, b)| a != hole && b != hole).map(|(a, b)| (number(a), number(b))))
+        };
+        let found = worst((0..64).map(without));
+        assert!(found.iter().zip([136, 117, 107]).all(|(found, most)| *found <= most), "holes: {found:?}");
+        for (more, most) in [(0, [271, 118, 100]), (1, [164, 113, 100]), (2, [142, 113, 100]), (4, [140, 100, 100])] {
+            let networks = (0..8).flat_map(|seed| [16, 24, 48, 64].map(|nodes| random(nodes, more * nodes / 2, seed)));
+            let found = worst(networks);
+            assert!(found.iter().zip(most).all(|(found, most)| *found <= most), "{more}: {found:?} above {most:?}");
+        }
+    }
+
+    #[test]
+    fn bridge_between_two_cliques_is_passed_in_more_rounds() {
+        let clique = |first: usize| (first..first + 8).flat_map(move |a| (first..a).map(move |b| (a, b)));
+        let network = linked(16, clique(0).chain(clique(8)).chain([(0, 8)]));
+        assert_eq!([0, 6, 12].map(|rounds| checked(&network, rounds)), [(3, 15), (6, 12), (9, 9)]);
+    }
+
+    quickcheck! {
+        fn packing_brings_every_block_to_every_node_once(nodes: u8, more: u8, rounds: u8, seed: u64) -> bool {
+            let network = random(1 + usize::from(nodes) % 40, usize::from(more) % 60, seed);
+            checked(&network, rounds.into());
+            true
+        }
+    }
+}
