@@ -457,7 +457,7 @@ mod tests {
         (0..nodes).for_each(|node| held.insert(node, node));
         for round in &rounds {
             let mut came = vec![];
-            for node in 0..nodes {
+            for (node, near) in neighbours.iter().enumerate() {
                 let mut from = vec![];
                 for message in round.received(node) {
                     assert_eq!(usize::from(message.to), node);
@@ -469,7 +469,7 @@ mod tests {
                     }
                 }
                 assert!(from.is_sorted_by(|a, b| a < b), "two messages to {node} over one channel");
-                assert!(from.iter().all(|from| neighbours[node].contains(from)));
+                assert!(from.iter().all(|from| near.contains(from)));
             }
             for (node, block) in came {
                 assert!(!held.has(node, block), "{block} comes to {node} twice");

@@ -8,6 +8,7 @@ use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
 use crate::algorithm::translated_tree;
 use crate::algorithm::{Algorithm, Claims, Parameter, Values};
+use crate::block::Volume;
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, End, Problem, RankAmounts, RankRound, Share};
 
@@ -153,7 +154,7 @@ impl Plan {
             let count = |(_, message): &(Rank, &Message)| self.rounds[at.0].blocks(message).len() as u64;
             let [sent, received] = self.messages(rank, at);
             let amounts = sent.iter().map(|message| Amount::new(message.0, size * count(message))).collect();
-            let combined = if at.1 { size * received.iter().map(count).sum::<u64>() } else { size * 0 };
+            let combined = if at.1 { size * received.iter().map(count).sum::<u64>() } else { Volume::ZERO };
             RankAmounts::new(amounts, received.len()).combining(combined)
         }))
     }
