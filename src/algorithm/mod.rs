@@ -12,6 +12,8 @@ pub mod alltoall;
 pub mod barrier;
 mod bridgeheads;
 pub mod broadcast;
+mod counts;
+mod course;
 pub mod cube;
 pub mod custom;
 mod definition;
@@ -39,6 +41,7 @@ mod shape;
 pub mod shift;
 mod translated_tree;
 mod tree;
+mod tree_packing;
 
 pub(crate) use definition::scheduled;
 pub use definition::{About, Algorithm};

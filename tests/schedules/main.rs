@@ -28,4 +28,5 @@ mod samples;
 mod simulate;
 mod textbook;
 mod topologies;
+mod tree_packing;
 mod verifier;

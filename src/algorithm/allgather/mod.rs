@@ -8,6 +8,7 @@ mod direct;
 mod neighbour_exchange;
 mod recursive_doubling;
 mod ring;
+mod tree_packing;
 mod two_level;
 
 pub use balanced_trees::BalancedTrees;
@@ -19,4 +20,5 @@ pub use neighbour_exchange::NeighbourExchange;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;
 pub(in crate::algorithm) use ring::around;
+pub use tree_packing::TreePacking;
 pub use two_level::TwoLevel;

@@ -9,6 +9,7 @@ mod rabenseifner;
 mod recursive_doubling;
 mod reduce_scatter_allgather;
 mod ring;
+mod tree_packing;
 mod two_level;
 
 pub use balanced_trees::BalancedTrees;
@@ -20,4 +21,5 @@ pub use rabenseifner::Rabenseifner;
 pub use recursive_doubling::RecursiveDoubling;
 pub use reduce_scatter_allgather::ReduceScatterAllgather;
 pub use ring::Ring;
+pub use tree_packing::TreePacking;
 pub use two_level::TwoLevel;

@@ -26,6 +26,6 @@ mod search;
 
 pub(super) use choice::{A, B, COLOURS, Choice};
 pub(super) use counts::claims;
-pub(super) use plan::{Course, Plan};
+pub(super) use plan::Plan;
 pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, about, gossip};
 pub(super) use search::{best, few};

@@ -7,9 +7,10 @@ use smallvec::SmallVec;
 use super::choice::{Choice, Order, at_most, factor, row_axes};
 use super::diagonal;
 use super::row::{self, Load, Message, Row, Stage};
+use crate::algorithm::course::Course;
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, RankRound, Share};
+use crate::vocabulary::{Amount, Amounts, End, Problem, RankAmounts, RankRound, Share};
 
 /// The blocks that a node holds, by their places along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,17 +20,6 @@ enum Along {
     Every(usize),
     /// Those of its arc, with this number of bridgeheads.
     Arc(usize),
-}
-
-/// The ways through the rounds of a gossip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::algorithm) enum Course {
-    /// Every block goes to all ranks: an allgather.
-    Down,
-    /// In reverse, the contributions to every block come from all ranks: a reduce-scatter.
-    Up,
-    /// A part of the vector for each rank, up and then down: an allreduce.
-    UpAndDown,
 }
 
 /// A stage along an axis.
@@ -421,22 +411,9 @@ impl Plan {
                 node += (places.from + index * places.apart) % extent * stride;
                 (rest, stride) = (rest / places.count, stride * extent);
             }
-            let rank = Rank::new(node);
-            let block = match course {
-                Course::Down => Block::from(rank).chunks(colour, of, 1),
-                Course::Up => Block::result(rank).chunks(colour, of, 1),
-                Course::UpAndDown => Block::RESULT.chunks(node as u32 * of + colour, ranks as u32 * of, 1),
-            };
-            block.filter(|_| !left_out)
+            course.chunk(Rank::new(node), ranks, colour, of).filter(|_| !left_out)
         };
         transfer.part.clone().filter_map(block).collect()
-    }
-
-    /// Returns the numbers of the rounds in order, each with whether it runs in reverse.
-    fn course(&self, course: Course) -> impl Iterator<Item = (usize, bool)> + Send + use<> {
-        let up = if course == Course::Down { 0 } else { self.rounds };
-        let down = if course == Course::Up { 0 } else { self.rounds };
-        (0..up).rev().map(|round| (round, true)).chain((0..down).map(|round| (round, false)))
     }
 
     /// Returns the messages that a node sends and those that it receives.
@@ -447,11 +424,11 @@ impl Plan {
 
     /// Returns the rounds of a rank.
     pub(in crate::algorithm) fn share(self, rank: Rank, course: Course) -> Share {
-        Box::new(self.course(course).map(move |round| {
+        Box::new(course.rounds(self.rounds).map(move |round| {
             let end = |transfer: &Transfer, sends: bool| {
                 let peer = Rank::new(transfer.peer);
                 let (sender, receiver) = if sends { (rank, peer) } else { (peer, rank) };
-                let combine = if round.1 { Combine::in_rank_order(sender, receiver) } else { Combine::Replace };
+                let combine = Course::combine(round.1, sender, receiver);
                 End::new(peer, self.blocks(transfer, course)).combined(combine)
             };
             let [sends, receives] = self.transfers(rank.index(), round);
@@ -462,14 +439,13 @@ impl Plan {
 
     /// Returns the size of a chunk.
     pub(super) fn chunk(&self, course: Course) -> Volume {
-        let parts = if course == Course::UpAndDown { self.ranks() } else { 1 };
-        Volume::ratio(1, (parts * self.colours.len().max(1)) as u128)
+        course.size(self.ranks(), self.colours.len().max(1))
     }
 
     /// Returns the rounds of a rank by message sizes.
     pub(in crate::algorithm) fn amounts(self, rank: Rank, course: Course) -> Amounts {
         let chunk = self.chunk(course);
-        Box::new(self.course(course).map(move |round| {
+        Box::new(course.rounds(self.rounds).map(move |round| {
             let [sends, receives] = self.transfers(rank.index(), round);
             let size = |transfer: &Transfer| chunk * transfer.count() as u64;
             let amounts = sends.iter().map(|transfer| Amount::new(Rank::new(transfer.peer), size(transfer))).collect();

@@ -1,8 +1,8 @@
 //! The algorithms of a collective: CIRCGOS, HIGH-DIM-GOS, TORGOS and CUBGOS.
 
 use super::choice::{Order, extents};
-use super::plan::Course;
 use crate::algorithm::About;
+use crate::algorithm::course::Course;
 use crate::vocabulary::{Ports, Problem};
 
 /// The requirements of an algorithm, and its order of the axes.
@@ -80,7 +80,7 @@ impl Form {
     /// [`Choice::lacks`](super::Choice::lacks) reports networks that are not products of rings and
     /// lines.
     pub(in crate::algorithm) fn lacks(self, problem: &Problem, course: Course) -> Option<String> {
-        if course != Course::Down && !problem.commutative() && problem.ranks() > 2 {
+        if course.needs_order(problem) {
             return Some("it needs an operation that commutes, since contributions meet at bridgeheads".to_owned());
         }
         let extents = extents(problem).filter(|extents| !(self.right)(extents))?;

@@ -7,8 +7,9 @@
 use std::iter::{once, successors};
 
 use super::choice::{Choice, Order, factor, row_axes};
-use super::plan::{Course, Plan};
+use super::plan::Plan;
 use super::rows::Form;
+use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
 use crate::vocabulary::Problem;
 

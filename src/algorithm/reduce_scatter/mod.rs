@@ -7,6 +7,7 @@ mod direct;
 mod pairwise;
 mod recursive_halving;
 mod ring;
+mod tree_packing;
 
 pub use balanced_trees::BalancedTrees;
 pub use bridgeheads::{CircGos, CubGos, HighDimGos, TorGos};
@@ -16,3 +17,4 @@ pub use pairwise::Pairwise;
 pub use recursive_halving::RecursiveHalving;
 pub use ring::Ring;
 pub(in crate::algorithm) use ring::around;
+pub use tree_packing::TreePacking;

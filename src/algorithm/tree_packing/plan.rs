@@ -1,0 +1,161 @@
+//! The rounds of a rank, and what they take.
+
+use std::sync::Arc;
+
+use super::packing::{Message, Round, bound, packed, transmission};
+use crate::algorithm::counts::{Counts, Sent};
+use crate::algorithm::course::Course;
+use crate::algorithm::kept::Kept;
+use crate::algorithm::translated_tree;
+use crate::algorithm::{Algorithm, Claims, Parameter, Values};
+use crate::block::Volume;
+use crate::ids::Rank;
+use crate::vocabulary::{Amount, Amounts, End, Problem, RankAmounts, RankRound, Share};
+
+/// The number of rounds.
+pub(in crate::algorithm) const ROUNDS: Parameter = Parameter {
+    key: "rounds",
+    summary: "most rounds, at least the diameter; on irregular networks more rounds send smaller messages",
+    values: Values::Number { least: 0, most: 1 << 16 },
+    default: 0,
+};
+
+/// The most ranks for which trees are packed.
+const MAX_RANKS: usize = 1 << 10;
+
+/// The most ranks times channels for which trees are packed.
+const MAX_WORK: usize = 1 << 24;
+
+/// The most ranks for which `auto` considers more rounds than the diameter.
+const MAX_VARIANT_RANKS: usize = 1 << 8;
+
+/// The packed trees of a network, with a rank on every node.
+#[derive(Debug)]
+pub(in crate::algorithm) struct Plan {
+    ranks: usize,
+    rounds: Vec<Round>,
+    counts: Counts,
+}
+
+/// Returns the ranks on the neighbours of each rank's node, if every node has a rank.
+fn neighbours(problem: &Problem) -> Option<Vec<Vec<usize>>> {
+    let (topology, placement) = (problem.topology(), problem.placement());
+    let of = |rank: Rank| {
+        let mut ranks = vec![];
+        for node in topology.neighbours(placement.node(rank)) {
+            ranks.push(placement.rank(node)?.index());
+        }
+        Some(ranks)
+    };
+    let all = || problem.all().map(of).collect();
+    (problem.ranks() == topology.nodes()).then(all).flatten()
+}
+
+impl Plan {
+    /// Returns what a problem lacks.
+    pub(in crate::algorithm) fn lacks(problem: &Problem, course: Course) -> Option<String> {
+        let (ranks, nodes) = (problem.ranks(), problem.topology().nodes());
+        if ranks != nodes {
+            return Some(format!("it needs a rank on every node; there are {ranks} ranks and {nodes} nodes"));
+        }
+        if ranks > MAX_RANKS {
+            return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
+        }
+        if translated_tree::lacks(problem).is_none() {
+            return Some(
+                "it is for networks that do not look the same from every node; take balanced-trees".to_owned(),
+            );
+        }
+        let channels = problem.topology().channels();
+        if ranks * channels > MAX_WORK {
+            let most = MAX_WORK / ranks;
+            return Some(format!("it needs at most {most} channels for {ranks} ranks; there are {channels}"));
+        }
+        let needs = "it needs an operation that commutes, since contributions meet along trees";
+        course.needs_order(problem).then(|| needs.to_owned())
+    }
+
+    /// Returns the variants for `auto`, if more rounds than the diameter could take fewer blocks:
+    /// with twice as many, and with enough to come near the least.
+    pub(in crate::algorithm) fn variants(
+        problem: &Problem,
+        with: impl Fn(usize) -> Arc<dyn Algorithm>,
+    ) -> Vec<Arc<dyn Algorithm>> {
+        if problem.ranks() > MAX_VARIANT_RANKS || Self::lacks(problem, Course::Down).is_some() {
+            return vec![];
+        }
+        let least = bound(&neighbours(problem).unwrap_or_default());
+        let fewest = Self::of(problem, 0);
+        if transmission(&fewest.rounds) <= least {
+            return vec![];
+        }
+        let diameter = fewest.rounds.len();
+        [2 * diameter, least.max(4 * diameter)].map(with).into()
+    }
+
+    /// Returns the plan with at most this many rounds, or as many as the diameter, for a problem
+    /// that [lacks](Self::lacks) nothing.
+    pub(in crate::algorithm) fn of(problem: &Problem, most_rounds: usize) -> Arc<Self> {
+        static MADE: Kept<(Vec<Vec<usize>>, usize), Arc<Plan>> = Kept::new(4);
+        let neighbours = neighbours(problem).unwrap_or_default();
+        MADE.get((neighbours.clone(), most_rounds), || Arc::new(Self::new(&neighbours, most_rounds)))
+    }
+
+    fn new(neighbours: &[Vec<usize>], most_rounds: usize) -> Self {
+        let (ranks, rounds) = (neighbours.len(), packed(neighbours, most_rounds));
+        let counts = Counts::of(vec![(0..ranks).collect()], rounds.len(), |_, round| {
+            let round: &Round = &rounds[round];
+            round.messages().iter().map(|message| Sent {
+                from: message.from.into(),
+                to: message.to.into(),
+                hops: 1,
+                chunks: round.blocks(message).len(),
+            })
+        });
+        Self { ranks, rounds, counts }
+    }
+
+    /// Returns the claims.
+    pub(in crate::algorithm) fn claims(&self, course: Course) -> Claims {
+        self.counts.claims(course.size(self.ranks, 1), course)
+    }
+
+    /// Returns the messages that a rank sends and those that it receives, each with the peer.
+    fn messages(&self, rank: Rank, (round, reverse): (usize, bool)) -> [Vec<(Rank, &Message)>; 2] {
+        let round = &self.rounds[round];
+        let peer = |rank: u16| Rank::new(rank.into());
+        let sent = round.sent(rank.index()).iter().map(|message| (peer(message.to), message)).collect();
+        let received = round.received(rank.index()).map(|message| (peer(message.from), message)).collect();
+        if reverse { [received, sent] } else { [sent, received] }
+    }
+
+    /// Returns the rounds of a rank.
+    pub(in crate::algorithm) fn share(self: Arc<Self>, rank: Rank, course: Course) -> Share {
+        Box::new(course.rounds(self.rounds.len()).map(move |at| {
+            let blocks = |message: &Message| {
+                let ranks = self.rounds[at.0].blocks(message).iter().map(|&rank| Rank::new(rank.into()));
+                ranks.filter_map(|rank| course.chunk(rank, self.ranks, 0, 1)).collect()
+            };
+            let [sent, received] = self.messages(rank, at);
+            let sent = sent
+                .into_iter()
+                .map(|(peer, message)| End::new(peer, blocks(message)).combined(Course::combine(at.1, rank, peer)));
+            let received = received
+                .into_iter()
+                .map(|(peer, message)| End::new(peer, blocks(message)).combined(Course::combine(at.1, peer, rank)));
+            RankRound::new(sent.collect(), received.collect())
+        }))
+    }
+
+    /// Returns the rounds of a rank by message sizes.
+    pub(in crate::algorithm) fn amounts(self: Arc<Self>, rank: Rank, course: Course) -> Amounts {
+        let size = course.size(self.ranks, 1);
+        Box::new(course.rounds(self.rounds.len()).map(move |at| {
+            let count = |(_, message): &(Rank, &Message)| self.rounds[at.0].blocks(message).len() as u64;
+            let [sent, received] = self.messages(rank, at);
+            let amounts = sent.iter().map(|message| Amount::new(message.0, size * count(message))).collect();
+            let combined = if at.1 { size * received.iter().map(count).sum::<u64>() } else { Volume::ZERO };
+            RankAmounts::new(amounts, received.len()).combining(combined)
+        }))
+    }
+}

@@ -1,0 +1,82 @@
+//! Packed trees on networks without a text, and with ranks anywhere: every schedule verified and
+//! counted.
+
+use std::sync::Arc;
+
+use necklace::Node;
+use necklace::algorithm::find;
+use necklace::collective::Collective;
+use necklace::schedule::{Placement, Ports, Problem, Proof, Volume};
+use necklace::topology::{Graph, Topology, parse};
+
+use crate::claims::proof;
+
+/// Proves the allgather and the reductions that go the same way, by default and with more rounds.
+fn proved(topology: &Arc<dyn Topology>, placement: &Placement) -> Vec<Proof> {
+    let collectives = [Collective::Allgather, Collective::ReduceScatter, Collective::Allreduce];
+    let proofs = collectives.into_iter().flat_map(|collective| {
+        let problem = Problem::placed(Arc::clone(topology), placement.clone(), collective).unwrap();
+        ["tree-packing", "tree-packing:rounds=9", "tree-packing:rounds=40"].map(|text| {
+            let proof = proof(&*find(problem.collective(), text).unwrap(), &problem);
+            assert!(proof.contention_free && proof.keeps(Ports::All));
+            proof
+        })
+    });
+    proofs.collect()
+}
+
+fn graph(edges: impl IntoIterator<Item = (usize, usize)>) -> Arc<dyn Topology> {
+    Arc::new(Graph::from_edges(edges).unwrap())
+}
+
+#[test]
+fn packed_trees_keep_their_claims_on_irregular_networks() {
+    let clique = |first: usize| (first..first + 5).flat_map(move |a| (first..a).map(move |b| (a, b)));
+    let mesh = parse("mesh:4x4").unwrap().edges().into_iter().map(|(a, b)| (a.index(), b.index()));
+    let networks = [
+        graph((1..23).map(|v| (v, (v - 1) / 2))),
+        graph((1..9).map(|v| (0, v))),
+        graph(clique(0).chain(clique(5)).chain([(0, 5)])),
+        graph((1..20).map(|v| (v - 1, v)).chain([(0, 7), (3, 15), (11, 4)])),
+        graph((0..14).flat_map(|v| [(v, v + 1), (v, v + 2)]).chain([(14, 15)])),
+        graph(mesh.filter(|edge| *edge != (5, 6) && *edge != (0, 1))),
+    ];
+    for network in networks {
+        proved(&network, &Placement::identity(network.nodes()));
+    }
+}
+
+#[test]
+fn packed_trees_follow_the_placement_of_ranks() {
+    for text in ["mesh:4x3", "torus:3x3", "line:7"] {
+        let network = parse(text).unwrap();
+        let nodes = network.nodes();
+        let placement = Placement::new((0..nodes).map(|rank| Node::new(rank * 5 % nodes)).collect(), nodes).unwrap();
+        let proofs = proved(&network, &placement);
+        let channels = network.neighbours(Node::new(0)).len() as u64;
+        assert_eq!(proofs[0].transmission, Volume::from((nodes as u64 - 1).div_ceil(channels)), "{text}");
+    }
+}
+
+#[test]
+fn packed_trees_leave_homogeneous_networks_to_balanced_trees() {
+    let packing = find(&Collective::Allgather, "tree-packing").unwrap();
+    let lacks = |text: &str| packing.lacks(&Problem::new(parse(text).unwrap(), Collective::Allgather).unwrap());
+    assert_eq!(["mesh:3x3", "line:5", "mesh:32x32"].map(lacks), [None, None, None]);
+    for text in ["torus:4x4", "hypercube:3", "complete:5", "ring:1", "mesh:2x2", "mesh:33x32"] {
+        assert!(lacks(text).is_some(), "{text}");
+    }
+}
+
+/// On irregular networks `auto` also considers more rounds, on meshes there is no use for them.
+#[test]
+fn packed_trees_have_variants_only_where_rounds_help() {
+    let packing = find(&Collective::Allgather, "tree-packing").unwrap();
+    let rounds = |network: Arc<dyn Topology>| {
+        let problem = Problem::new(network, Collective::Allgather).unwrap();
+        packing.variants(&problem).iter().map(|variant| variant.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(rounds(parse("mesh:6x7").unwrap()), [""; 0]);
+    let tree = graph((1..31).map(|v| (v, (v - 1) / 2)));
+    assert_eq!(rounds(tree), ["tree-packing:rounds=16", "tree-packing:rounds=32"]);
+}
