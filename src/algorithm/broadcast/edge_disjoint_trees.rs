@@ -41,6 +41,7 @@ use crate::ids::Rank;
 use crate::vocabulary::{Ports, Problem, Share};
 
 /// A pipeline along each of several trees that share no channel.
+#[cfg_attr(doc, doc = include_str!("../../../doc/edge-disjoint-trees.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct EdgeDisjointTrees {
     chunks: usize,
