@@ -142,6 +142,6 @@ impl Numbers {
     }
 
     fn below(&mut self, limit: usize) -> usize {
-        ((self.next() >> 32) * limit as u64 >> 32) as usize
+        (((self.next() >> 32) * limit as u64) >> 32) as usize
     }
 }

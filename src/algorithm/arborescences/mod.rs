@@ -44,11 +44,8 @@
 //! build, 1024 nodes take 3 to 100 ms, and 256 nodes up to 10 ms, except where nodes have dozens of
 //! channels: 95 ms for `complete:256`.
 //!
-//! - [`forest`]: trees under construction.
-//! - [`growth`]: the first step, and the flows.
-//! - [`annealing`]: the second step.
-//! - [`packing`]: both.
-//! - [`streams`]: chunks that follow each other along the trees, in both directions.
+//! [`forest`] has trees under construction, [`growth`] the first step and the flows, [`annealing`]
+//! the second step, [`packing`] both. [`streams`] sends chunks along the trees, in both directions.
 
 mod annealing;
 mod forest;

@@ -16,8 +16,8 @@ pub(super) struct Arborescences {
 }
 
 impl Arborescences {
-    /// Returns as many trees as there can be, in a connected network of links that are two arcs
-    /// each. Neighbours are in ascending order.
+    /// Returns as many trees as there can be, in a network of links that are two arcs each: at least
+    /// one if the network is connected. Neighbours are in ascending order.
     pub(super) fn pack(neighbours: &[Vec<usize>], root: usize) -> Self {
         let grown = grow(neighbours, root);
         let least = least_depth(neighbours, root, grown.trees());
@@ -25,7 +25,7 @@ impl Arborescences {
         Self { parents: forest.parents, depths: forest.depths }
     }
 
-    /// Returns the number of trees, at least 1.
+    /// Returns the number of trees.
     pub(super) fn trees(&self) -> usize {
         self.parents.len()
     }
@@ -177,6 +177,12 @@ mod tests {
                 assert_eq!(pack(&neighbours, root).0, links);
             }
         }
+    }
+
+    #[test]
+    fn network_in_two_pieces_has_no_trees() {
+        assert_eq!(pack(&graph(4, [(0, 1), (2, 3)]), 0).0, 0);
+        assert_eq!(pack(&graph(2, []), 1).0, 0);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::algorithm::kept::Kept;
 use crate::algorithm::translated_tree::Group;
 use crate::block::{Block, Volume};
 use crate::ids::{Node, Rank};
+use crate::topology::Topology;
 use crate::vocabulary::{Combine, End, Problem, RankRound, Share};
 
 /// What algorithms along these trees need.
@@ -87,12 +88,10 @@ impl Streams {
             Some(group) => (0, nodes.clone().map(|node| Rank::new(group.add(node, root.index()))).collect()),
             None => {
                 let rank = |node| placement.rank(Node::new(node)).unwrap_or_default();
-                (placement.node(root).index(), nodes.clone().map(rank).collect())
+                (placement.node(root).index(), nodes.map(rank).collect())
             }
         };
-        let neighbours = |node| topology.neighbours(Node::new(node)).into_iter().map(Node::index).collect();
-        let network: Vec<Vec<usize>> = nodes.map(neighbours).collect();
-        let key = (network, start);
+        let key = (network(&**topology), start);
         let trees = PACKED.get(key.clone(), || Arc::new(Arborescences::pack(&key.0, key.1)));
         Self { depth: trees.depth(), trees, ranks, chunks, up }
     }
@@ -195,6 +194,21 @@ impl Streams {
         }
         counts
     }
+}
+
+/// Returns the neighbours of each node. Of a topology that breaks its contract, only links in both
+/// directions count.
+fn network(topology: &dyn Topology) -> Vec<Vec<usize>> {
+    let neighbours = |node| {
+        let mut all: Vec<usize> = topology.neighbours(Node::new(node)).into_iter().map(Node::index).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let network: Vec<Vec<usize>> = (0..topology.nodes()).map(neighbours).collect();
+    let is_link = |a: usize, b: usize| a != b && network.get(b).is_some_and(|back| back.binary_search(&a).is_ok());
+    let links = |(a, all): (usize, &Vec<usize>)| all.iter().copied().filter(|&b| is_link(a, b)).collect();
+    network.iter().enumerate().map(links).collect()
 }
 
 /// Numbers of messages: sums over rounds of those of the busiest rank, and those that the busiest
