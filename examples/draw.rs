@@ -66,7 +66,7 @@ fn directory(mut parser: Parser) -> Result<Option<PathBuf>, lexopt::Error> {
 /// File, network, collective, algorithm, frames.
 type Picture = (&'static str, &'static str, Collective, &'static str, Frames);
 
-fn pictures() -> [Picture; 13] {
+fn pictures() -> [Picture; 14] {
     let root = necklace::Rank::new(0);
     [
         ("torus-exchange", "torus:8x8", Collective::Alltoall, "torus-exchange", Frames::Rounds),
@@ -80,6 +80,13 @@ fn pictures() -> [Picture; 13] {
         ("cubgos", "torus:4x4x4", Collective::Allgather, "cubgos:colours=one", Frames::Rounds),
         ("allreduce", "hypercube:3", Collective::Allreduce, "recursive-doubling", Frames::Rounds),
         ("binomial", "hypercube:3", Collective::Broadcast { root }, "binomial", Frames::Rounds),
+        (
+            "edge-disjoint-trees",
+            "hypercube:3",
+            Collective::Broadcast { root },
+            "edge-disjoint-trees:chunks=1",
+            Frames::Rounds,
+        ),
         ("dissemination", "complete:8", Collective::Barrier, "dissemination", Frames::Rounds),
         ("own-graph", "petersen", Collective::Broadcast { root }, "binomial", Frames::Rounds),
     ]

@@ -9,6 +9,7 @@
 pub mod allgather;
 pub mod allreduce;
 pub mod alltoall;
+mod arborescences;
 pub mod barrier;
 mod bridgeheads;
 pub mod broadcast;

@@ -107,7 +107,7 @@ pub(super) fn lacks_to_combine(problem: &Problem) -> Option<String> {
 
 /// The nodes as vectors of coordinates, the last one fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Group {
+pub(super) struct Group {
     axes: Vec<Axis>,
 }
 
@@ -120,7 +120,7 @@ struct Step {
 }
 
 impl Group {
-    fn of(problem: &Problem) -> Option<Self> {
+    pub(super) fn of(problem: &Problem) -> Option<Self> {
         let axes = in_order(problem)?;
         axes.iter().all(|axis| axis.kind != Kind::Line || axis.extent == 2).then_some(Self { axes })
     }
@@ -136,7 +136,7 @@ impl Group {
         sum
     }
 
-    fn add(&self, a: usize, b: usize) -> usize {
+    pub(super) fn add(&self, a: usize, b: usize) -> usize {
         self.with(a, b, |a, b, _| a + b)
     }
 

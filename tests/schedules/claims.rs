@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::fixtures::beaten;
-use necklace::Rank;
 use necklace::algorithm::{Algorithm, Settings, Values, alltoall::TorusExchange, find, registry};
 use necklace::bounds::Bounds;
 use necklace::collective::Collective;
-use necklace::schedule::{Ports, Problem, Proof, RankAmounts, Volume, verify_shares};
-use necklace::topology::{Grid, Topology, parse};
+use necklace::schedule::{Placement, Ports, Problem, Proof, RankAmounts, Volume, verify_shares};
+use necklace::topology::{Graph, Grid, Topology, parse};
+use necklace::{Node, Rank};
 
 /// The problem of an algorithm, with this root, or this distance of a shift.
 fn problem(topology: &Arc<dyn Topology>, algorithm: &dyn Algorithm, root: usize) -> Problem {
@@ -108,6 +108,37 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
         }
     }
     assert!(cases > 400, "only {cases} cases");
+}
+
+/// A star, whose leaves all send to the root in all rounds of a reduction; two complete networks
+/// with a bridge; Petersen's graph; and a torus with ranks in another order than the nodes.
+#[test]
+fn edge_disjoint_trees_keep_their_claims_on_any_network() {
+    let clique = |first: usize| (0..4).flat_map(move |a| (0..a).map(move |b| (first + a, first + b)));
+    let star = Graph::from_edges((1..5).map(|leaf| (0, leaf)));
+    let bridge = Graph::from_edges(clique(0).chain(clique(4)).chain([(3, 4)]));
+    let petersen = Graph::from_edges((0..5).flat_map(|u| [(u, (u + 1) % 5), (u, u + 5), (u + 5, (u + 2) % 5 + 5)]));
+    let graphs = [(star, 1), (bridge, 1), (petersen, 3)];
+    let graphs = graphs.map(|(graph, trees)| (Arc::new(graph.unwrap()) as Arc<dyn Topology>, trees));
+    for (topology, trees) in
+        graphs.into_iter().chain([(parse("torus:3x4").unwrap(), 4), (parse("mesh:3x4").unwrap(), 2)])
+    {
+        let nodes = topology.nodes();
+        let backwards = Placement::new((0..nodes).rev().map(Node::new).collect(), nodes).unwrap();
+        for (collective, root) in
+            ["broadcast", "reduce"].into_iter().flat_map(|name| (0..nodes).map(move |root| (name, root)))
+        {
+            let collective = Collective::named(collective, Rank::new(root)).unwrap();
+            for placement in [Placement::identity(nodes), backwards.clone()] {
+                let problem = Problem::placed(Arc::clone(&topology), placement, collective.clone()).unwrap();
+                for chunks in [1, 2, 7] {
+                    let algorithm = find(&collective, &format!("edge-disjoint-trees:chunks={chunks}")).unwrap();
+                    let proof = proof(algorithm.as_ref(), &problem);
+                    assert_eq!(proof.transmission, Volume::new(proof.startups, trees * chunks));
+                }
+            }
+        }
+    }
 }
 
 /// Some extents as numbers, and the formulas of Table 1.

@@ -1,0 +1,90 @@
+//! Reduce along arc-disjoint trees to the root: every tree carries a part of the result, in chunks
+//! that follow each other, and every rank adds its contribution.
+//!
+//! Source: S. L. Johnsson & C.-T. Ho, *Optimum broadcasting and personalized communication in
+//! hypercubes*, IEEE Transactions on Computers 38(9), 1989 (hypercubes: edge-disjoint spanning
+//! binomial trees), in reverse. Needs: a rank on every node; at most 1024 ranks and 65536 channels;
+//! an operation that commutes, for more than 2 ranks. Model: all-port.
+//!
+//! With k chunks of each part, and T trees of depth D, in rounds:
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | D + k - 1 |
+//! | blocks over a channel | (D + k - 1) / (T k) |
+//! | blocks combined | as many as the busiest rank receives |
+//! | hops | D + k - 1 |
+//!
+//! T and D are those of the [broadcast](crate::algorithm::broadcast::EdgeDisjointTrees), and so are
+//! time and memory.
+//!
+//! # Idea
+//!
+//! It is the [broadcast](crate::algorithm::broadcast::EdgeDisjointTrees) backwards. A rank may
+//! receive from several ranks below it in a tree, in one round or in several.
+
+use std::sync::Arc;
+
+use crate::algorithm::arborescences::{NEEDS, Streams, lacks_to_combine};
+use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, variants_from_one};
+use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
+use crate::block::Block;
+use crate::ids::Rank;
+use crate::vocabulary::{Ports, Problem, Share};
+
+/// A pipeline along each of several trees that share no channel, to the root.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgeDisjointTrees {
+    chunks: usize,
+}
+
+static ABOUT: About = About {
+    collective: "reduce",
+    name: "edge-disjoint-trees",
+    summary: "parts of the result go along trees that share no channel, each in chunks that follow each other; each rank adds its contribution",
+    source: "Johnsson & Ho 1989; Edmonds 1973",
+    needs: NEEDS,
+    claims: "with k chunks and T trees of depth D, D + k - 1 start-ups and (D + k - 1) / (T k) blocks over a channel; T is the least cut, D on most networks the diameter and 1 or 2; contention-free; operations of more than 2 ranks commute",
+    ports: Ports::All,
+};
+
+impl Default for EdgeDisjointTrees {
+    fn default() -> Self {
+        Self { chunks: DEFAULT_CHUNKS }
+    }
+}
+
+impl Algorithm for EdgeDisjointTrees {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[CHUNKS]
+    }
+
+    fn settings(&self) -> Settings {
+        Settings::default().with(&CHUNKS, self.chunks)
+    }
+
+    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+        Some(Arc::new(Self { chunks: settings.of(&CHUNKS) }))
+    }
+
+    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        variants_from_one(problem, |chunks| Arc::new(Self { chunks }))
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        lacks_to_combine(problem)
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        Streams::up(problem, self.chunks).claims()
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let root = problem.collective().root().unwrap_or_default();
+        Streams::up(problem, self.chunks).share(rank, Block::result(root))
+    }
+}
