@@ -105,7 +105,8 @@ fn every_registered_algorithm_passes_plan_verify_and_checker() {
             let json = document_with(topology, collective, name, &[order, &["--hosts-of", "2"]].concat());
             let schedule = from_json(&json).unwrap();
             let proof = verify(&schedule).unwrap();
-            assert_eq!(schedule.outline.algorithm, name);
+            // With the cheapest parameters, if the name leaves them open.
+            assert_eq!(schedule.outline.algorithm.split(':').next(), Some(name));
             if let Some(figures) = checked(&json, &[]) {
                 assert_eq!(figures["hops"], proof.hops, "{name} for {collective} on {topology}: {figures}");
             }

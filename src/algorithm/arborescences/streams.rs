@@ -11,9 +11,9 @@
 use std::sync::Arc;
 
 use super::packing::Arborescences;
-use crate::algorithm::Claims;
 use crate::algorithm::kept::Kept;
 use crate::algorithm::translated_tree::Group;
+use crate::algorithm::{Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::{Node, Rank};
 use crate::topology::Topology;
@@ -21,13 +21,17 @@ use crate::vocabulary::{Combine, End, Problem, RankRound, Share};
 
 /// What algorithms along these trees need.
 pub(in crate::algorithm) const NEEDS: &str =
-    "a rank on every node, at most 1024 ranks and 65536 channels; made for rings, tori, cubes and meshes";
+    "a rank on every node of a network that is not complete, of at most 1024 nodes and 65536 channels";
 
 /// The most ranks and channels for which trees are packed. This takes up to 0.1 s.
 const MAX_RANKS: usize = 1 << 10;
 const MAX_CHANNELS: usize = 1 << 16;
 
 /// Returns what a problem lacks for these trees.
+///
+/// On a complete network, the trees are paths of two channels through every other node. Other
+/// algorithms send the same parts there in fewer messages, and are faster among threads and
+/// processes of one host.
 pub(in crate::algorithm) fn lacks(problem: &Problem) -> Option<String> {
     let (ranks, nodes) = (problem.ranks(), problem.topology().nodes());
     if ranks != nodes {
@@ -35,6 +39,9 @@ pub(in crate::algorithm) fn lacks(problem: &Problem) -> Option<String> {
     }
     if ranks > MAX_RANKS {
         return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
+    }
+    if is_complete(problem) {
+        return Some("it needs nodes that are not neighbours; all are on a complete network".to_owned());
     }
     let channels = problem.topology().channels();
     (channels > MAX_CHANNELS).then(|| format!("it needs at most {MAX_CHANNELS} channels; there are {channels}"))

@@ -4,7 +4,8 @@
 //! Source: S. L. Johnsson & C.-T. Ho, *Optimum broadcasting and personalized communication in
 //! hypercubes*, IEEE Transactions on Computers 38(9), 1989 (hypercubes: edge-disjoint spanning
 //! binomial trees). On all networks; the number of trees is that of Edmonds' theorem. Needs: a rank
-//! on every node; at most 1024 ranks and 65536 channels. Model: all-port.
+//! on every node of a network that is not complete, of at most 1024 nodes and 65536 channels. Model:
+//! all-port.
 //!
 //! With k chunks of each part, and T trees of depth D, in rounds:
 //!
@@ -16,8 +17,8 @@
 //! | hops | D + k - 1 |
 //!
 //! T is the least number of channels from any set of nodes with the root to the others: the
-//! channels of a node on rings, tori, cubes, generalized hypercubes and complete networks; the
-//! number of dimensions on a mesh; 1 on a line. No schedule sends less than 1 / T over the busiest
+//! channels of a node on rings, tori, cubes and generalized hypercubes; the number of dimensions on a
+//! mesh; 1 on a line. No schedule sends less than 1 / T over the busiest
 //! channel. On a hypercube of dimension d, D is d + 1, on a ring of N nodes N - 1, on most tori the
 //! diameter and 1 or 2.
 //!

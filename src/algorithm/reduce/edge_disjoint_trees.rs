@@ -3,8 +3,8 @@
 //!
 //! Source: S. L. Johnsson & C.-T. Ho, *Optimum broadcasting and personalized communication in
 //! hypercubes*, IEEE Transactions on Computers 38(9), 1989 (hypercubes: edge-disjoint spanning
-//! binomial trees), in reverse. Needs: a rank on every node; at most 1024 ranks and 65536 channels;
-//! an operation that commutes, for more than 2 ranks. Model: all-port.
+//! binomial trees), in reverse. Needs: a rank on every node of a network that is not complete, of at
+//! most 1024 nodes and 65536 channels, and an operation that commutes. Model: all-port.
 //!
 //! With k chunks of each part, and T trees of depth D, in rounds:
 //!
