@@ -22,32 +22,37 @@ use necklace::schedule::{Ports, Problem};
 use necklace::select::{Terms, select};
 use necklace::topology::parse;
 
-/// Networks on which every node has as many channels, then meshes.
-const NETWORKS: [&[&str]; 2] = [
-    &[
-        "ring:4",
-        "ring:16",
-        "ring:36",
-        "ring:64",
-        "ring:256",
-        "ring:1024",
-        "torus:2x2",
-        "torus:4x4",
-        "torus:6x6",
-        "torus:6x9",
-        "torus:8x8",
-        "torus:16x16",
-        "torus:32x32",
-        "torus:4x4x4",
-        "torus:4x6x7",
-        "torus:8x8x8",
-        "torus:8x8x16",
-        "hypercube:4",
-        "hypercube:6",
-        "hypercube:8",
-        "hypercube:10",
-    ],
-    &["mesh:2x2", "mesh:4x4", "mesh:5x7", "mesh:8x8", "mesh:16x16", "mesh:32x32", "mesh:4x4x4", "mesh:8x8x8"],
+/// Rings, tori and cubes, on which every node has as many channels, then meshes.
+const NETWORKS: [&str; 29] = [
+    "ring:4",
+    "ring:16",
+    "ring:36",
+    "ring:64",
+    "ring:256",
+    "ring:1024",
+    "torus:2x2",
+    "torus:4x4",
+    "torus:6x6",
+    "torus:6x9",
+    "torus:8x8",
+    "torus:16x16",
+    "torus:32x32",
+    "torus:4x4x4",
+    "torus:4x6x7",
+    "torus:8x8x8",
+    "torus:8x8x16",
+    "hypercube:4",
+    "hypercube:6",
+    "hypercube:8",
+    "hypercube:10",
+    "mesh:2x2",
+    "mesh:4x4",
+    "mesh:5x7",
+    "mesh:8x8",
+    "mesh:16x16",
+    "mesh:32x32",
+    "mesh:4x4x4",
+    "mesh:8x8x8",
 ];
 
 const SIZES: [u64; 7] = [8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20];
@@ -81,16 +86,54 @@ fn row(topology: &str, collective: &Collective) -> Result<Vec<Cell>, Box<dyn Err
     SIZES.iter().map(|&bytes| cell(&problem, &search, bytes)).collect()
 }
 
+/// Returns the table, a line for each network.
+fn table(collective: &Collective) -> Result<Vec<String>, Box<dyn Error>> {
+    let sizes = ["8 B", "64 B", "512 B", "4 KiB", "32 KiB", "256 KiB", "1 MiB"];
+    let mut lines = vec![
+        format!("| {} | {} |", collective.name(), sizes.join(" | ")),
+        format!("|---|{}", "---|".repeat(sizes.len())),
+    ];
+    for topology in NETWORKS {
+        let cells = row(topology, collective)?;
+        let text = |Cell { algorithm, ratio, startups }: Cell| format!("`{algorithm}` {ratio:.2} (+{startups})");
+        lines.push(format!("| `{topology}` | {} |", cells.into_iter().map(text).collect::<Vec<_>>().join(" | ")));
+    }
+    Ok(lines)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).unwrap_or_else(|| "allgather".to_owned());
-    let collective = Collective::named(&name, Rank::new(0)).ok_or_else(|| format!("{name} is not a collective"))?;
-    let sizes = ["8 B", "64 B", "512 B", "4 KiB", "32 KiB", "256 KiB", "1 MiB"];
-    println!("| {collective} | {} |", sizes.join(" | "));
-    println!("|---|{}", "---|".repeat(sizes.len()));
-    for topology in NETWORKS.concat() {
-        let cells = row(topology, &collective)?;
-        let text = |Cell { algorithm, ratio, startups }: Cell| format!("`{algorithm}` {ratio:.2} (+{startups})");
-        println!("| `{topology}` | {} |", cells.into_iter().map(text).collect::<Vec<_>>().join(" | "));
-    }
+    let known = || format!("{name} is no collective; expected one of {}", Collective::syntax());
+    let collective = Collective::named(&name, Rank::new(0)).ok_or_else(known)?;
+    table(&collective)?.into_iter().for_each(|line| println!("{line}"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_have_this_table() {
+        let notes = include_str!("../doc/notes/auto.md");
+        for line in table(&Collective::Allgather).expect("allgather has a table") {
+            assert!(notes.lines().any(|noted| noted == line), "doc/notes/auto.md lacks the line\n{line}");
+        }
+    }
+
+    #[test]
+    fn long_allgathers_are_within_a_twentieth_of_the_bound() {
+        let mut large = 0;
+        for topology in NETWORKS {
+            let nodes = parse(topology).expect("a network").nodes();
+            let cells = row(topology, &Collective::Allgather).expect("allgather has a row");
+            let longest = cells.last().expect("a row has cells");
+            assert!(longest.ratio >= 1.0, "{topology}: {} is below the bound", longest.algorithm);
+            if nodes >= 36 {
+                assert!(longest.ratio <= 1.05, "{topology}: {} {}", longest.algorithm, longest.ratio);
+                large += 1;
+            }
+        }
+        assert!(large > 20, "only {large} networks");
+    }
 }
