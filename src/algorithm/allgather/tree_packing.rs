@@ -24,7 +24,7 @@
 //! The random networks have 8 to 128 nodes: a tree whose nodes are linked to any earlier one, and
 //! random links. Where few channels join two halves of the network, these must carry more than the
 //! bound. On meshes of equal extents n, `high-dim-gos:a=n` takes as many rounds, and half a block
-//! less at best; on others it takes more of both.
+//! less at best; on the others that were compared it takes more of both.
 //!
 //! Nodes with more channels send and receive more at a time: the most blocks that a rank sends or
 //! receives in each round, added up, are 1.4 to 1.8 times N - 1 on the meshes that were compared,
@@ -59,7 +59,7 @@ static ABOUT: About = About {
     summary: "along a tree from every rank, packed into rounds so that all channels carry about the same, on any network",
     source: "necklace, after Ho & Johnsson 1986",
     needs: "a rank on every node of a network of at most 1024 nodes that balanced-trees does not fit",
-    claims: "the diameter in start-ups, or up to rounds=k; on meshes (N - 1) / c blocks over a channel, the least, with c channels at a corner; elsewhere counted; contention-free",
+    claims: "the diameter in start-ups, or up to rounds=k; on meshes of up to 16 x 16 (N - 1) / c blocks over a channel, the least, with c channels at a corner; elsewhere counted; contention-free",
     ports: Ports::All,
 };
 
