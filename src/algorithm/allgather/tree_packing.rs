@@ -5,9 +5,9 @@
 //! 1024 nodes for which `balanced-trees` does not fit. Model: all-port.
 //!
 //! With N ranks and the diameter d, at most max(d, `rounds`) rounds are taken. A node with c
-//! channels gets N - 1 blocks over these, so the busiest channel carries at least the bound:
-//! (N - 1) / c for the least c, rounded up. The blocks over the busiest channel of each round, added
-//! up, divided by this bound; the average, and the worst in parentheses:
+//! channels gets N - 1 blocks over these, so the busiest channel carries at least the bound: (N -
+//! 1) / c for the least c, rounded up. The blocks over the busiest channel of each round, added up,
+//! divided by this bound; the average, and the worst in parentheses:
 //!
 //! | networks | in d rounds | in up to 2 d | in up to max(4 d, bound) |
 //! |---|---|---|---|
@@ -31,9 +31,9 @@
 //! and several times N - 1 on irregular networks. Where ports are the limit, other algorithms are
 //! better.
 //!
-//! Every rank computes all trees: 14 ms for a mesh of 256 nodes, 0.2 s for one of 1024, and up to
-//! 4 s for irregular networks of 1000 nodes in as many rounds. This takes memory in proportion to
-//! N squared. The claims are counted.
+//! Every rank computes all trees: 14 ms for a mesh of 256 nodes, 0.2 s for one of 1024, and up to 4
+//! s for irregular networks of 1000 nodes in as many rounds. This takes memory in proportion to N
+//! squared. The claims are counted.
 //!
 //! # Idea
 //!

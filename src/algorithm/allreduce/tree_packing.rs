@@ -1,13 +1,14 @@
-//! Allreduce of long vectors along packed trees: parts of the vector are combined up a tree to every
-//! rank, and the results go down the same trees.
+//! Allreduce of long vectors along packed trees: parts of the vector are combined up a tree to
+//! every rank, and the results go down the same trees.
 //!
-//! Source: as for the [allgather](crate::algorithm::allgather::TreePacking). Needs: as there, and an
-//! operation that commutes for more than two ranks. Model: all-port. All ranks get the same bits.
+//! Source: as for the [allgather](crate::algorithm::allgather::TreePacking). Needs: as there, and
+//! an operation that commutes for more than two ranks. Model: all-port. All ranks get the same
+//! bits.
 //!
 //! The vector is cut into N parts. The first half is the
-//! [reduce-scatter](crate::algorithm::reduce_scatter::TreePacking), the second half the allgather of
-//! the parts: start-ups and blocks are twice theirs, with blocks of 1 / N of the vector. Every rank
-//! computes all trees, as there.
+//! [reduce-scatter](crate::algorithm::reduce_scatter::TreePacking), the second half the allgather
+//! of the parts: start-ups and blocks are twice theirs, with blocks of 1 / N of the vector. Every
+//! rank computes all trees, as there.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Reduce-scatter along packed trees, one to every rank: the
 //! [allgather](crate::algorithm::allgather::TreePacking) in reverse.
 //!
-//! Source: as there. Needs: as there, and an operation that commutes for more than two ranks. Model:
-//! all-port.
+//! Source: as there. Needs: as there, and an operation that commutes for more than two ranks.
+//! Model: all-port.
 //!
 //! Start-ups and blocks are those of the allgather. Every rank computes all trees, as there.
 
