@@ -1,13 +1,14 @@
-//! Allreduce of long vectors along packed trees: parts of the vector are combined up a tree to every
-//! rank, and the results go down the same trees.
+//! Allreduce of long vectors along packed trees: parts of the vector are combined up a tree to
+//! every rank, and the results go down the same trees.
 //!
-//! Source: as for the [allgather](crate::algorithm::allgather::TreePacking). Needs: as there, and an
-//! operation that commutes for more than two ranks. Model: all-port. All ranks get the same bits.
+//! Source: as for the [allgather](crate::algorithm::allgather::TreePacking). Needs: as there, and
+//! an operation that commutes for more than two ranks. Model: all-port. All ranks get the same
+//! bits.
 //!
 //! The vector is cut into N parts. The first half is the
-//! [reduce-scatter](crate::algorithm::reduce_scatter::TreePacking), the second half the allgather of
-//! the parts: start-ups and blocks are twice theirs, with blocks of 1 / N of the vector. Every rank
-//! computes all trees, as there.
+//! [reduce-scatter](crate::algorithm::reduce_scatter::TreePacking), the second half the allgather
+//! of the parts: start-ups and blocks are twice theirs, with blocks of 1 / N of the vector. Every
+//! rank computes all trees, as there.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ static ABOUT: About = About {
     summary: "parts of the vector are combined up a packed tree to every rank, and passed down the same trees, on any network",
     source: "necklace, after Ho & Johnsson 1986",
     needs: "a rank on every node of a network of at most 1024 nodes that balanced-trees does not fit, and an operation that commutes",
-    claims: "twice the diameter in start-ups, or up to 2 k with rounds=k; on meshes 2 (N - 1) / c parts of 1 / N over a channel, the least, with c channels at a corner; elsewhere counted; contention-free",
+    claims: "twice the diameter in start-ups, or up to 2 k with rounds=k; on meshes of up to 16 x 16 2 (N - 1) / c parts of 1 / N over a channel, the least, with c channels at a corner; elsewhere counted; contention-free",
     ports: Ports::All,
 };
 

@@ -1,8 +1,8 @@
 //! Reduce-scatter along packed trees, one to every rank: the
 //! [allgather](crate::algorithm::allgather::TreePacking) in reverse.
 //!
-//! Source: as there. Needs: as there, and an operation that commutes for more than two ranks. Model:
-//! all-port.
+//! Source: as there. Needs: as there, and an operation that commutes for more than two ranks.
+//! Model: all-port.
 //!
 //! Start-ups and blocks are those of the allgather. Every rank computes all trees, as there.
 
@@ -26,7 +26,7 @@ static ABOUT: About = About {
     summary: "up a tree to every rank, packed into rounds so that all channels carry about the same, on any network",
     source: "necklace, after Ho & Johnsson 1986",
     needs: "a rank on every node of a network of at most 1024 nodes that balanced-trees does not fit, and an operation that commutes",
-    claims: "the diameter in start-ups, or up to rounds=k; on meshes (N - 1) / c blocks over a channel, the least, with c channels at a corner; elsewhere counted; contention-free",
+    claims: "the diameter in start-ups, or up to rounds=k; on meshes of up to 16 x 16 (N - 1) / c blocks over a channel, the least, with c channels at a corner; elsewhere counted; contention-free",
     ports: Ports::All,
 };
 

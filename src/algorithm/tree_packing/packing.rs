@@ -181,7 +181,7 @@ impl<'a> State<'a> {
         let nodes = network.neighbours.len();
         let mut held = Sets::new(nodes);
         (0..nodes).for_each(|node| held.insert(node, node));
-        Self { network, held, lacking: vec![nodes - 1; nodes], holders: vec![1; nodes] }
+        Self { network, held, lacking: vec![nodes.saturating_sub(1); nodes], holders: vec![1; nodes] }
     }
 
     fn nodes(&self) -> usize {
@@ -352,8 +352,21 @@ fn scattered(node: usize, block: usize) -> u16 {
     ((mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 48) as u16
 }
 
+/// Returns whether the first node reaches all nodes.
+pub(super) fn is_connected(neighbours: &[Vec<usize>]) -> bool {
+    let mut reached = vec![false; neighbours.len()];
+    let mut queue = vec![0];
+    while let Some(node) = queue.pop() {
+        if let Some(reached) = reached.get_mut(node).filter(|reached| !**reached) {
+            *reached = true;
+            queue.extend(&neighbours[node]);
+        }
+    }
+    reached.iter().all(|reached| *reached)
+}
+
 /// Packs the trees: every block is in time to arrive in `rounds`, if these are at least the
-/// diameter. Stops if it takes more than `most_rounds`.
+/// diameter. Gives up if it takes more than `most_rounds`.
 fn pack(network: &Network<'_>, pace: Pace, first: First, rounds: usize, most_rounds: usize) -> Option<Vec<Round>> {
     let mut state = State::new(network);
     let mut all = vec![];
@@ -362,6 +375,10 @@ fn pack(network: &Network<'_>, pace: Pace, first: First, rounds: usize, most_rou
             return None;
         }
         let round = state.round(pace, first, rounds - all.len());
+        // Channels of a network that breaks its contract may lead only one way.
+        if round.messages.is_empty() {
+            return None;
+        }
         state.deliver(&round);
         all.push(round);
     }
@@ -493,6 +510,14 @@ mod tests {
             let network = network(&text);
             assert_eq!(checked(&network, 0), (diameter(&network), bound(&network)), "{text}");
         }
+    }
+
+    #[test]
+    fn unconnected_networks_are_noticed() {
+        assert!(is_connected(&[vec![]]) && is_connected(&linked(3, [(0, 2), (2, 1)])));
+        assert!(!is_connected(&linked(4, [(0, 1), (2, 3)])));
+        // A channel that leads one way.
+        assert_eq!(packed(&[vec![1], vec![]], 9).len(), 0);
     }
 
     #[test]

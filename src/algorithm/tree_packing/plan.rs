@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::packing::{Message, Round, bound, packed, transmission};
+use super::packing::{Message, Round, bound, is_connected, packed, transmission};
 use crate::algorithm::counts::{Counts, Sent};
 use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
@@ -70,6 +70,9 @@ impl Plan {
         if ranks * channels > MAX_WORK {
             let most = MAX_WORK / ranks;
             return Some(format!("it needs at most {most} channels for {ranks} ranks; there are {channels}"));
+        }
+        if !neighbours(problem).is_some_and(|neighbours| is_connected(&neighbours)) {
+            return Some("it needs a connected network".to_owned());
         }
         let needs = "it needs an operation that commutes, since contributions meet along trees";
         course.needs_order(problem).then(|| needs.to_owned())
