@@ -6,7 +6,7 @@ use necklace::collective::Collective;
 use necklace::cost::Demand;
 use necklace::error::BuildError;
 use necklace::machine::Machine;
-use necklace::schedule::{Problem, Proof, Volume};
+use necklace::schedule::{Ports, Problem, Proof, Volume};
 use necklace::select::{Terms, select};
 use necklace::topology::parse;
 
@@ -147,6 +147,54 @@ fn start_ups_are_those_of_the_lemmas() {
     }
 }
 
+/// One send and one receive at a time (section 7.2), on all rings and products of rings.
+#[test]
+fn one_port_suffices_on_rings_and_tori() {
+    for n in 2..=30 {
+        let ring = format!("ring:{n}");
+        proved(&ring, "circgos:ports=one");
+        for a in 1..=n {
+            let least = if a == 1 { 1 } else { a - 1 };
+            for b in [least, least + 1, 2 * least].map(|b| b.min(n)) {
+                proved(&ring, &format!("circgos:a={a},b={b},ports=one"));
+            }
+        }
+    }
+    for n in 2..=12_usize {
+        let torus = format!("torus:{n}x{n}");
+        proved(&torus, "high-dim-gos:colours=one,ports=one");
+        for a in (2..=n).filter(|a| n % a == 0) {
+            proved(&torus, &format!("torgos:a={a},colours=one,ports=one"));
+        }
+    }
+    for (topology, algorithm) in [
+        ("torus:3x4x5", "high-dim-gos"),
+        ("torus:2x7", "high-dim-gos"),
+        ("hypercube:4", "high-dim-gos:a=1"),
+        ("torus:4x4x4", "cubgos:a=4"),
+        ("torus:6x6x6", "cubgos"),
+        ("torus:3x3x3x3", "cubgos"),
+    ] {
+        let separator = if algorithm.contains(':') { ',' } else { ':' };
+        let text = format!("{algorithm}{separator}colours=one,ports=one");
+        proved(topology, &text);
+        assert_eq!(find(&Collective::Allgather, &text).unwrap().about().ports, Ports::One);
+    }
+}
+
+/// Section 7.2: n - 1 steps if all nodes are bridgeheads, and twice the logarithm to base 2 if one
+/// is. The paper's times are those of nodes that do not send and receive at once.
+#[test]
+fn one_port_takes_the_start_ups_of_the_paper() {
+    for n in 2..=30_u64 {
+        let ring = format!("ring:{n}");
+        let all = proved(&ring, &format!("circgos:a={n},ports=one"));
+        assert_eq!((all.startups, all.transmission), (n - 1, Volume::from(n - 1)), "{ring}");
+        let log = u64::from((n - 1).checked_ilog2().map_or(0, |log| log + 1));
+        assert_eq!(proved(&ring, "circgos:a=1,b=1,ports=one").startups, 2 * log, "{ring}");
+    }
+}
+
 /// Theorem 4: the transfer time is within a / (a - 1) of the least.
 #[test]
 fn transmission_on_diagonals_is_near_the_bound() {
@@ -218,7 +266,10 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
         ("ring:27", "circgos:a=40", "a=40: it needs at most 27, the nodes of a row"),
         ("ring:27", "circgos:a=8,b=3", "b=3: with a=8 it needs at least 4"),
         ("ring:27", "circgos:a=3,b=28", "b=28: it needs at most 27, the number of ranks"),
-        ("ring:27", "circgos:b=3", "b=3: it needs a too, since b is at least half of it"),
+        ("ring:27", "circgos:b=3", "b=3: it needs a too, which says how large b must be"),
+        ("ring:27", "circgos:a=8,b=6,ports=one", "b=6: with a=8 it needs at least 7"),
+        ("line:27", "circgos:ports=one", "ports=one: it needs a ring or a product of rings"),
+        ("torus:9x9", "torgos:ports=one", "ports=one: it needs colours=one, since colours use all axes at once"),
         ("torus:9x9", "torgos:a=4", "a=4: it needs a divisor of 9, the nodes of a row: 3, 9"),
         ("torus:9x9", "circgos", "it needs a ring or a line; the extents are 9x9"),
         ("torus:9x8", "torgos", "it needs two rings or lines of the same extent; the extents are 9x8"),

@@ -36,12 +36,12 @@
 use std::sync::Arc;
 
 use crate::algorithm::bridgeheads::{
-    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, HIGH_DIM_GOS, Plan, TOR_GOS, about, best, claims, few, gossip,
+    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, HIGH_DIM_GOS, PORTS, Plan, TOR_GOS, about, best, claims, few, gossip,
 };
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;
-use crate::vocabulary::{Amounts, Problem, Share};
+use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 gossip!(
     /// Gossiping from bridgeheads on rings and lines.

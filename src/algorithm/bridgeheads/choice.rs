@@ -29,6 +29,14 @@ pub(in crate::algorithm) const COLOURS: Parameter = Parameter {
     default: 0,
 };
 
+/// Whether a rank sends one message and receives one at a time.
+pub(in crate::algorithm) const PORTS: Parameter = Parameter {
+    key: "ports",
+    summary: "whether a node uses all its channels at once; with one, on rings and tori, blocks go round in one way",
+    values: Values::Words(&["all", "one"]),
+    default: 0,
+};
+
 /// The most ranks for which a plan is made: its claims are counted.
 const MAX_RANKS: usize = 1 << 12;
 
@@ -48,11 +56,13 @@ pub(in crate::algorithm) struct Choice {
     pub(super) b: usize,
     /// An index among the words of [`COLOURS`].
     colours: usize,
+    /// An index among the words of [`PORTS`].
+    ports: usize,
 }
 
 impl Choice {
     pub(in crate::algorithm) fn of(settings: &Settings) -> Self {
-        Self { a: settings.of(&A), b: settings.of(&B), colours: settings.of(&COLOURS) }
+        Self { a: settings.of(&A), b: settings.of(&B), colours: settings.of(&COLOURS), ports: settings.of(&PORTS) }
     }
 
     /// Returns the choice of these numbers, with the same colours.
@@ -61,7 +71,12 @@ impl Choice {
     }
 
     pub(in crate::algorithm) fn settings(self) -> Settings {
-        Settings::default().with(&A, self.a).with(&B, self.b).with(&COLOURS, self.colours)
+        Settings::default().with(&A, self.a).with(&B, self.b).with(&COLOURS, self.colours).with(&PORTS, self.ports)
+    }
+
+    /// Returns whether a rank sends one message and receives one at a time.
+    pub(in crate::algorithm) fn is_one_port(self) -> bool {
+        self.ports == 1
     }
 
     /// Returns what a problem lacks for these parameters.
@@ -72,6 +87,12 @@ impl Choice {
         };
         if ranks > MAX_RANKS {
             return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
+        }
+        if self.is_one_port() && axes.iter().any(|&(extent, ring)| !ring && extent > 2) {
+            return Some("ports=one: it needs a ring or a product of rings".to_owned());
+        }
+        if self.is_one_port() && self.colours == 0 && axes.len() > 1 {
+            return Some("ports=one: it needs colours=one, since colours use all axes at once".to_owned());
         }
         let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
         if self.a > longest.max(1) {
@@ -86,12 +107,12 @@ impl Choice {
             ));
         }
         if self.b > 0 && self.a == 0 {
-            return Some(format!("b={}: it needs a too, since b is at least half of it", self.b));
+            return Some(format!("b={}: it needs a too, which says how large b must be", self.b));
         }
         if self.b > ranks {
             return Some(format!("b={}: it needs at most {ranks}, the number of ranks", self.b));
         }
-        let least = factor(self.a) / 2;
+        let least = self.least_steps(self.factor());
         (self.b > 0 && self.b < least).then(|| format!("b={}: with a={} it needs at least {least}", self.b, self.a))
     }
 
@@ -113,15 +134,27 @@ impl Choice {
     /// Returns the number of steps of a round in which the number of bridgeheads grows by a factor.
     pub(super) fn steps(self, growth: usize) -> usize {
         match self.b {
+            0 if self.is_one_port() => growth,
             0 => (growth / 2).max(11 * (growth - 2) / 10),
-            b => growth / 2 + b - factor(self.a) / 2,
+            b => self.least_steps(growth) + b - self.least_steps(self.factor()),
         }
     }
-}
 
-/// Returns the factor by which the number of bridgeheads grows in a round: from one to three.
-pub(super) const fn factor(a: usize) -> usize {
-    if a == 1 { 3 } else { a }
+    /// Returns the least number of steps of a round in which the number of bridgeheads grows by a
+    /// factor: new ones are reached from both sides, or from one.
+    pub(super) fn least_steps(self, growth: usize) -> usize {
+        if self.is_one_port() { growth - 1 } else { growth / 2 }
+    }
+
+    /// Returns the factor by which the number of bridgeheads grows in a round: from one bridgehead,
+    /// as many new ones as it can send to at once.
+    pub(super) fn factor(self) -> usize {
+        match self.a {
+            1 if self.is_one_port() => 2,
+            1 => 3,
+            a => a,
+        }
+    }
 }
 
 /// Returns a number of bridgeheads for a row. Three in a ring of four would be half a ring apart,

@@ -24,7 +24,7 @@ mod row;
 mod rows;
 mod search;
 
-pub(super) use choice::{A, B, COLOURS, Choice};
+pub(super) use choice::{A, B, COLOURS, Choice, PORTS};
 pub(super) use counts::claims;
 pub(super) use plan::Plan;
 pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, about, gossip};

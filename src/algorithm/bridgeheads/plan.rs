@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::choice::{Choice, Order, at_most, factor, row_axes};
+use super::choice::{Choice, Order, at_most, row_axes};
 use super::diagonal;
 use super::row::{self, Load, Message, Row, Stage};
 use crate::algorithm::course::Course;
@@ -42,6 +42,7 @@ pub(in crate::algorithm) struct Plan {
     colours: Vec<Vec<Leg>>,
     rounds: usize,
     a: usize,
+    one_port: bool,
 }
 
 /// Evenly spaced places along an axis, which may wrap round the row.
@@ -119,7 +120,8 @@ impl Plan {
     pub(in crate::algorithm) fn new(problem: &Problem, order: Order, choice: Choice) -> Self {
         let axes = row_axes(problem).unwrap_or_default();
         let (a, colours) = (choice.heads(&axes, order), choice.colours(axes.len()));
-        let mut plan = Self { order, axes, colours: vec![vec![]; colours], rounds: 0, a };
+        let mut plan =
+            Self { order, axes, colours: vec![vec![]; colours], rounds: 0, a, one_port: choice.is_one_port() };
         match order {
             Order::ByAxis => plan.along_each_axis(choice),
             Order::Diagonals => plan.on_diagonals(choice),
@@ -140,7 +142,7 @@ impl Plan {
             _ => 0..1,
         };
         let longest = firsts.map(|first| match self.order {
-            Order::Diagonals => Row { nodes: extent, ring, first }.steps(stage),
+            Order::Diagonals => Row { nodes: extent, ring, first, one_port: self.one_port }.steps(stage),
             Order::ByAxis => self.row(&leg, &[]).steps(stage),
         });
         leg.rounds.end += longest.max().unwrap_or(0);
@@ -169,7 +171,7 @@ impl Plan {
                     (Stage::Concentrate { heads }, has(Along::Every(nodes))),
                     (Stage::Circulate { heads, sources: heads }, has(Along::Arc(heads))),
                 ];
-                let factor = factor(self.a);
+                let factor = choice.with(self.a, 0).factor();
                 while heads < nodes {
                     let next = at_most(heads * factor, nodes);
                     let steps = choice.steps(row::factor(heads, next, nodes));
@@ -257,7 +259,8 @@ impl Plan {
                 diagonal::place(nodes, sum - coordinates[leg.axis])
             }
         };
-        Row { nodes, ring, first }
+        // Two nodes are next to each other on both sides.
+        Row { nodes, ring: ring || self.one_port, first, one_port: self.one_port }
     }
 
     fn coordinates(&self, mut node: usize) -> SmallVec<[usize; 4]> {
@@ -356,7 +359,9 @@ impl Plan {
         match leg.stage {
             Stage::Concentrate { heads } => held * nodes.div_ceil(heads).min(3_usize.pow(step as u32)),
             Stage::Circulate { .. } => held,
-            Stage::Spread { heads, next, steps } => held.div_ceil(row::parts(heads, next, nodes, steps)),
+            Stage::Spread { heads, next, steps } => {
+                held.div_ceil(self.row(leg, &vec![0; self.axes.len()]).parts(heads, next, steps))
+            }
         }
     }
 

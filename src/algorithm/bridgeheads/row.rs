@@ -17,6 +17,9 @@ pub(super) struct Row {
     pub(super) ring: bool,
     /// The place of bridgehead 0.
     pub(super) first: usize,
+    /// Whether each node sends one message and receives one at a time: on a ring, all go up but
+    /// those of a concentration.
+    pub(super) one_port: bool,
 }
 
 /// A node on the way up or down a row, and the number of nodes to it.
@@ -131,6 +134,9 @@ impl Row {
     /// Returns how many nodes of a bridgehead's arc lie below it and above it.
     pub(super) fn arc(self, place: usize, heads: usize) -> (usize, usize) {
         let gap = |way| self.next_head(place, heads, way).map(|next| next.distance);
+        if self.one_port {
+            return (0, gap(Heading::Up).map_or(0, |gap| gap - 1));
+        }
         // Routes go up half a ring, so the node opposite the only bridgehead lies below it.
         (
             gap(Heading::Down).map_or(place, |gap| gap / 2),
@@ -140,8 +146,8 @@ impl Row {
 
     /// Returns the bridgehead whose arc contains a node.
     fn head_of(self, place: usize, heads: usize) -> usize {
-        if self.is_head(place, heads) {
-            return place;
+        if self.one_port || self.is_head(place, heads) {
+            return self.head(self.index(place, heads), heads);
         }
         let [up, down] = Heading::BOTH.map(|way| self.next_head(place, heads, way));
         match (up, down) {
@@ -159,6 +165,7 @@ impl Row {
             Stage::Concentrate { heads: count } => {
                 let longest =
                     heads(count).map(|head| self.arc(head, count)).map(|(below, above)| below.max(above)).max();
+                let reach = if self.one_port { |steps| (1_usize << steps) - 1 } else { reach };
                 (0..).find(|&steps| reach(steps) >= longest.unwrap_or(0)).unwrap_or(0)
             }
             Stage::Circulate { heads: count, sources } => {
@@ -168,7 +175,7 @@ impl Row {
                 most.unwrap_or(0)
             }
             Stage::Spread { heads: count, next, steps } => {
-                let parts = parts(count, next, self.nodes, steps);
+                let parts = self.parts(count, next, steps);
                 let beyond = heads(count).flat_map(|head| {
                     Heading::BOTH.map(|way| match self.next_head(head, count, way) {
                         Some(_) => 0,
@@ -191,7 +198,9 @@ impl Row {
 
     /// Returns how many of the bridgeheads that a bridgehead hears from lie in a direction.
     fn sources(self, place: usize, heads: usize, sources: usize, way: Heading) -> usize {
-        let below = if self.ring {
+        let below = if self.one_port {
+            sources - 1
+        } else if self.ring {
             sources / 2
         } else {
             let [above, below] = Heading::BOTH.map(|way| self.beyond(place, heads, way));
@@ -233,7 +242,7 @@ impl Row {
                     return None;
                 }
                 let passed = if old { 0 } else { self.between(place, heads, next, way.back())? };
-                let of = parts(heads, next, self.nodes, steps);
+                let of = self.parts(heads, next, steps);
                 let number = step.checked_sub(passed)?;
                 let gets = self.gets(to.place, heads, next, steps, way.back());
                 (number < gets).then(|| {
@@ -260,6 +269,10 @@ impl Row {
         let heads = match stage {
             Stage::Concentrate { heads } => {
                 let (head, arc) = self.arc_of(place, heads);
+                if self.one_port {
+                    let above = self.offset(place, head, arc) + (1 << step);
+                    return (above <= arc.above).then(|| self.at_offset(head, above)).into_iter().collect();
+                }
                 let thirds = arc.thirds(self.offset(place, head, arc), step);
                 return thirds.map(|offset| self.at_offset(head, offset)).collect();
             }
@@ -267,6 +280,12 @@ impl Row {
             Stage::Spread { next, .. } => next,
         };
         self.next_head(place, heads, way.back()).map(|next| next.place).into_iter().collect()
+    }
+
+    /// Returns the number of parts in which bridgeheads pass what they have.
+    pub(super) fn parts(self, heads: usize, next: usize, steps: usize) -> usize {
+        let from_each_side = if self.one_port { steps } else { 2 * steps };
+        from_each_side + 2 - factor(heads, next, self.nodes)
     }
 
     /// Returns the number of steps between the bridgeheads of the next level from a new one to an
@@ -282,9 +301,10 @@ impl Row {
 
     /// Returns how many parts a new bridgehead gets from the old one in a way.
     fn gets(self, place: usize, heads: usize, next: usize, steps: usize, way: Heading) -> usize {
-        let all = parts(heads, next, self.nodes, steps);
+        let all = self.parts(heads, next, steps);
         let [up, down] = Heading::BOTH.map(|way| self.between(place, heads, next, way));
         let from_below = match (up, down) {
+            _ if self.one_port => all,
             // A part takes a step from one bridgehead to the next: these arrive in time.
             (Some(_), Some(below)) => (steps + 1).saturating_sub(below).min(all),
             (None, Some(_)) => all,
@@ -316,10 +336,10 @@ impl Row {
     fn concentrate(self, heads: usize, step: usize, place: usize, way: Heading) -> Option<Message> {
         let (head, arc) = self.arc_of(place, heads);
         let offset = self.offset(place, head, arc);
-        let (to, (low, high)) = arc.send(offset, step)?;
+        let (to, (low, high)) = if self.one_port { arc.send_down(offset, step) } else { arc.send(offset, step) }?;
         let goes = if to > offset { Heading::Up } else { Heading::Down };
         let load = Load::Nodes { from: self.at_offset(head, low), count: (high - low + 1) as usize };
-        let distance = offset.abs_diff(to) as usize;
+        let distance = self.shortest(offset.abs_diff(to) as usize);
         (goes == way).then_some(Message { to: self.at_offset(head, to), distance, load })
     }
 }
@@ -328,11 +348,6 @@ impl Row {
 /// the nodes.
 fn reach(steps: usize) -> usize {
     3_usize.checked_pow(steps as u32).map_or(usize::MAX, |nodes| (nodes - 1) / 2)
-}
-
-/// Returns the number of parts in which bridgeheads pass what they have.
-pub(super) fn parts(heads: usize, next: usize, nodes: usize, steps: usize) -> usize {
-    2 * steps + 2 - factor(heads, next, nodes)
 }
 
 /// Returns by how much the number of bridgeheads grows, at least in some gap.
@@ -374,6 +389,14 @@ impl Arc {
         let centre = (offset + whole / 2).div_euclid(whole) * whole;
         let heads = [-third, 0, third].into_iter().filter_map(move |by| self.head(centre + by, step as u32));
         heads.filter(move |head| *head != offset)
+    }
+
+    /// Returns where a node sends in a step if it may receive one message only, and the group that
+    /// it speaks for. Each step doubles the nodes.
+    fn send_down(self, offset: i64, step: usize) -> Option<(i64, (i64, i64))> {
+        let half = 1_i64.checked_shl(step as u32)?;
+        let is_sender = offset % half == 0 && offset / half % 2 == 1;
+        is_sender.then(|| (offset - half, (offset, (offset + half - 1).min(self.above))))
     }
 
     /// Returns where a node sends in a step, and the group that it speaks for.

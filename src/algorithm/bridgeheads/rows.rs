@@ -96,8 +96,9 @@ pub(in crate::algorithm) const fn about(
     form: Form,
     course: Course,
     summary: &'static str,
+    ports: Ports,
 ) -> About {
-    let about = About::new(collective, form.name, Ports::All).summary(summary);
+    let about = About::new(collective, form.name, ports).summary(summary);
     let reduces = !matches!(course, Course::Down);
     about.source(form.source).needs(form.described[reduces as usize]).claims(form.claims)
 }
@@ -111,12 +112,13 @@ macro_rules! gossip {
 
         impl Algorithm for $algorithm {
             fn about(&self) -> &About {
-                static ABOUT: About = about($collective, $form, $course, $summary);
-                &ABOUT
+                static ALL: About = about($collective, $form, $course, $summary, Ports::All);
+                static ONE: About = about($collective, $form, $course, $summary, Ports::One);
+                if self.0.is_one_port() { &ONE } else { &ALL }
             }
 
             fn parameters(&self) -> &'static [Parameter] {
-                &[A, B, COLOURS]
+                &[A, B, COLOURS, PORTS]
             }
 
             fn settings(&self) -> Settings {

@@ -6,7 +6,7 @@
 
 use std::iter::{once, successors};
 
-use super::choice::{Choice, Order, factor, row_axes};
+use super::choice::{Choice, Order, row_axes};
 use super::plan::Plan;
 use super::rows::Form;
 use crate::algorithm::course::Course;
@@ -82,7 +82,11 @@ fn open(given: Choice, nodes: usize) -> impl Iterator<Item = Choice> {
             Choice { a: 1.., b: 1.., .. } => vec![],
             // Without rounds, there are no steps to choose.
             _ if a >= nodes => vec![0; usize::from(given.a == 0)],
-            _ => numbers(factor(a) / 2, 2 * factor(a) - 1),
+            _ => {
+                let factor = given.with(a, 0).factor();
+                let least = given.least_steps(factor);
+                numbers(least, least + (3 * factor).div_ceil(2))
+            }
         };
         steps.into_iter().map(move |b| given.with(a, b))
     };
