@@ -23,7 +23,7 @@ use crate::vocabulary::{Combine, End, Problem, RankRound, Share};
 pub(in crate::algorithm) const NEEDS: &str =
     "a rank on every node, at most 1024 ranks and 65536 channels; made for rings, tori, cubes and meshes";
 
-/// The most ranks and channels for which trees are packed. This takes up to 0.1 s.
+/// The most ranks and channels for which trees are packed. This takes up to 0.3 s.
 const MAX_RANKS: usize = 1 << 10;
 const MAX_CHANNELS: usize = 1 << 16;
 
@@ -69,7 +69,7 @@ struct Stream {
 }
 
 impl Streams {
-    /// Returns the messages from the root, for a problem that [lacks](lacks) nothing.
+    /// Returns the messages from the root, for a problem that [`lacks`] nothing.
     pub(in crate::algorithm) fn down(problem: &Problem, chunks: usize) -> Self {
         Self::of(problem, chunks, false)
     }
