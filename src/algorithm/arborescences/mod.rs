@@ -44,7 +44,7 @@
 //! to the next. So one tree must come round, and the depth is about n.
 //!
 //! In an optimised build, 256 nodes take up to 10 ms and 1024 nodes 3 to 170 ms. Where nodes have
-//! dozens of channels, they take up to 0.3 s.
+//! dozens of channels, they take up to half a second.
 //!
 //! [`forest`] has trees under construction, [`growth`] the first step and the flows, [`annealing`]
 //! the second step, [`packing`] both. [`streams`] sends chunks along the trees, in both directions.

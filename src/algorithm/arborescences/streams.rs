@@ -21,11 +21,13 @@ use crate::vocabulary::{Combine, End, Problem, RankRound, Share};
 
 /// What algorithms along these trees need.
 pub(in crate::algorithm) const NEEDS: &str =
-    "a rank on every node, at most 1024 ranks and 65536 channels; made for rings, tori, cubes and meshes";
+    "a rank on every node, at most 1024 ranks and 16384 channels, or 65536 on products of rings and complete networks";
 
-/// The most ranks and channels for which trees are packed. This takes up to 0.3 s.
+/// The most ranks, and the most channels of products and of other networks, for which trees are
+/// packed. This takes up to half a second.
 const MAX_RANKS: usize = 1 << 10;
-const MAX_CHANNELS: usize = 1 << 16;
+const MAX_OF_PRODUCTS: usize = 1 << 16;
+const MAX_CHANNELS: usize = 1 << 14;
 
 /// Returns what a problem lacks for these trees.
 pub(in crate::algorithm) fn lacks(problem: &Problem) -> Option<String> {
@@ -36,8 +38,9 @@ pub(in crate::algorithm) fn lacks(problem: &Problem) -> Option<String> {
     if ranks > MAX_RANKS {
         return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
     }
+    let most = if Group::of(problem).is_some() { MAX_OF_PRODUCTS } else { MAX_CHANNELS };
     let channels = problem.topology().channels();
-    (channels > MAX_CHANNELS).then(|| format!("it needs at most {MAX_CHANNELS} channels; there are {channels}"))
+    (channels > most).then(|| format!("it needs at most {most} channels; there are {channels}"))
 }
 
 /// Returns what a problem lacks if contributions are combined along these trees.

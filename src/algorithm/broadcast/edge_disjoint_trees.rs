@@ -4,7 +4,8 @@
 //! Source: S. L. Johnsson & C.-T. Ho, *Optimum broadcasting and personalized communication in
 //! hypercubes*, IEEE Transactions on Computers 38(9), 1989 (hypercubes: edge-disjoint spanning
 //! binomial trees). On all networks; the number of trees is that of Edmonds' theorem. Needs: a rank
-//! on every node; at most 1024 ranks and 65536 channels. Model: all-port.
+//! on every node; at most 1024 ranks and 16384 channels, or 65536 on products of rings and complete
+//! networks. Model: all-port.
 //!
 //! With k chunks of each part, and T trees of depth D, in rounds:
 //!
@@ -22,8 +23,8 @@
 //! diameter and 1 or 2.
 //!
 //! Every rank computes all trees: in an optimised build, 256 nodes take up to 10 ms, 1024 nodes 3
-//! to 170 ms, up to 0.3 s where nodes have dozens of channels. The ranks of a process share the
-//! trees that were used last.
+//! to 170 ms, up to half a second where nodes have dozens of channels. The ranks of a process share
+//! the trees that were used last.
 //!
 //! # Idea
 //!
