@@ -3,7 +3,8 @@
 //! Source: Juurlink, Sibeyn & Rao (1998): `circgos` is CIRCGOS (section 4.2) on rings and lines;
 //! `high-dim-gos` is HIGH-DIM-GOS (section 4.3), CIRCGOS along one dimension after the other;
 //! `torgos` is TORGOS (section 5.2) on squares and `cubgos` is CUBGOS (section 6.2) on cubes of
-//! three or more dimensions, whose bridgeheads lie on generalized diagonals. Model: all-port.
+//! three or more dimensions, whose bridgeheads lie on generalized diagonals. Model: all-port, or
+//! one-port with `ports=one` (section 7.2).
 //!
 //! With `a` bridgeheads in a row of n nodes, the steps are:
 //!
@@ -26,6 +27,11 @@
 //! open, as `circgos` does, takes the cheapest for the length of a block and the machine: of all up
 //! to 32, and of larger ones about every thirtieth. Among more than 64 ranks it leaves out those with
 //! nearly the transmission of another.
+//!
+//! With `ports=one`, on rings and their products, a rank sends one message and receives one in each
+//! round. The steps are log_2(n / a) to collect, a - 1 to pass on, and b for rounds in which new
+//! bridgeheads get b - a + 2 parts, from one side. `a=n` takes n - 1 start-ups on a ring and `a=1`
+//! twice the logarithm; the paper's times are those of nodes that do not send and receive at once.
 //!
 //! By default all axes are used at once, by as many colours: parts of every block that go through
 //! the axes in turned order (HIGH-DIM-GOS', CUBGOS'). `colours=one` uses one axis at a time.

@@ -10,7 +10,6 @@
 //! it: the set that would be left with too few arcs stays short of arcs.
 
 use super::forest::{Forest, NONE};
-use crate::hash::Map;
 
 /// Returns complete trees, as many as there can be.
 pub(super) fn grow(neighbours: &[Vec<usize>], root: usize) -> Forest<'_> {
@@ -32,22 +31,33 @@ pub(super) fn grow(neighbours: &[Vec<usize>], root: usize) -> Forest<'_> {
 /// Returns the number of trees that there can be, which is at most `bound`: the least flow from the
 /// root to any node.
 fn most_trees(neighbours: &[Vec<usize>], root: usize, bound: usize) -> usize {
-    let others = (0..neighbours.len()).filter(|&node| node != root);
-    others.fold(bound, |trees, node| Flow::units(&Forest::new(neighbours, root, trees), node))
+    let mut forest = Forest::new(neighbours, root, bound);
+    let mut flow = Flow::new(neighbours, bound);
+    for node in (0..neighbours.len()).filter(|&node| node != root) {
+        let units = flow.units(&forest, node);
+        if units < forest.trees() {
+            forest = Forest::new(neighbours, root, units);
+        }
+    }
+    forest.trees()
 }
 
 /// Trees that grow.
 struct Growth<'a> {
     forest: Forest<'a>,
-    /// Whether a flow is computed for each arc.
-    careful: bool,
+    /// Computes a flow for each arc, if there is one.
+    flow: Option<Flow>,
     /// By node: pairs of a neighbour's place and a tree that may not take the arc from there.
     refused: Vec<Vec<(usize, usize)>>,
 }
 
 impl<'a> Growth<'a> {
     fn new(neighbours: &'a [Vec<usize>], root: usize, trees: usize, careful: bool) -> Self {
-        Self { forest: Forest::new(neighbours, root, trees), careful, refused: vec![vec![]; neighbours.len()] }
+        Self {
+            forest: Forest::new(neighbours, root, trees),
+            flow: careful.then(|| Flow::new(neighbours, trees)),
+            refused: vec![vec![]; neighbours.len()],
+        }
     }
 
     /// Adds levels until the trees are complete or get stuck.
@@ -77,7 +87,7 @@ impl<'a> Growth<'a> {
             let mut is_final = true;
             for (place, tree) in trees.into_iter().enumerate().filter(|(_, tree)| *tree != NONE) {
                 self.forest.add(tree, node, place);
-                if self.careful && !Flow::is_full(&self.forest, node) {
+                if self.flow.as_mut().is_some_and(|flow| !flow.is_full(&self.forest, node)) {
                     self.forest.remove(tree, node, place);
                     self.refused[node].push((place, tree));
                     is_final = false;
@@ -136,16 +146,6 @@ impl<'a> Matching<'a> {
     }
 }
 
-/// A flow to a node over free arcs, of at most one unit from each tree that does not contain it.
-struct Flow<'a> {
-    forest: &'a Forest<'a>,
-    node: usize,
-    /// By tree: the node at which its unit starts, or [`NONE`].
-    starts: Vec<usize>,
-    /// Whether an arc carries a unit, by its head and the place of the neighbour at its tail.
-    carries: Map<bool>,
-}
-
 /// The first step of a path from a node to the target, on which one more unit can flow.
 #[derive(Clone, Copy)]
 enum Step {
@@ -166,91 +166,125 @@ enum Step {
     },
 }
 
-impl<'a> Flow<'a> {
+/// Flows to a node over free arcs, of at most one unit from each tree that does not contain it. The
+/// memory is that of the flow before.
+struct Flow {
+    /// By tree: the node at which its unit starts, or [`NONE`].
+    starts: Vec<usize>,
+    /// By head and place of the neighbour at the tail: whether the arc carries a unit.
+    carries: Vec<Vec<bool>>,
+    /// The arcs that have carried one.
+    carried: Vec<(usize, usize)>,
+    /// By node that a search has found: the step from there.
+    steps: Vec<Option<Step>>,
+    /// The nodes that a search has found.
+    queue: Vec<usize>,
+    /// By tree: the first node found at which its unit could start, or [`NONE`].
+    found: Vec<usize>,
+}
+
+impl Flow {
+    fn new(neighbours: &[Vec<usize>], trees: usize) -> Self {
+        Self {
+            starts: vec![NONE; trees],
+            carries: neighbours.iter().map(|all| vec![false; all.len()]).collect(),
+            carried: vec![],
+            steps: vec![None; neighbours.len()],
+            queue: vec![],
+            found: vec![NONE; trees],
+        }
+    }
+
     /// Returns the number of units of the largest flow.
-    fn units(forest: &'a Forest<'a>, node: usize) -> usize {
+    fn units(&mut self, forest: &Forest<'_>, node: usize) -> usize {
         let missing = forest.missing(node);
-        let mut flow = Self { forest, node, starts: vec![NONE; forest.trees()], carries: Map::default() };
-        (0..missing.len()).take_while(|_| flow.augment(&missing)).count()
+        self.starts.fill(NONE);
+        let units = (0..missing.len()).take_while(|_| self.augment(forest, node, &missing)).count();
+        for (head, place) in self.carried.drain(..) {
+            self.carries[head][place] = false;
+        }
+        units
     }
 
     /// Returns whether all trees that do not contain the node have a unit.
-    fn is_full(forest: &'a Forest<'a>, node: usize) -> bool {
-        Self::units(forest, node) == forest.missing(node).len()
+    fn is_full(&mut self, forest: &Forest<'_>, node: usize) -> bool {
+        self.units(forest, node) == forest.missing(node).len()
     }
 
-    fn carries(&self, head: usize, place: usize) -> bool {
-        self.carries.get(&key(head, place)).copied().unwrap_or(false)
+    /// Adds a unit, if possible.
+    fn augment(&mut self, forest: &Forest<'_>, node: usize, missing: &[usize]) -> bool {
+        self.find(node, Step::Target);
+        let start = self.search(forest, missing);
+        if let Some(start) = start {
+            self.push(start);
+        }
+        for node in self.queue.drain(..) {
+            self.steps[node] = None;
+        }
+        self.found.fill(NONE);
+        start.is_some()
     }
 
-    /// Adds a unit, if possible. The search goes backwards from the target.
-    fn augment(&mut self, missing: &[usize]) -> bool {
-        let forest = self.forest;
-        let mut steps: Map<Step> = Map::default();
-        steps.insert(self.node as u64, Step::Target);
-        // By tree: the first node found at which its unit could start.
-        let mut found = vec![NONE; forest.trees()];
-        let mut queue = vec![self.node];
+    fn find(&mut self, node: usize, step: Step) {
+        if self.steps[node].is_none() {
+            self.steps[node] = Some(step);
+            self.queue.push(node);
+        }
+    }
+
+    /// Searches backwards from the target, and returns the node at which one more unit starts.
+    fn search(&mut self, forest: &Forest<'_>, missing: &[usize]) -> Option<usize> {
         let mut next = 0;
-        while let Some(&at) = queue.get(next) {
+        while let Some(&at) = self.queue.get(next) {
             next += 1;
             for &tree in missing {
-                if found[tree] != NONE || !forest.contains(tree, at) {
+                if self.found[tree] != NONE || !forest.contains(tree, at) {
                     continue;
                 }
-                found[tree] = at;
+                self.found[tree] = at;
                 let start = self.starts[tree];
                 if start == NONE {
                     self.starts[tree] = at;
-                    self.push(at, &steps, &found);
-                    return true;
+                    return Some(at);
                 }
-                steps.entry(start as u64).or_insert_with(|| {
-                    queue.push(start);
-                    Step::Start { tree }
-                });
+                self.find(start, Step::Start { tree });
             }
             for (place, &from) in forest.neighbours[at].iter().enumerate() {
-                if steps.contains_key(&(from as u64)) {
+                if self.steps[from].is_some() {
+                    continue;
+                }
+                if forest.owners[at][place] == NONE && !self.carries[at][place] {
+                    self.find(from, Step::Along { head: at, place });
                     continue;
                 }
                 let back = forest.place(from, at);
-                let step = if forest.owners[at][place] == NONE && !self.carries(at, place) {
-                    Step::Along { head: at, place }
-                } else if self.carries(from, back) {
-                    Step::Against { tail: at, place: back }
-                } else {
-                    continue;
-                };
-                steps.insert(from as u64, step);
-                queue.push(from);
+                if self.carries[from][back] {
+                    self.find(from, Step::Against { tail: at, place: back });
+                }
             }
         }
-        false
+        None
     }
 
     /// Sends a unit from a node to the target.
-    fn push(&mut self, mut at: usize, steps: &Map<Step>, found: &[usize]) {
-        while let Some(step) = steps.get(&(at as u64)) {
-            at = match *step {
+    fn push(&mut self, mut at: usize) {
+        while let Some(step) = self.steps[at] {
+            at = match step {
                 Step::Target => return,
                 Step::Along { head, place } => {
-                    self.carries.insert(key(head, place), true);
+                    self.carries[head][place] = true;
+                    self.carried.push((head, place));
                     head
                 }
                 Step::Against { tail, place } => {
-                    self.carries.insert(key(at, place), false);
+                    self.carries[at][place] = false;
                     tail
                 }
                 Step::Start { tree } => {
-                    self.starts[tree] = found[tree];
-                    found[tree]
+                    self.starts[tree] = self.found[tree];
+                    self.found[tree]
                 }
             }
         }
     }
-}
-
-fn key(head: usize, place: usize) -> u64 {
-    (head as u64) << 32 | place as u64
 }

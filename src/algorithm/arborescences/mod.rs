@@ -27,22 +27,24 @@
 //!
 //! # Results
 //!
-//! A lower bound of the depth is 1 more than the largest distance from a neighbour of the root by
-//! paths that avoid the root, if all arcs of the root are used: on most tori and cubes the diameter
-//! and 1, on a ring of N nodes N - 1.
+//! If there is a tree for each channel of the root, a lower bound of the depth is 1 more than the
+//! largest distance from a neighbour of the root, on paths that avoid the root. On a ring of N
+//! nodes that is N - 1, on hypercubes and most tori the diameter and 1. Otherwise the bound is the
+//! largest distance from the root.
 //!
 //! | networks | depth |
 //! |---|---|
-//! | rings, hypercubes, generalized hypercubes, complete networks | the lower bound |
-//! | tori of two dimensions with extents from 4 to 16 | at most 1 more than the bound |
-//! | tori of three or more dimensions, of up to 1024 nodes | 0 to 2 more |
-//! | tori with one extent many times the others | deeper |
-//! | meshes | at most 3 more than the root's largest distance |
+//! | rings, hypercubes, generalized hypercubes, complete networks | the bound |
+//! | tori of two dimensions with extents from 4 to 32 | up to 2 more; 0 or 1 on 98 % of them |
+//! | tori of three dimensions with extents from 2 to 8 | up to 1 more |
+//! | meshes | up to 4 more |
+//! | tori with one extent dozens of times the others | far above the bound |
 //!
-//! On a torus with extents of 2 or 3 and n, there are more trees than channels from one position
-//! along n to the next. So one tree must come round, and the depth is about n. In an optimised
-//! build, 1024 nodes take 3 to 100 ms, and 256 nodes up to 10 ms, except where nodes have dozens of
-//! channels: 95 ms for `complete:256`.
+//! On a torus of 2 x n or 3 x n nodes there are more trees than channels from each position along n
+//! to the next. So one tree must come round, and the depth is about n.
+//!
+//! In an optimised build, 256 nodes take up to 10 ms and 1024 nodes 3 to 170 ms. Where nodes have
+//! dozens of channels, they take up to half a second.
 //!
 //! [`forest`] has trees under construction, [`growth`] the first step and the flows, [`annealing`]
 //! the second step, [`packing`] both. [`streams`] sends chunks along the trees, in both directions.

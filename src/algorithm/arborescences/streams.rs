@@ -20,12 +20,13 @@ use crate::topology::Topology;
 use crate::vocabulary::{Combine, End, Problem, RankRound, Share};
 
 /// What algorithms along these trees need.
-pub(in crate::algorithm) const NEEDS: &str =
-    "a rank on every node of a network that is not complete, of at most 1024 nodes and 65536 channels";
+pub(in crate::algorithm) const NEEDS: &str = "a rank on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or 65536 in products of rings and complete networks";
 
-/// The most ranks and channels for which trees are packed. This takes up to 0.1 s.
+/// The most ranks, and the most channels of products and of other networks, for which trees are
+/// packed. This takes up to half a second.
 const MAX_RANKS: usize = 1 << 10;
-const MAX_CHANNELS: usize = 1 << 16;
+const MAX_OF_PRODUCTS: usize = 1 << 16;
+const MAX_CHANNELS: usize = 1 << 14;
 
 /// Returns what a problem lacks for these trees.
 ///
@@ -43,8 +44,9 @@ pub(in crate::algorithm) fn lacks(problem: &Problem) -> Option<String> {
     if is_complete(problem) {
         return Some("it needs nodes that are not neighbours; all are on a complete network".to_owned());
     }
+    let most = if Group::of(problem).is_some() { MAX_OF_PRODUCTS } else { MAX_CHANNELS };
     let channels = problem.topology().channels();
-    (channels > MAX_CHANNELS).then(|| format!("it needs at most {MAX_CHANNELS} channels; there are {channels}"))
+    (channels > most).then(|| format!("it needs at most {most} channels; there are {channels}"))
 }
 
 /// Returns what a problem lacks if contributions are combined along these trees.
@@ -76,7 +78,7 @@ struct Stream {
 }
 
 impl Streams {
-    /// Returns the messages from the root, for a problem that [lacks](lacks) nothing.
+    /// Returns the messages from the root, for a problem that [`lacks`] nothing.
     pub(in crate::algorithm) fn down(problem: &Problem, chunks: usize) -> Self {
         Self::of(problem, chunks, false)
     }

@@ -112,8 +112,9 @@ impl Choice {
         if self.b > ranks {
             return Some(format!("b={}: it needs at most {ranks}, the number of ranks", self.b));
         }
-        let least = self.least_steps(self.factor());
-        (self.b > 0 && self.b < least).then(|| format!("b={}: with a={} it needs at least {least}", self.b, self.a))
+        let least = || self.least_steps(self.factor());
+        let is_few = self.b > 0 && self.b < least();
+        is_few.then(|| format!("b={}: with a={} it needs at least {}", self.b, self.a, least()))
     }
 
     /// Returns the initial number of bridgeheads of a row that is long enough.

@@ -4,8 +4,8 @@
 //! Source: S. L. Johnsson & C.-T. Ho, *Optimum broadcasting and personalized communication in
 //! hypercubes*, IEEE Transactions on Computers 38(9), 1989 (hypercubes: edge-disjoint spanning
 //! binomial trees). On all networks; the number of trees is that of Edmonds' theorem. Needs: a rank
-//! on every node of a network that is not complete, of at most 1024 nodes and 65536 channels. Model:
-//! all-port.
+//! on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or
+//! 65536 in products of rings and complete networks. Model: all-port.
 //!
 //! With k chunks of each part, and T trees of depth D, in rounds:
 //!
@@ -22,15 +22,16 @@
 //! channel. On a hypercube of dimension d, D is d + 1, on a ring of N nodes N - 1, on most tori the
 //! diameter and 1 or 2.
 //!
-//! Every rank computes all trees: 3 to 100 ms for 1024 nodes in an optimised build, 10 ms for 256,
-//! more where nodes have dozens of channels. The ranks of a process share the trees that were used
-//! last.
+//! Every rank computes all trees: in an optimised build, 256 nodes take up to 10 ms, 1024 nodes 3
+//! to 170 ms, up to half a second where nodes have dozens of channels. The ranks of a process share
+//! the trees that were used last.
 //!
 //! # Idea
 //!
 //! The trees use each channel at most once, so all trees can carry data in all rounds without
-//! contention, and all messages go to neighbours. A long block arrives T times as fast as along a
-//! [chain](super::Chain). See `src/algorithm/arborescences/` for the trees.
+//! contention, and all messages go to neighbours. Where channels limit the time, a long block
+//! arrives T times as fast as along a [chain](super::Chain). See `src/algorithm/arborescences/` for
+//! the trees.
 
 use std::sync::Arc;
 

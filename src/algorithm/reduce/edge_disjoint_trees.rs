@@ -3,8 +3,9 @@
 //!
 //! Source: S. L. Johnsson & C.-T. Ho, *Optimum broadcasting and personalized communication in
 //! hypercubes*, IEEE Transactions on Computers 38(9), 1989 (hypercubes: edge-disjoint spanning
-//! binomial trees), in reverse. Needs: a rank on every node of a network that is not complete, of at
-//! most 1024 nodes and 65536 channels, and an operation that commutes. Model: all-port.
+//! binomial trees), in reverse. Needs: the network of the
+//! [broadcast](crate::algorithm::broadcast::EdgeDisjointTrees), and an operation that commutes.
+//! Model: all-port.
 //!
 //! With k chunks of each part, and T trees of depth D, in rounds:
 //!
@@ -25,7 +26,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::arborescences::{NEEDS, Streams, lacks_to_combine};
+use crate::algorithm::arborescences::{Streams, lacks_to_combine};
 use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, variants_from_one};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
@@ -43,8 +44,8 @@ static ABOUT: About = About {
     name: "edge-disjoint-trees",
     summary: "parts of the result go along trees that share no channel, each in chunks that follow each other; each rank adds its contribution",
     source: "Johnsson & Ho 1989; Edmonds 1973",
-    needs: NEEDS,
-    claims: "with k chunks and T trees of depth D, D + k - 1 start-ups and (D + k - 1) / (T k) blocks over a channel; T is the least cut, D on most networks the diameter and 1 or 2; contention-free; operations of more than 2 ranks commute",
+    needs: "as for broadcast; an operation that commutes, for more than 2 ranks",
+    claims: "with k chunks and T trees of depth D, D + k - 1 start-ups and (D + k - 1) / (T k) blocks over a channel; T is the least cut, D on most networks the diameter and 1 or 2; contention-free",
     ports: Ports::All,
 };
 
