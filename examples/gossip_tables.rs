@@ -6,8 +6,9 @@
 //! transfer of a packet, the data of one node, and `r` is the time of a start-up in these units.
 //! Links carry packets in both directions, a node uses all its links at once, and hops are free.
 //!
-//! The times are those of the paper's formulas, which use real logarithms, and `a / 2` instead of its
-//! floor. The last column is what the schedules of this crate take, counted. Two kinds of rounding reproduce the tables:
+//! The times are those of the paper's formulas, which use real logarithms, and `a / 2` instead of
+//! its floor. The last column is what the schedules of this crate take, counted. Two kinds of
+//! rounding reproduce the tables:
 //!
 //! - Times of approaches 1 and 2 are cut to whole numbers. What should be whole already is one too
 //!   low, as if the paper's program had used a logarithm a little too small.

@@ -24,8 +24,8 @@ pub struct Choice {
     pub algorithm: Arc<dyn Algorithm>,
     /// Whether the user named the algorithm.
     pub named: bool,
-    /// All candidates in the registry's order: each algorithm, and its variants that fit. The
-    /// user's own algorithm or schedule, if chosen, is the last.
+    /// All candidates in the registry's order: each algorithm, and its variants that fit. One that
+    /// is chosen and is none of these, as the user's own algorithm or schedule, is the last.
     pub candidates: Vec<Candidate>,
     problem: String,
     block_bytes: u64,
@@ -92,8 +92,9 @@ impl Terms {
 /// Selects an algorithm by name, or the cheapest one that fits if the name is `auto`.
 ///
 /// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` does, the cheapest
-/// are selected. Among equal prices `auto` prefers a price that is not only a lower bound, and then the
-/// registry's order. Takes microseconds to milliseconds; the latter if messages must be counted.
+/// are selected. Among equal prices `auto` prefers a price that is not only a lower bound, and then
+/// the registry's order. Takes microseconds to milliseconds, the latter if messages must be
+/// counted; on networks of hundreds of nodes, up to seconds.
 ///
 /// # Errors
 ///
@@ -121,7 +122,7 @@ pub(crate) fn find_cheapest(problem: &Problem, name: &str, terms: &Terms) -> Res
     let algorithm = find_fitting(problem, name, terms)?;
     let search = Search::of(problem);
     let total = |one: &Arc<dyn Algorithm>| {
-        let demand = Demand::claimed_within(&**one, &search).ok()?;
+        let demand = demand(&**one, &search, &terms.machine).ok()?;
         Some(demand.price(&terms.machine, terms.block_bytes).total)
     };
     let alternatives = algorithm.alternatives(problem).into_iter();
@@ -151,6 +152,17 @@ fn unfit(problem: &Problem, algorithm: String, needs: String) -> BuildError {
 /// cores, so that the time grows with the cube of their number: 20 ms for 32 threads on two cores.
 const MOST_ON_CORES: usize = 1 << 5;
 
+/// Returns the demand of an algorithm, or the reason why there is none.
+fn demand(algorithm: &dyn Algorithm, search: &Search, machine: &Machine) -> Result<Demand, String> {
+    let most = if machine.host > 0 { MOST_COUNTED } else { MOST_ON_CORES };
+    match Demand::claimed_within(algorithm, search) {
+        Ok(demand) if machine.host > 0 || machine.cores > 0 => Ok(demand.with_hosts(algorithm, search.problem(), most)),
+        Ok(demand) => Ok(demand),
+        Err(BuildError::Unfit { needs, .. }) => Err(needs),
+        Err(other) => Err(other.to_string()),
+    }
+}
+
 /// The algorithms for a problem and their demands, which do not depend on the block size. What
 /// leaves and enters hosts, and what their ranks do together, is counted only for a machine on
 /// which it counts. Finding the demands is the slow part of a selection: it takes milliseconds if
@@ -164,15 +176,8 @@ pub(crate) struct Field {
 impl Field {
     pub(crate) fn of(problem: &Problem, machine: &Machine) -> Self {
         let search = Search::of(problem);
-        let demand = |algorithm: &dyn Algorithm| match Demand::claimed_within(algorithm, &search) {
-            Ok(demand) if machine.host > 0 => Ok(demand.with_hosts(algorithm, problem, MOST_COUNTED)),
-            Ok(demand) if machine.cores > 0 => Ok(demand.with_hosts(algorithm, problem, MOST_ON_CORES)),
-            Ok(demand) => Ok(demand),
-            Err(BuildError::Unfit { needs, .. }) => Err(needs),
-            Err(other) => Err(other.to_string()),
-        };
         let entrants = candidates(problem).into_iter().map(|algorithm| {
-            let demand = demand(&*algorithm);
+            let demand = demand(&*algorithm, &search, machine);
             (algorithm, demand)
         });
         Self { entrants: entrants.collect(), problem: problem.clone() }
@@ -191,9 +196,14 @@ impl Field {
     pub(crate) fn select(&self, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
         let problem = &self.problem;
         let named = name != "auto";
-        let candidates = self.candidates(terms);
+        let mut candidates = self.candidates(terms);
         let algorithm = if named {
-            find_cheapest(problem, name, terms)?
+            let algorithm = find_cheapest(problem, name, terms)?;
+            if candidates.iter().all(|candidate| candidate.algorithm.name() != algorithm.name()) {
+                let demand = demand(&*algorithm, &Search::of(problem), &terms.machine);
+                candidates.push(priced(&(Arc::clone(&algorithm), demand), terms));
+            }
+            algorithm
         } else {
             let cheapest = cheapest(&candidates).map(|candidate| Arc::clone(&candidate.algorithm));
             let keeping = match terms.ports {

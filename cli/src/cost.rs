@@ -166,18 +166,10 @@ impl Cases {
             for name in &names {
                 let algorithm = find(problem.collective(), name)?;
                 algorithm.fits(&problem)?;
-                if algorithm.alternatives(&problem).is_empty() {
-                    algorithms.push(algorithm);
-                    continue;
-                }
-                for &bytes in &self.bytes {
-                    let best = select(&problem, name, &Terms::new(bytes, &self.machine))?.algorithm;
-                    if algorithms.iter().all(|known| known.name() != best.name()) {
-                        algorithms.push(best);
-                    }
-                }
+                algorithms.push(algorithm);
             }
             once("--algorithm", &algorithms.iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>())?;
+            algorithms = self.closed(algorithms, &problem)?;
             if names.is_empty() {
                 algorithms = candidates(&problem).into_iter().filter(|one| one.fits(&problem).is_ok()).collect();
             }
@@ -193,6 +185,30 @@ impl Cases {
             cases.extend(algorithms.into_iter().map(case));
         }
         Ok(cases)
+    }
+
+    /// Replaces each algorithm that leaves parameters to the prices by those that it stands for at
+    /// some block size.
+    fn closed(
+        &self,
+        algorithms: Vec<Arc<dyn Algorithm>>,
+        problem: &Problem,
+    ) -> Result<Vec<Arc<dyn Algorithm>>, Failure> {
+        let mut closed: Vec<Arc<dyn Algorithm>> = Vec::new();
+        for algorithm in algorithms {
+            let mut chosen = vec![Arc::clone(&algorithm)];
+            if !algorithm.alternatives(problem).is_empty() {
+                let cheapest = |&bytes| select(problem, &algorithm.name(), &Terms::new(bytes, &self.machine));
+                let choices = self.bytes.iter().map(cheapest).collect::<Result<Vec<_>, _>>()?;
+                chosen = choices.into_iter().map(|choice| choice.algorithm).collect();
+            }
+            for one in chosen {
+                if closed.iter().all(|known| known.name() != one.name()) {
+                    closed.push(one);
+                }
+            }
+        }
+        Ok(closed)
     }
 
     /// Returns whether standard output receives only a document.

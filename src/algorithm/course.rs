@@ -43,8 +43,10 @@ impl Course {
         if reverse { Combine::in_rank_order(sender, receiver) } else { Combine::Replace }
     }
 
-    /// Returns whether contributions are combined that must not be combined in any order.
-    pub(super) fn needs_order(self, problem: &Problem) -> bool {
-        self != Self::Down && !problem.commutative() && problem.ranks() > 2
+    /// Returns what a problem lacks if contributions are combined where they meet.
+    pub(super) fn lacks_order(self, problem: &Problem) -> Option<String> {
+        let needs = "it needs an operation that commutes, since contributions are combined where they meet";
+        let in_order = self != Self::Down && !problem.commutative() && problem.ranks() > 2;
+        in_order.then(|| needs.to_owned())
     }
 }

@@ -122,12 +122,14 @@ fn all_for(collective: &str) -> impl Iterator<Item = &'static Arc<dyn Algorithm>
 }
 
 /// Returns the candidates for a problem: the algorithms for its collective in the registry's order,
-/// whether they fit or not, each followed by its [variants](Algorithm::variants) that fit.
+/// whether they fit or not, each followed by its [variants](Algorithm::variants) that fit. Of one
+/// that leaves parameters [open](Algorithm::alternatives), only the variants.
 #[must_use]
 pub fn candidates(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let with_variants = |row: &Arc<dyn Algorithm>| {
+        let itself = row.alternatives(problem).is_empty().then(|| Arc::clone(row));
         let variants = row.variants(problem).into_iter().filter(|variant| variant.fits(problem).is_ok());
-        std::iter::once(Arc::clone(row)).chain(variants).collect::<Vec<_>>()
+        itself.into_iter().chain(variants).collect::<Vec<_>>()
     };
     all_for(problem.collective().name()).flat_map(with_variants).collect()
 }

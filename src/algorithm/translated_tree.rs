@@ -9,8 +9,8 @@
 //! from node 0 gives one from every node, by addition. If a round moves at most s addresses over
 //! each step, then no channel of the network carries more than s blocks in that round, whatever the
 //! node. All N trees together load each channel with as many blocks as there are addresses whose
-//! last step it is: in a balanced tree, (N - 1) / D rounded up, for D steps. Where D does not divide
-//! N - 1, blocks in several parts, each with a tree of its own, load the channels alike.
+//! last step it is: in a balanced tree, (N - 1) / D rounded up, for D steps. Where D does not
+//! divide N - 1, blocks in several parts, each with a tree of its own, load the channels alike.
 //!
 //! Every rank computes the trees: 5 ms for a torus of 900 nodes. Ranks of one process share those
 //! that were made last.
@@ -19,6 +19,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::course::Course;
 use super::kept::Kept;
 use super::loads::in_order;
 use super::{Algorithm, Claims, Parameter, Settings, Values};
@@ -76,10 +77,13 @@ impl Division {
     pub(super) fn variants(problem: &Problem, with: impl Fn(Self) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
         let Some(group) = Group::of(problem).filter(|_| problem.ranks() <= MAX_RANKS) else { return vec![] };
         let (steps, others) = (group.steps().max(1), problem.ranks() - 1);
-        let single = Self { rounds: others.div_ceil(steps), parts: 1 };
+        let diameter: u64 = group.axes.iter().copied().map(Axis::diameter).sum();
+        let rounds = Some(others.div_ceil(steps)).filter(|&rounds| rounds as u64 > diameter);
         let even = (1..=MAX_PARTS).find(|parts| (parts * others).is_multiple_of(steps));
-        let divided = even.filter(|&parts| parts > 1 && problem.ranks() > 2).map(|parts| Self { rounds: 0, parts });
-        [Some(single), divided].into_iter().flatten().map(with).collect()
+        let parts = even.filter(|&parts| parts > 1 && problem.ranks() * parts <= MAX_RANKS);
+        let single = rounds.map(|rounds| Self { rounds, parts: 1 });
+        let divided = parts.map(|parts| Self { rounds: 0, parts });
+        [single, divided].into_iter().flatten().map(with).collect()
     }
 }
 
@@ -89,6 +93,25 @@ const MAX_PARTS: usize = 16;
 /// The most ranks for which a tree is made.
 const MAX_RANKS: usize = 1 << 14;
 
+/// The most entries of all trees, one for each address of each part.
+const MAX_ENTRIES: usize = 1 << 17;
+
+impl Division {
+    /// Returns what a problem lacks for these parameters.
+    pub(super) fn lacks(self, problem: &Problem) -> Option<String> {
+        let most = MAX_ENTRIES / problem.ranks().max(1);
+        let parts = self.parts;
+        lacks(problem).or_else(|| {
+            (parts > most).then(|| format!("parts={parts}: it needs at most {most} for {} ranks", problem.ranks()))
+        })
+    }
+
+    /// Returns what a problem lacks if contributions are combined along the trees.
+    pub(super) fn lacks_to_combine(self, problem: &Problem) -> Option<String> {
+        self.lacks(problem).or_else(|| Course::Up.lacks_order(problem))
+    }
+}
+
 /// Returns what a problem lacks for a translated tree.
 pub(super) fn lacks(problem: &Problem) -> Option<String> {
     let ranks = problem.ranks();
@@ -97,12 +120,6 @@ pub(super) fn lacks(problem: &Problem) -> Option<String> {
         Some(_) if ranks > MAX_RANKS => Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}")),
         Some(_) => None,
     }
-}
-
-/// Returns what a problem lacks if contributions are combined along translated trees.
-pub(super) fn lacks_to_combine(problem: &Problem) -> Option<String> {
-    let needs = || "it needs an operation that commutes, since contributions meet along trees".to_owned();
-    lacks(problem).or_else(|| (!problem.commutative() && problem.ranks() > 2).then(needs))
 }
 
 /// The nodes as vectors of coordinates, the last one fastest.
@@ -196,8 +213,8 @@ struct Hop {
     from: usize,
 }
 
-/// A tree from node 0 to all others for each part of a block, and the rounds in which their hops are
-/// taken.
+/// A tree from node 0 to all others for each part of a block, and the rounds in which their hops
+/// are taken.
 #[derive(Debug)]
 pub(super) struct TranslatedTree {
     group: Group,

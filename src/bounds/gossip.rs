@@ -11,8 +11,8 @@ use std::f64::consts::E;
 ///
 /// Lemma 1: the greatest of (N - 1) / D transmissions, half the `diameter` in hops, and the
 /// logarithm of N to base D + 1 in start-ups, for N `ranks` and D channels a node, the `degree`.
-/// `startup` is the time of a start-up and `hop` that of crossing a channel. Differs from the paper,
-/// which has N for N - 1: the rank has its own block. 0 for one rank.
+/// `startup` is the time of a start-up and `hop` that of crossing a channel. Equation 2 of the
+/// paper has N for N - 1, but the rank has its own block. 0 for one rank.
 ///
 /// ```
 /// use necklace::bounds::collection_time;
@@ -31,11 +31,11 @@ pub fn collection_time(ranks: usize, degree: usize, diameter: usize, startup: f6
     transmission.max(diameter / 2.0 * hop).max(startups * startup)
 }
 
-/// Returns the function of which the time of an allgather on a ring is at least a constant part, or
-/// `None` if the theorem does not cover these start-ups.
+/// Returns n ln n / ln(n / r), to which the time of an allgather on a ring is at least
+/// proportional, or `None` if the theorem does not cover these start-ups.
 ///
-/// Theorem 1: n ln n / ln(n / r) for n `ranks` and a `startup` of r <= (n - 1) / e transmissions.
-/// The paper does not state the constant, so the value is not a lower bound by itself. Between few
+/// Theorem 1, for n `ranks` and a `startup` of r <= (n - 1) / e transmissions. The paper does not
+/// state the constant of proportion, so the value is not a lower bound by itself. Between few
 /// start-ups, for which transmission decides, and many, for which the logarithm does, it grows
 /// faster than [`collection_time`].
 ///

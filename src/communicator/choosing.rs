@@ -278,7 +278,7 @@ impl Communicator {
         })
     }
 
-    fn terms(&self, block_bytes: u64) -> Terms {
+    pub(super) fn terms(&self, block_bytes: u64) -> Terms {
         Terms::new(block_bytes, &self.machine).over_native(self.context.native)
     }
 

@@ -28,6 +28,7 @@ use crate::plan::{
     BlockFault, Buffer, Layout, Lengths, Message, Place, PlanError, Run, Strided, StridedBlocks, compile,
     compile_sending, overlap_of,
 };
+use crate::select::find_cheapest;
 use crate::transport::native::{Blocks, NativeCall, Varying};
 use crate::transport::{Cause, Failure};
 use crate::vocabulary::{End, Problem, RankRound};
@@ -172,7 +173,8 @@ impl Communicator {
     ) -> Result<(Arc<dyn Algorithm>, Option<NativeCall>), CallError> {
         let bytes = call.known.as_deref().map(|known| average(known, call.element.size));
         let algorithm: Arc<dyn Algorithm> = match (named, bytes) {
-            (Some(name), _) => find(problem.collective(), name)?,
+            (Some(name), Some(bytes)) => find_cheapest(problem, name, &self.terms(bytes))?,
+            (Some(name), None) => find(problem.collective(), name)?,
             (None, Some(bytes)) => self.by_price(problem, bytes)?,
             // For a single call, the exchange of the counts costs more than the library can save.
             (None, None) if call.persistent && self.context.native => find(problem.collective(), "native")?,

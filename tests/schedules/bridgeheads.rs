@@ -1,5 +1,5 @@
-//! Gossiping from bridgeheads (Juurlink, Sibeyn & Rao 1998): every schedule verified and counted, for
-//! extents 2 to 30, and the figures of the paper.
+//! Gossiping from bridgeheads (Juurlink, Sibeyn & Rao 1998): every schedule verified and counted,
+//! for extents 2 to 30, and the figures of the paper.
 
 use necklace::algorithm::find;
 use necklace::collective::Collective;
@@ -208,8 +208,8 @@ fn transmission_on_diagonals_is_near_the_bound() {
     }
 }
 
-/// The search of the paper's tables, by counted prices: a name without parameters is as cheap as the
-/// best of all a and b, within a hundredth.
+/// The search of the paper's tables, by counted prices: a name without parameters is as cheap as
+/// the best of all a and b, within a hundredth.
 #[test]
 fn name_alone_takes_the_parameters_of_the_least_price() {
     let rings = [2, 3, 4, 9, 16, 25, 27, 30].map(|n| (format!("ring:{n}"), "circgos", n));
@@ -236,6 +236,17 @@ fn name_alone_takes_the_parameters_of_the_least_price() {
             );
             assert!(chosen.named && chosen.algorithm.name().starts_with(name));
         }
+    }
+}
+
+/// Among many ranks not all parameters are tried, but the least transmission is found.
+#[test]
+fn long_blocks_on_large_rings_take_all_nodes_as_bridgeheads() {
+    for (text, name, n) in [("ring:600", "circgos", 600), ("line:1024", "circgos", 1024), ("torus:30x30", "torgos", 30)]
+    {
+        let machine = Machine::FREE.with_channel(1000).with_startup(1);
+        let chosen = select(&problem(text), name, &Terms::new(1 << 20, &machine)).unwrap().algorithm.name();
+        assert_eq!(chosen, format!("{name}:a={n}"), "{text}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Benchmarks a collective in a lab with links of some megabits per second, beside the cost model and
-//! the simulation.
+//! Benchmarks a collective in a lab with links of some megabits per second, beside the cost model
+//! and the simulation.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -160,8 +160,11 @@ fn bench(topology: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         let auto = choice.algorithm.name();
         let mut names = vec![];
         for name in &arguments.algorithms {
-            if name == "all" || find(problem.collective(), name)?.fits(&problem).is_ok() {
+            if name == "all" {
                 names.push(name.clone());
+            } else if find(problem.collective(), name)?.fits(&problem).is_ok() {
+                // A name may leave parameters to the prices.
+                names.push(select(&problem, name, &Terms::new(bytes as u64, &machine))?.algorithm.name());
             }
         }
         if names == ["all"] {
@@ -194,16 +197,14 @@ impl Bench<'_, '_> {
     /// Measures, prices and simulates an algorithm with blocks of some bytes.
     fn row(&mut self, name: &str, bytes: usize) -> Result<Row, LabError> {
         let Self { job, problem, machine, calls } = self;
-        // A name may leave parameters to the prices.
-        let algorithm = select(problem, name, &Terms::new(bytes as u64, machine))?.algorithm;
+        let algorithm = find(problem.collective(), name)?;
         let price = Demand::claimed(&*algorithm, problem)?.price(machine, bytes as u64);
         let played = Simulation::new(machine, bytes as u64).play(&*algorithm, problem)?;
-        let name = algorithm.name();
-        let collective = problem.collective().clone();
-        let run = Calls { collective, algorithm: name.clone(), block_bytes: bytes, calls: *calls };
+        let (collective, algorithm) = (problem.collective().clone(), name.to_owned());
+        let run = Calls { collective, algorithm, block_bytes: bytes, calls: *calls };
         let measured = median(slowest(&job.order(&Order::Time(run))?)) / 1e3;
         let (cost, played) = (price.total as f64 / 1e9, played.time as f64 / 1e9);
-        Ok(Row { bytes, name, measured, cost, played })
+        Ok(Row { bytes, name: name.to_owned(), measured, cost, played })
     }
 }
 

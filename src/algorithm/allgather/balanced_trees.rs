@@ -17,14 +17,14 @@
 //! cubes of up to 1024 nodes; at most 1 where all extents are equal, and none on rings. On a torus
 //! of 5 x 2, rounds=k sends one block more than the least.
 //!
-//! With `parts=p`, blocks are cut into p parts, each with a tree of its own. Where D does not divide
-//! N - 1, it is the fraction (N - 1) / D that is the least, and parts reach it: on these networks, p
-//! such that D divides p (N - 1) takes the diameter in start-ups and (N - 1) / D blocks at once. Of
-//! 200 networks, 11 take up to 3 blocks more, all with unequal extents but the torus of 7 x 7 and
-//! the cube of 32 nodes.
+//! With `parts=p`, blocks are cut into p parts, each with a tree of its own. Where D does not
+//! divide N - 1, it is the fraction (N - 1) / D that is the least, and parts reach it: on these
+//! networks, p such that D divides p (N - 1) takes the diameter in start-ups and (N - 1) / D blocks
+//! at once. Of 200 networks, 11 take up to 3 blocks more, all with unequal extents but the torus of
+//! 7 x 7 and the cube of 32 nodes.
 //!
-//! A rank takes memory in proportion to N p, and time that grows faster where a node has hundreds of
-//! channels.
+//! A rank takes memory in proportion to N p, and time that grows faster where a node has hundreds
+//! of channels.
 //!
 //! # Idea
 //!
@@ -32,7 +32,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::translated_tree::{Division, NEEDS, PARAMETERS, TranslatedTree, lacks};
+use crate::algorithm::translated_tree::{Division, NEEDS, PARAMETERS, TranslatedTree};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
 use crate::ids::Rank;
@@ -74,7 +74,7 @@ impl Algorithm for BalancedTrees {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        lacks(problem)
+        self.0.lacks(problem)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

@@ -23,10 +23,11 @@
 //! of the rest up to a, or else its smallest. On lines, the ends hear from one side only, which
 //! takes more steps.
 //!
-//! More bridgeheads take more start-ups and less transmission. A choice by name that leaves `a` or `b`
-//! open, as `circgos` does, takes the cheapest for the length of a block and the machine: of all up
-//! to 32, and of larger ones about every thirtieth. Among more than 64 ranks it leaves out those with
-//! nearly the transmission of another.
+//! More bridgeheads take more start-ups and less transmission. A choice by name that leaves `a` or
+//! `b` open, as `circgos` does, takes the cheapest for the length of a block and the machine. It
+//! considers all numbers up to 32, about every thirtieth above, and n. Among 64 ranks and more it
+//! leaves out those with nearly the transmission of another, at 1024 ranks up to a quarter more,
+//! and those with more than 2^18 bridgeheads in all rows, except n.
 //!
 //! With `ports=one`, on rings and their products, a rank sends one message and receives one in each
 //! round. The steps are log_2(n / a) to collect, a - 1 to pass on, and b for rounds in which new

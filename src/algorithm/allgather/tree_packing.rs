@@ -5,9 +5,9 @@
 //! 1024 nodes for which `balanced-trees` does not fit. Model: all-port.
 //!
 //! With N ranks and the diameter d, at most max(d, `rounds`) rounds are taken. A node with c
-//! channels gets N - 1 blocks over these, so the busiest channel carries at least the bound: (N -
-//! 1) / c for the least c, rounded up. The blocks over the busiest channel of each round, added up,
-//! divided by this bound; the average, and the worst in parentheses:
+//! channels gets N - 1 blocks over these, so the busiest channel carries at least (N - 1) / c for
+//! the least c, rounded up: the bound. The table has the blocks over the busiest channel of each
+//! round, added up and divided by this bound: the average, and the worst in parentheses.
 //!
 //! | networks | in d rounds | in up to 2 d | in up to max(4 d, bound) |
 //! |---|---|---|---|

@@ -8,12 +8,12 @@
 //! The vector is cut into N parts. The first half is the
 //! [reduce-scatter](crate::algorithm::reduce_scatter::BalancedTrees), the second half the
 //! [allgather](crate::algorithm::allgather::BalancedTrees) of the parts: start-ups and blocks are
-//! twice theirs, with blocks of 1 / N of the vector. A rank takes memory in proportion to N, and
-//! time as there.
+//! twice theirs, with blocks of 1 / N of the vector. A rank takes memory in proportion to N and the
+//! parts, and time as there.
 
 use std::sync::Arc;
 
-use crate::algorithm::translated_tree::{Division, PARAMETERS, TranslatedTree, lacks_to_combine};
+use crate::algorithm::translated_tree::{Division, PARAMETERS, TranslatedTree};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -29,7 +29,7 @@ static ABOUT: About = About {
     summary: "parts of the vector are combined up a tree to every rank, and passed down the same trees",
     source: "after Ho & Johnsson 1986",
     needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
-    claims: "twice the diameter in start-ups, about 2 (N - 1) / D parts of 1 / N over each of the D channels of a node; with rounds=k at least 2 k start-ups; contention-free",
+    claims: "twice the diameter in start-ups, about 2 (N - 1) / D parts of 1 / N over each of the D channels of a node; with rounds=k at least 2 k start-ups, with parts=p as for allgather; contention-free",
     ports: Ports::All,
 };
 
@@ -55,7 +55,7 @@ impl Algorithm for BalancedTrees {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        lacks_to_combine(problem)
+        self.0.lacks_to_combine(problem)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

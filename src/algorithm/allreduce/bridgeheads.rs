@@ -2,7 +2,8 @@
 //! and passed on as in an allgather.
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998); see `src/algorithm/allgather/bridgeheads.rs`. Model:
-//! all-port. The costs are twice those of the allgather, for parts of 1 / N.
+//! all-port, or one-port with `ports=one`. The costs are twice those of the allgather, for parts of
+//! 1 / N.
 
 use std::sync::Arc;
 

@@ -55,4 +55,4 @@ mod growth;
 mod packing;
 mod streams;
 
-pub(super) use streams::{NEEDS, Streams, lacks, lacks_to_combine};
+pub(super) use streams::{NEEDS, NEEDS_TO_COMBINE, Streams, lacks, lacks_to_combine};

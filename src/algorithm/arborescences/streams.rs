@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use super::packing::Arborescences;
+use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
 use crate::algorithm::translated_tree::Group;
 use crate::algorithm::{Claims, is_complete};
@@ -21,6 +22,9 @@ use crate::vocabulary::{Combine, End, Problem, RankRound, Share};
 
 /// What algorithms along these trees need.
 pub(in crate::algorithm) const NEEDS: &str = "a rank on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or 65536 in products of rings and complete networks";
+
+/// The same, and what algorithms that combine contributions need.
+pub(in crate::algorithm) const NEEDS_TO_COMBINE: &str = "a rank on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or 65536 in products of rings and complete networks; an operation that commutes";
 
 /// The most ranks, and the most channels of products and of other networks, for which trees are
 /// packed. This takes up to half a second.
@@ -42,7 +46,7 @@ pub(in crate::algorithm) fn lacks(problem: &Problem) -> Option<String> {
         return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
     }
     if is_complete(problem) {
-        return Some("it needs nodes that are not neighbours; all are on a complete network".to_owned());
+        return Some("it is for networks that are not complete; use direct, or direct-parts to reduce".to_owned());
     }
     let most = if Group::of(problem).is_some() { MAX_OF_PRODUCTS } else { MAX_CHANNELS };
     let channels = problem.topology().channels();
@@ -51,8 +55,7 @@ pub(in crate::algorithm) fn lacks(problem: &Problem) -> Option<String> {
 
 /// Returns what a problem lacks if contributions are combined along these trees.
 pub(in crate::algorithm) fn lacks_to_combine(problem: &Problem) -> Option<String> {
-    let needs = || "it needs an operation that commutes, since contributions meet along trees".to_owned();
-    lacks(problem).or_else(|| (!problem.commutative() && problem.ranks() > 2).then(needs))
+    lacks(problem).or_else(|| Course::Up.lacks_order(problem))
 }
 
 /// The messages of chunks along trees.
@@ -150,7 +153,7 @@ impl Streams {
         let size = Volume::new(1, (self.trees.trees() * self.chunks) as u64);
         let Counts { received, sent_or_received, handled, messages } = self.counts();
         // To the root of a star, all others send in all rounds, and no message depends on another.
-        let single = (self.depth == 1 && (self.up || self.ranks.len() == 2)).then_some(());
+        let single = (self.depth == 1 && self.up).then_some(());
         Claims {
             startups: Some(rounds),
             transmission: Some(size * rounds),

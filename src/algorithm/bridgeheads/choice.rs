@@ -8,7 +8,7 @@ use crate::vocabulary::Problem;
 /// The number of bridgeheads.
 pub(in crate::algorithm) const A: Parameter = Parameter {
     key: "a",
-    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold); 0 takes the best by price; without prices, 3, on diagonals the least divisor",
+    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold, with one port twofold); 0 takes the best by price; without prices, 3, on diagonals the least divisor",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -16,7 +16,7 @@ pub(in crate::algorithm) const A: Parameter = Parameter {
 /// The steps of a round.
 pub(in crate::algorithm) const B: Parameter = Parameter {
     key: "b",
-    summary: "number of steps in a round, at least a / 2 rounded down; 0 takes the best by price; without prices, the larger of 1.1 (a - 2) and that",
+    summary: "number of steps in a round, at least a / 2 rounded down, with one port a - 1; 0 takes the best by price; without prices, the larger of 1.1 (a - 2) and a / 2, with one port a",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -65,7 +65,7 @@ impl Choice {
         Self { a: settings.of(&A), b: settings.of(&B), colours: settings.of(&COLOURS), ports: settings.of(&PORTS) }
     }
 
-    /// Returns the choice of these numbers, with the same colours.
+    /// Returns the choice of these numbers, with the same colours and ports.
     pub(super) fn with(self, a: usize, b: usize) -> Self {
         Self { a, b, ..self }
     }

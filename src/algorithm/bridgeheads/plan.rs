@@ -230,8 +230,8 @@ impl Plan {
         self.rounds
     }
 
-    /// Returns sets of nodes that stand for all. What a node sends in a round is the sum of what its
-    /// representative in each set sends there, or to a node of the set.
+    /// Returns sets of nodes that stand for all. What a node sends in a round is the sum of what
+    /// its representative in each set sends there, or to a node of the set.
     ///
     /// A gossip along one axis after the other is the same in all rows along an axis.
     pub(super) fn representatives(&self) -> Vec<Vec<usize>> {

@@ -163,10 +163,7 @@ impl Row {
         let heads = |heads: usize| (0..heads).map(move |index| self.head(index, heads));
         match stage {
             Stage::Concentrate { heads: count } => {
-                let longest =
-                    heads(count).map(|head| self.arc(head, count)).map(|(below, above)| below.max(above)).max();
-                let reach = if self.one_port { |steps| (1_usize << steps) - 1 } else { reach };
-                (0..).find(|&steps| reach(steps) >= longest.unwrap_or(0)).unwrap_or(0)
+                heads(count).map(|head| self.steps_to_collect(head, count)).max().unwrap_or(0)
             }
             Stage::Circulate { heads: count, sources } => {
                 let most = heads(count)
@@ -185,6 +182,13 @@ impl Row {
                 steps.max(beyond.max().filter(|new| *new > 0).map_or(0, |new| new + parts - 1))
             }
         }
+    }
+
+    /// Returns the number of steps in which a bridgehead collects the blocks of its arc.
+    fn steps_to_collect(self, head: usize, heads: usize) -> usize {
+        let (below, above) = self.arc(head, heads);
+        let reach = if self.one_port { |steps| (1_usize << steps) - 1 } else { reach };
+        (0..).find(|&steps| reach(steps) >= below.max(above)).unwrap_or(0)
     }
 
     /// Returns the number of bridgeheads of a line beyond a node.
@@ -255,7 +259,7 @@ impl Row {
 
     /// Returns the nodes, from a place on, whose blocks a node has collected for a bridgehead.
     pub(super) fn collected(self, place: usize, heads: usize) -> (usize, usize) {
-        let steps = self.steps(Stage::Concentrate { heads });
+        let steps = self.steps_to_collect(self.head_of(place, heads), heads);
         let sent = (0..steps).flat_map(|step| Heading::BOTH.map(|way| self.concentrate(heads, step, place, way)));
         let group = sent.flatten().find_map(|message| match message.load {
             Load::Nodes { from, count } => Some((from, count)),

@@ -29,7 +29,7 @@ pub(in crate::algorithm) const CIRC_GOS: Form = Form {
         "a ring or a line, with rank i on node i",
         "a ring or a line, with rank i on node i, and an operation that commutes",
     ],
-    claims: "about log_3(n / a) + a / 2 + b log_a(n / a) start-ups; contention-free",
+    claims: "about log_3(n / a) + a / 2 + b log_a(n / a) start-ups, with ports=one log_2 and a - 1; contention-free",
 };
 
 pub(in crate::algorithm) const HIGH_DIM_GOS: Form = Form {
@@ -80,8 +80,8 @@ impl Form {
     /// [`Choice::lacks`](super::Choice::lacks) reports networks that are not products of rings and
     /// lines.
     pub(in crate::algorithm) fn lacks(self, problem: &Problem, course: Course) -> Option<String> {
-        if course.needs_order(problem) {
-            return Some("it needs an operation that commutes, since contributions meet at bridgeheads".to_owned());
+        if let Some(needs) = course.lacks_order(problem) {
+            return Some(needs);
         }
         let extents = extents(problem).filter(|extents| !(self.right)(extents))?;
         let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();

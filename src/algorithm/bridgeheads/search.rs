@@ -13,8 +13,8 @@ use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
 use crate::vocabulary::Problem;
 
-/// The most bridgeheads of a row times ranks that are considered, which is about the time to count
-/// the claims.
+/// The most bridgeheads of a row times ranks, which is about the time to count the claims. By name,
+/// as many bridgeheads as nodes are considered too.
 const MAX_WORK: usize = 1 << 18;
 
 /// A choice that is best for some price of a start-up.
@@ -25,8 +25,9 @@ struct Found {
 }
 
 /// Returns the choices for a form that agree with a given one, of which each is the best for some
-/// price of a start-up. Returns nothing if the given one has all parameters. Among many ranks, whose
-/// messages take long to count, leaves out those with nearly the transmission of another.
+/// price of a start-up. Returns nothing if the given one has all parameters. Among 64 ranks and
+/// more, whose messages take long to count, leaves out those with nearly the transmission of
+/// another: a sixty-fourth more for each 64 ranks, up to a quarter.
 pub(in crate::algorithm) fn best(problem: &Problem, form: Form, course: Course, given: Choice) -> Vec<Choice> {
     let sixty_fourths = (problem.ranks() / 64).min(16);
     choices(sparse(found(problem, form, course, given), sixty_fourths))
@@ -34,26 +35,33 @@ pub(in crate::algorithm) fn best(problem: &Problem, form: Form, course: Course, 
 
 /// Returns a few of the [best] choices.
 pub(in crate::algorithm) fn few(problem: &Problem, form: Form, course: Course) -> Vec<Choice> {
-    choices(sparse(found(problem, form, course, Choice::default()), 16))
+    let mut found = found(problem, form, course, Choice::default());
+    found.retain(|found| found.choice.a * problem.ranks() <= MAX_WORK);
+    choices(sparse(found, 16))
 }
 
 fn choices(found: Vec<Found>) -> Vec<Choice> {
     found.into_iter().map(|found| found.choice).collect()
 }
 
-/// Keeps those of which each has less transmission than the one before, by this share at least.
+/// Keeps those of which each has less transmission than the one before, by this share at least, and
+/// the one of the least.
 fn sparse(mut found: Vec<Found>, sixty_fourths: usize) -> Vec<Found> {
-    let mut least = usize::MAX;
+    let (mut least, least_of_all) = (usize::MAX, found.iter().map(|found| found.transmission).min());
     found.retain(|found| {
-        let less = found.transmission < least - least / 64 * sixty_fourths;
-        least = if less { found.transmission } else { least };
-        less
+        let much_less = found.transmission < least - least / 64 * sixty_fourths;
+        let kept = much_less || found.transmission < least && Some(found.transmission) == least_of_all;
+        least = if kept { found.transmission } else { least };
+        kept
     });
     found
 }
 
+/// What a search depends on: also the extents, and whether they are rings.
+type Key = (Order, Vec<(usize, bool)>, Choice);
+
 fn found(problem: &Problem, form: Form, course: Course, given: Choice) -> Vec<Found> {
-    static FOUND: Kept<(Order, Vec<(usize, bool)>, Choice), Vec<Found>> = Kept::new(16);
+    static FOUND: Kept<Key, Vec<Found>> = Kept::new(16);
     match row_axes(problem) {
         Some(axes) if form.lacks(problem, course).is_none() => {
             FOUND.get((form.order, axes.clone(), given), || search(problem, form.order, &axes, given))
@@ -64,7 +72,8 @@ fn found(problem: &Problem, form: Form, course: Course, given: Choice) -> Vec<Fo
 
 fn search(problem: &Problem, order: Order, axes: &[(usize, bool)], given: Choice) -> Vec<Found> {
     let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
-    let fits = |choice: &Choice| choice.a * problem.ranks() <= MAX_WORK && choice.lacks(problem, order).is_none();
+    let is_cheap = |choice: &Choice| choice.a >= longest || choice.a * problem.ranks() <= MAX_WORK;
+    let fits = |choice: &Choice| is_cheap(choice) && choice.lacks(problem, order).is_none();
     let measured = |choice: Choice| {
         let plan = Plan::new(problem, order, choice);
         (plan.rounds(), Found { transmission: plan.estimate(), choice })

@@ -17,10 +17,9 @@
 //! | hops | D + k - 1 |
 //!
 //! T is the least number of channels from any set of nodes with the root to the others: the
-//! channels of a node on rings, tori, cubes and generalized hypercubes; the number of dimensions on a
-//! mesh; 1 on a line. No schedule sends less than 1 / T over the busiest
-//! channel. On a hypercube of dimension d, D is d + 1, on a ring of N nodes N - 1, on most tori the
-//! diameter and 1 or 2.
+//! channels of a node on rings, tori, cubes and generalized hypercubes; the number of dimensions on
+//! a mesh; 1 on a line. No schedule sends less than 1 / T over the busiest channel. On a hypercube
+//! of dimension d, D is d + 1, on a ring of N nodes N - 1, on most tori the diameter and 1 or 2.
 //!
 //! Every rank computes all trees: in an optimised build, 256 nodes take up to 10 ms, 1024 nodes 3
 //! to 170 ms, up to half a second where nodes have dozens of channels. The ranks of a process share

@@ -26,7 +26,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::arborescences::{Streams, lacks_to_combine};
+use crate::algorithm::arborescences::{NEEDS_TO_COMBINE, Streams, lacks_to_combine};
 use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, variants_from_one};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
@@ -44,7 +44,7 @@ static ABOUT: About = About {
     name: "edge-disjoint-trees",
     summary: "parts of the result go along trees that share no channel, each in chunks that follow each other; each rank adds its contribution",
     source: "Johnsson & Ho 1989; Edmonds 1973",
-    needs: "as for broadcast; an operation that commutes, for more than 2 ranks",
+    needs: NEEDS_TO_COMBINE,
     claims: "with k chunks and T trees of depth D, D + k - 1 start-ups and (D + k - 1) / (T k) blocks over a channel; T is the least cut, D on most networks the diameter and 1 or 2; contention-free",
     ports: Ports::All,
 };

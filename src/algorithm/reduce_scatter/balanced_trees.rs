@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::translated_tree::{Division, PARAMETERS, TranslatedTree, lacks_to_combine};
+use crate::algorithm::translated_tree::{Division, PARAMETERS, TranslatedTree};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -52,7 +52,7 @@ impl Algorithm for BalancedTrees {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        lacks_to_combine(problem)
+        self.0.lacks_to_combine(problem)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

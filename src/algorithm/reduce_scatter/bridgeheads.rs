@@ -1,8 +1,9 @@
-//! Reduce-scatter by the allgathers from bridgeheads in reverse: contributions take the paths of the
-//! blocks backwards, and are combined where the paths join.
+//! Reduce-scatter by the allgathers from bridgeheads in reverse: contributions take the paths of
+//! the blocks backwards, and are combined where the paths join.
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998); see `src/algorithm/allgather/bridgeheads.rs`. Model:
-//! all-port. The costs are those of the allgather, and a rank combines what it receives.
+//! all-port, or one-port with `ports=one`. The costs are those of the allgather, and a rank
+//! combines what it receives.
 
 use std::sync::Arc;
 

@@ -45,7 +45,7 @@ impl Matching {
         self.held
     }
 
-    /// Adds a block, if there is room on a channel that [can](Fn) bring it, or if there is after
+    /// Adds a block, if there is room on a channel that `can` bring it, or if there is after
     /// other blocks move to other channels that can bring them.
     pub(super) fn add(&mut self, block: u16, can: impl Fn(usize, u16) -> bool) -> bool {
         let channels = self.held.len();

@@ -62,9 +62,7 @@ impl Plan {
             return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
         }
         if translated_tree::lacks(problem).is_none() {
-            return Some(
-                "it is for networks that do not look the same from every node; take balanced-trees".to_owned(),
-            );
+            return Some("it is for networks that do not look the same from every node; use balanced-trees".to_owned());
         }
         let channels = problem.topology().channels();
         if ranks * channels > MAX_WORK {
@@ -74,8 +72,7 @@ impl Plan {
         if !neighbours(problem).is_some_and(|neighbours| is_connected(&neighbours)) {
             return Some("it needs a connected network".to_owned());
         }
-        let needs = "it needs an operation that commutes, since contributions meet along trees";
-        course.needs_order(problem).then(|| needs.to_owned())
+        course.lacks_order(problem)
     }
 
     /// Returns the variants for `auto`, if more rounds than the diameter could take fewer blocks:
