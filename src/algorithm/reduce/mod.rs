@@ -2,7 +2,6 @@
 
 mod binary_tree;
 mod binomial;
-mod bridgeheads;
 mod by_dimension;
 mod chain;
 mod direct;
@@ -14,7 +13,6 @@ mod two_level;
 
 pub use binary_tree::BinaryTree;
 pub use binomial::Binomial;
-pub use bridgeheads::Bridgeheads;
 pub use by_dimension::ByDimension;
 pub use chain::Chain;
 pub use direct::Direct;
