@@ -24,8 +24,8 @@ pub struct Choice {
     pub algorithm: Arc<dyn Algorithm>,
     /// Whether the user named the algorithm.
     pub named: bool,
-    /// All candidates in the registry's order: each algorithm, and its variants that fit. One that
-    /// is chosen and is none of these, as the user's own algorithm or schedule, is the last.
+    /// All candidates in the registry's order: each algorithm, and its variants that fit. If the
+    /// chosen algorithm is not among them, such as your own algorithm or schedule, it comes last.
     pub candidates: Vec<Candidate>,
     problem: String,
     block_bytes: u64,
@@ -152,7 +152,7 @@ fn unfit(problem: &Problem, algorithm: String, needs: String) -> BuildError {
 /// cores, so that the time grows with the cube of their number: 20 ms for 32 threads on two cores.
 const MOST_ON_CORES: usize = 1 << 5;
 
-/// Returns the demand of an algorithm, or the reason why there is none.
+/// Returns an algorithm's demand, or why it has none.
 fn demand(algorithm: &dyn Algorithm, search: &Search, machine: &Machine) -> Result<Demand, String> {
     let most = if machine.host > 0 { MOST_COUNTED } else { MOST_ON_CORES };
     match Demand::claimed_within(algorithm, search) {

@@ -22,6 +22,7 @@ pub mod exscan;
 mod fixed;
 mod fold;
 pub mod gather;
+mod group;
 mod halving;
 mod kept;
 mod levels;

@@ -67,6 +67,26 @@ impl Parameter {
     }
 }
 
+/// Implements the methods of [`Algorithm`](super::Algorithm) about parameters, for an algorithm with
+/// one parameter, its only field.
+macro_rules! one_parameter {
+    ($field:ident, $parameter:ident) => {
+        fn parameters(&self) -> &'static [Parameter] {
+            &[$parameter]
+        }
+
+        fn settings(&self) -> Settings {
+            Settings::default().with(&$parameter, self.$field)
+        }
+
+        fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+            Some(Arc::new(Self { $field: settings.of(&$parameter) }))
+        }
+    };
+}
+
+pub(super) use one_parameter;
+
 /// Shows the accepted texts: `radix=2..64`, `ports=one|all`.
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

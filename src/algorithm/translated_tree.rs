@@ -20,12 +20,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::course::Course;
+use super::group::{Group, Step};
 use super::kept::Kept;
-use super::loads::in_order;
 use super::{Algorithm, Claims, Parameter, Settings, Values};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::topology::{Axis, Kind};
+use crate::topology::Axis;
 use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, RankRound, Share};
 
 /// The unmet requirement of algorithms that translate trees.
@@ -119,88 +119,6 @@ pub(super) fn lacks(problem: &Problem) -> Option<String> {
         None => Some(format!("it needs {NEEDS}")),
         Some(_) if ranks > MAX_RANKS => Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}")),
         Some(_) => None,
-    }
-}
-
-/// The nodes as vectors of coordinates, the last one fastest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Group {
-    axes: Vec<Axis>,
-}
-
-/// A channel of every node, by the address of the node that it leads to from node 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
-    /// The number among the steps of a node.
-    index: usize,
-    to: usize,
-}
-
-impl Group {
-    pub(super) fn of(problem: &Problem) -> Option<Self> {
-        let axes = in_order(problem)?;
-        axes.iter().all(|axis| axis.kind != Kind::Line || axis.extent == 2).then_some(Self { axes })
-    }
-
-    /// Combines the coordinates of two addresses.
-    fn with(&self, a: usize, b: usize, of: impl Fn(usize, usize, usize) -> usize) -> usize {
-        let (mut rest, mut stride, mut sum) = ((a, b), 1, 0);
-        for axis in self.axes.iter().rev() {
-            let extent = axis.extent as usize;
-            sum += of(rest.0 % extent, rest.1 % extent, extent) % extent * stride;
-            (rest, stride) = ((rest.0 / extent, rest.1 / extent), stride * extent);
-        }
-        sum
-    }
-
-    pub(super) fn add(&self, a: usize, b: usize) -> usize {
-        self.with(a, b, |a, b, _| a + b)
-    }
-
-    fn subtract(&self, a: usize, b: usize) -> usize {
-        self.with(a, b, |a, b, extent| a + extent - b)
-    }
-
-    /// Returns the number of steps of a node.
-    fn steps(&self) -> usize {
-        self.axes.iter().map(steps_along).sum()
-    }
-
-    /// Returns the distance of an address from node 0, and the last steps of all shortest paths to
-    /// it.
-    fn paths(&self, address: usize) -> (usize, Vec<Step>) {
-        let (mut rest, mut stride, mut first) = (address, 1, 0);
-        let (mut distance, mut steps) = (0, vec![]);
-        for axis in self.axes.iter().rev() {
-            let extent = axis.extent as usize;
-            let at = rest % extent;
-            let mut step =
-                |index: usize, coordinate: usize| steps.push(Step { index: first + index, to: coordinate * stride });
-            if at > 0 {
-                match axis.kind {
-                    Kind::Complete => step(at - 1, at),
-                    Kind::Line | Kind::Ring => {
-                        if 2 * at <= extent {
-                            step(0, 1);
-                        }
-                        if 2 * at >= extent && extent > 2 {
-                            step(1, extent - 1);
-                        }
-                    }
-                }
-                distance += if axis.kind == Kind::Complete { 1 } else { at.min(extent - at) };
-            }
-            (rest, stride, first) = (rest / extent, stride * extent, first + steps_along(axis));
-        }
-        (distance, steps)
-    }
-}
-
-fn steps_along(axis: &Axis) -> usize {
-    match axis.kind {
-        Kind::Complete => axis.extent as usize - 1,
-        Kind::Line => 1,
-        Kind::Ring => 2,
     }
 }
 

@@ -122,7 +122,8 @@ impl Arguments {
             };
             match name.as_str() {
                 "--collective" => {
-                    let known = || format!("{name}: {value:?} is none of {}", Collective::syntax());
+                    let known =
+                        || format!("{name}: {value:?} is not a collective; expected one of {}", Collective::syntax());
                     read.collective = Collective::named(value, Rank::new(0)).ok_or_else(known)?;
                 }
                 "--topology" => read.topologies = list(value),

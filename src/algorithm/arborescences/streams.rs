@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use super::packing::Arborescences;
 use crate::algorithm::course::Course;
+use crate::algorithm::group::Group;
 use crate::algorithm::kept::Kept;
-use crate::algorithm::translated_tree::Group;
 use crate::algorithm::{Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::{Node, Rank};

@@ -29,6 +29,7 @@
 
 use std::sync::Arc;
 
+use crate::algorithm::parameters::one_parameter;
 use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, Tree, variants};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
@@ -62,17 +63,7 @@ impl Algorithm for BinaryTree {
         &ABOUT
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
-        &[CHUNKS]
-    }
-
-    fn settings(&self) -> Settings {
-        Settings::default().with(&CHUNKS, self.chunks)
-    }
-
-    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-        Some(Arc::new(Self { chunks: settings.of(&CHUNKS) }))
-    }
+    one_parameter!(chunks, CHUNKS);
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         variants(problem, |chunks| Arc::new(Self { chunks }))

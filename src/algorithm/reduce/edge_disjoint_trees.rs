@@ -27,6 +27,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::arborescences::{NEEDS_TO_COMBINE, Streams, lacks_to_combine};
+use crate::algorithm::parameters::one_parameter;
 use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, variants_from_one};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
@@ -60,17 +61,7 @@ impl Algorithm for EdgeDisjointTrees {
         &ABOUT
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
-        &[CHUNKS]
-    }
-
-    fn settings(&self) -> Settings {
-        Settings::default().with(&CHUNKS, self.chunks)
-    }
-
-    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-        Some(Arc::new(Self { chunks: settings.of(&CHUNKS) }))
-    }
+    one_parameter!(chunks, CHUNKS);
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         variants_from_one(problem, |chunks| Arc::new(Self { chunks }))

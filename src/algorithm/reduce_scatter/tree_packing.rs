@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::course::Course;
+use crate::algorithm::parameters::one_parameter;
 use crate::algorithm::tree_packing::{Plan, ROUNDS};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;
@@ -35,17 +36,7 @@ impl Algorithm for TreePacking {
         &ABOUT
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
-        &[ROUNDS]
-    }
-
-    fn settings(&self) -> Settings {
-        Settings::default().with(&ROUNDS, self.rounds)
-    }
-
-    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-        Some(Arc::new(Self { rounds: settings.of(&ROUNDS) }))
-    }
+    one_parameter!(rounds, ROUNDS);
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         Plan::variants(problem, |rounds| Arc::new(Self { rounds }))
