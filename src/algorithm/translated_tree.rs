@@ -47,6 +47,15 @@ const PARTS: Parameter = Parameter {
     default: 1,
 };
 
+/// The most parts of a block that `auto` considers.
+const MAX_PARTS: usize = 16;
+
+/// The most ranks for which a tree is made.
+const MAX_RANKS: usize = 1 << 14;
+
+/// The most entries of all trees, one for each address of each part.
+const MAX_ENTRIES: usize = 1 << 17;
+
 /// The parameters of algorithms that translate trees.
 pub(super) const PARAMETERS: [Parameter; 2] = [ROUNDS, PARTS];
 
@@ -72,8 +81,8 @@ impl Division {
         Settings::default().with(&ROUNDS, self.rounds).with(&PARTS, self.parts)
     }
 
-    /// Returns those for `auto`: one in which a channel carries the least of whole blocks, and, if
-    /// that is more than the least of all, one with blocks in parts.
+    /// Returns the variants for `auto`: one in which a channel carries the least of whole blocks, and
+    /// one with blocks in parts if a channel carries less then.
     pub(super) fn variants(problem: &Problem, with: impl Fn(Self) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
         let Some(group) = Group::of(problem).filter(|_| problem.ranks() <= MAX_RANKS) else { return vec![] };
         let (steps, others) = (group.steps().max(1), problem.ranks() - 1);
@@ -85,18 +94,7 @@ impl Division {
         let divided = parts.map(|parts| Self { rounds: 0, parts });
         [single, divided].into_iter().flatten().map(with).collect()
     }
-}
 
-/// The most parts of a block that `auto` considers.
-const MAX_PARTS: usize = 16;
-
-/// The most ranks for which a tree is made.
-const MAX_RANKS: usize = 1 << 14;
-
-/// The most entries of all trees, one for each address of each part.
-const MAX_ENTRIES: usize = 1 << 17;
-
-impl Division {
     /// Returns what a problem lacks for these parameters.
     pub(super) fn lacks(self, problem: &Problem) -> Option<String> {
         let most = MAX_ENTRIES / problem.ranks().max(1);
