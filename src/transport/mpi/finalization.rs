@@ -115,7 +115,10 @@ fn blocker() -> MutexGuard<'static, Option<FinalizeBlocker>> {
     BLOCKER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the job, with a message on the standard error.
+/// Ends the job, with a message on the standard error that names the rank in a communicator.
+///
+/// Aborts `MPI_COMM_WORLD`: for any other communicator, MPICH first sends a message to each of its
+/// ranks and waits, which may never end if one of them is stopped.
 pub(super) fn abort(comm: ffi::MPI_Comm, why: &dyn Display) {
     if ABORTED.swap(true, Ordering::Relaxed) {
         return;
@@ -129,7 +132,7 @@ pub(super) fn abort(comm: ffi::MPI_Comm, why: &dyn Display) {
     let message = format!("necklace: rank {rank}: {why}, so the job ends here\n");
     let _ = io::stderr().write_all(message.as_bytes());
     thread::sleep(READ_TIME + abort_delay(order));
-    let _ = call!(MPI_Abort(comm, 1));
+    let _ = call!(MPI_Abort(world, 1));
 }
 
 /// Returns how long a rank waits before it ends the job.
