@@ -160,7 +160,7 @@ pub trait Algorithm: Send + Sync {
     /// default there is one phase, named after the algorithm.
     fn phases(&self, problem: &Problem) -> Vec<String> {
         let _ = problem;
-        vec![self.about().name.to_owned()]
+        only_phase(self.about())
     }
 
     /// Returns the rounds of one rank for a problem that the algorithm [fits](Self::fits). An
@@ -182,20 +182,7 @@ pub trait Algorithm: Send + Sync {
     ///
     /// [`BuildError::Unfit`], with what the algorithm needs and what it found.
     fn fits(&self, problem: &Problem) -> Result<(), BuildError> {
-        let about = self.about();
-        let needs = if problem.collective().name() == about.collective {
-            self.lacks(problem)
-        } else {
-            Some(format!("it is for {}", about.collective))
-        };
-        needs.map_or(Ok(()), |needs| {
-            Err(BuildError::Unfit {
-                algorithm: self.name(),
-                collective: problem.collective().to_string(),
-                topology: problem.topology().text(),
-                needs,
-            })
-        })
+        fits(self.about(), problem, &|| self.lacks(problem), &|| self.name())
     }
 
     /// Returns whether the algorithm promises to keep to a port model, for a problem that it
@@ -225,8 +212,7 @@ pub trait Algorithm: Send + Sync {
     ///
     /// As [`fits`](Self::fits); [`BuildError::Unscheduled`] for an algorithm without a schedule.
     fn shares(&self, problem: &Problem) -> Result<Shares, BuildError> {
-        let shares = problem.all().map(|rank| self.share(problem, rank)).collect::<Result<_, _>>()?;
-        Ok(Shares::new(self.outline(problem)?, shares))
+        Ok(joined(self.outline(problem)?, &|rank| self.rounds(problem, rank)))
     }
 
     /// Returns the outline of the schedule: the problem and the promises.
@@ -236,21 +222,56 @@ pub trait Algorithm: Send + Sync {
     /// As [`fits`](Self::fits); [`BuildError::Unscheduled`] for an algorithm without a schedule.
     fn outline(&self, problem: &Problem) -> Result<Outline, BuildError> {
         scheduled(self, problem)?;
-        Ok(Outline {
-            problem: problem.clone(),
-            algorithm: self.name(),
-            ports: self.about().ports,
-            contention_free: self.claims(problem).contention_free,
-            phases: self.phases(problem),
-        })
+        let contention_free = self.claims(problem).contention_free;
+        Ok(outline(problem, self.name(), self.about().ports, contention_free, self.phases(problem)))
     }
 }
 
 /// Checks that an algorithm has a schedule and fits a problem.
 pub(crate) fn scheduled<A: Algorithm + ?Sized>(algorithm: &A, problem: &Problem) -> Result<(), BuildError> {
-    if algorithm.priced_as().is_some() {
-        let (collective, topology) = (problem.collective().to_string(), problem.topology().text());
-        return Err(BuildError::Unscheduled { algorithm: algorithm.name(), collective, topology });
+    match algorithm.priced_as() {
+        None => algorithm.fits(problem),
+        Some(_) => Err(unscheduled(algorithm.name(), problem)),
     }
-    algorithm.fits(problem)
+}
+
+// What follows is compiled once, not once for each algorithm.
+
+fn only_phase(about: &About) -> Vec<String> {
+    vec![about.name.to_owned()]
+}
+
+fn outline(problem: &Problem, algorithm: String, ports: Ports, contention_free: bool, phases: Vec<String>) -> Outline {
+    Outline { problem: problem.clone(), algorithm, ports, contention_free, phases }
+}
+
+fn joined(outline: Outline, rounds: &dyn Fn(Rank) -> Share) -> Shares {
+    let shares = outline.problem.all().map(rounds).collect();
+    Shares::new(outline, shares)
+}
+
+fn fits(
+    about: &About,
+    problem: &Problem,
+    lacks: &dyn Fn() -> Option<String>,
+    name: &dyn Fn() -> String,
+) -> Result<(), BuildError> {
+    let needs = if problem.collective().name() == about.collective {
+        lacks()
+    } else {
+        Some(format!("it is for {}", about.collective))
+    };
+    needs.map_or(Ok(()), |needs| {
+        Err(BuildError::Unfit {
+            algorithm: name(),
+            collective: problem.collective().to_string(),
+            topology: problem.topology().text(),
+            needs,
+        })
+    })
+}
+
+fn unscheduled(algorithm: String, problem: &Problem) -> BuildError {
+    let (collective, topology) = (problem.collective().to_string(), problem.topology().text());
+    BuildError::Unscheduled { algorithm, collective, topology }
 }

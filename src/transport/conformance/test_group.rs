@@ -135,6 +135,20 @@ where
     R: Send + 'static,
     F: Fn(&TestRank) -> Result<R, String> + Send + Sync + 'static,
 {
+    run_shared(fixture, size, &(Arc::new(test) as SharedTest<R>))
+}
+
+type SharedTest<R> = Arc<dyn Fn(&TestRank) -> Result<R, String> + Send + Sync>;
+
+fn run_shared<R: Send + 'static>(fixture: &dyn Fixture, size: usize, test: &SharedTest<R>) -> Result<Vec<R>, String> {
+    let tasks = ranks_of_job(fixture, size)?.into_iter().map(|rank| {
+        let test = test.clone();
+        Box::new(move || test(&rank)) as Task<R>
+    });
+    run_threads(tasks.collect(), fixture.timeout() * 2)
+}
+
+fn ranks_of_job(fixture: &dyn Fixture, size: usize) -> Result<Vec<TestRank>, String> {
     let endpoints = fixture.job(size).map_err(|error| format!("no job of {size} ranks: {error}"))?;
     if endpoints.len() != size {
         return Err(format!("a job of {size} ranks has {} endpoints", endpoints.len()));
@@ -148,12 +162,7 @@ where
         short_timeout: fixture.short_timeout(),
         events: events.clone(),
     });
-    let test = Arc::new(test);
-    let tasks = ranks.map(|rank| {
-        let test = test.clone();
-        Box::new(move || test(&rank)) as Task<R>
-    });
-    run_threads(tasks.collect(), fixture.timeout() * 2)
+    Ok(ranks.collect())
 }
 
 pub(super) type Task<R> = Box<dyn FnOnce() -> Result<R, String> + Send>;
@@ -161,8 +170,21 @@ pub(super) type Task<R> = Box<dyn FnOnce() -> Result<R, String> + Send>;
 /// Runs each task in a thread of its own. Returns their results, or the first error in time, which
 /// is the nearest to the cause. Threads that have not returned after `limit` are left running.
 pub(super) fn run_threads<R: Send + 'static>(tasks: Vec<Task<R>>, limit: Duration) -> Result<Vec<R>, String> {
-    let (sender, results) = mpsc::channel();
-    let mut done: Vec<Option<R>> = tasks.iter().map(|_| None).collect();
+    let results: Vec<Arc<Mutex<Option<R>>>> = tasks.iter().map(|_| Arc::default()).collect();
+    let tasks = tasks.into_iter().zip(results.clone()).map(|(task, result)| {
+        let task = move || {
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(task()?);
+            Ok(())
+        };
+        Box::new(task) as Task<()>
+    });
+    wait_for_all(tasks.collect(), limit)?;
+    Ok(results.iter().filter_map(|result| result.lock().unwrap_or_else(PoisonError::into_inner).take()).collect())
+}
+
+fn wait_for_all(tasks: Vec<Task<()>>, limit: Duration) -> Result<(), String> {
+    let (sender, ends) = mpsc::channel();
+    let mut running: Vec<usize> = (0..tasks.len()).collect();
     for (i, task) in tasks.into_iter().enumerate() {
         let sender = sender.clone();
         let body = move || {
@@ -173,14 +195,14 @@ pub(super) fn run_threads<R: Send + 'static>(tasks: Vec<Task<R>>, limit: Duratio
         thread::Builder::new().spawn(body).map_err(|error| format!("no thread: {error}"))?;
     }
     let until = Instant::now() + limit;
-    while done.iter().any(Option::is_none) {
-        let Ok((i, result)) = results.recv_timeout(until.saturating_duration_since(Instant::now())) else {
-            let missing: Vec<usize> = (0..done.len()).filter(|i| done[*i].is_none()).collect();
-            return Err(format!("ranks {missing:?} did not return within {limit:?}"));
+    while !running.is_empty() {
+        let Ok((i, result)) = ends.recv_timeout(until.saturating_duration_since(Instant::now())) else {
+            return Err(format!("ranks {running:?} did not return within {limit:?}"));
         };
-        done[i] = Some(result?);
+        result?;
+        running.retain(|rank| *rank != i);
     }
-    Ok(done.into_iter().flatten().collect())
+    Ok(())
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {
