@@ -12,7 +12,8 @@ use std::f64::consts::E;
 /// Lemma 1: the greatest of (N - 1) / D transmissions, half the `diameter` in hops, and the
 /// logarithm of N to base D + 1 in start-ups, for N `ranks` and D channels a node, the `degree`.
 /// `startup` is the time of a start-up and `hop` that of crossing a channel. Equation 2 of the
-/// paper has N for N - 1, but the rank has its own block. 0 for one rank.
+/// paper has N for N - 1, but the rank has its own block. 0 for one rank, infinite for several
+/// without channels.
 ///
 /// ```
 /// use necklace::bounds::collection_time;
@@ -22,7 +23,7 @@ use std::f64::consts::E;
 /// ```
 #[must_use]
 pub fn collection_time(ranks: usize, degree: usize, diameter: usize, startup: f64, hop: f64) -> f64 {
-    if ranks < 2 || degree == 0 {
+    if ranks < 2 {
         return 0.0;
     }
     let [ranks, degree, diameter] = [ranks, degree, diameter].map(|number| number as f64);
@@ -34,10 +35,15 @@ pub fn collection_time(ranks: usize, degree: usize, diameter: usize, startup: f6
 /// Returns n ln n / ln(n / r), to which the time of an allgather on a ring is at least
 /// proportional, or `None` if the theorem does not cover these start-ups.
 ///
-/// Theorem 1, for n `ranks` and a `startup` of r <= (n - 1) / e transmissions. The paper does not
-/// state the constant of proportion, so the value is not a lower bound by itself. Between few
+/// Theorem 1, for n `ranks` and a `startup` of r <= (n - 1) / e transmissions. Between few
 /// start-ups, for which transmission decides, and many, for which the logarithm does, it grows
 /// faster than [`collection_time`].
+///
+/// The value is not a lower bound by itself, since the constant of proportion is not stated. By
+/// Lemma 3, one rank of a ring with channels to the right only spreads n / r messages of r blocks
+/// in no fewer than n / r ln n / ln(n / r) steps, up to terms of lower order; each step takes at
+/// least r. By Lemma 2, an allgather takes at least the time of that less the time in which one rank
+/// collects all blocks. Messages of other sizes and both directions change the constant.
 ///
 /// ```
 /// use necklace::bounds::ring_growth;
@@ -62,6 +68,7 @@ mod tests {
         assert_eq!(collection_time(27, 2, 13, 2.0, 4.0), 26.0);
         assert!((collection_time(27, 2, 13, 10.0, 4.0) - 30.0).abs() < 1e-9);
         assert_eq!([collection_time(1, 0, 0, 5.0, 5.0), collection_time(0, 2, 0, 5.0, 5.0)], [0.0, 0.0]);
+        assert_eq!([0.0, 5.0].map(|startup| collection_time(5, 0, 0, startup, 0.0)), [f64::INFINITY; 2]);
         // Two ranks take a start-up and a block at once: this bound takes the greater.
         assert!((collection_time(2, 1, 1, 3.0, 0.0) - 3.0).abs() < 1e-9);
     }

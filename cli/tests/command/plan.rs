@@ -84,6 +84,41 @@ fn reductions_in_rank_order_pass_the_checker() {
     }
 }
 
+#[test]
+fn gossips_and_packed_trees_of_many_nodes_pass_the_checker() {
+    let all = [
+        ("ring:30", "circgos:a=7,b=5"),
+        ("ring:29", "circgos:a=1"),
+        ("line:27", "circgos:a=4,b=3"),
+        ("ring:17", "circgos:a=5,b=4,ports=one"),
+        ("torus:9x9", "torgos"),
+        ("mesh:8x8", "torgos:a=4,b=3"),
+        ("torus:11x11", "torgos:a=11"),
+        ("torus:7x10", "high-dim-gos:a=3,b=2"),
+        ("mesh:6x11", "high-dim-gos:a=4,b=2"),
+        ("torus:4x4x4", "cubgos:a=2,b=2"),
+        ("mesh:3x3x3", "cubgos"),
+        ("torus:5x9", "balanced-trees"),
+        ("torus:3x4x5", "balanced-trees:parts=2"),
+        ("ghc:4x5", "balanced-trees:rounds=5"),
+        ("mesh:6x7", "tree-packing"),
+        ("mesh:3x4x3", "tree-packing:rounds=20"),
+    ];
+    for (topology, algorithm) in all {
+        let ports = if algorithm.contains("ports=one") { "one" } else { "all" };
+        for collective in ["allgather", "reduce_scatter", "allreduce"] {
+            let json = document_with(topology, collective, algorithm, &["--commutative"]);
+            checked(&json, &["--contention-free", "--ports", ports]);
+        }
+    }
+    for topology in ["torus:6x7", "mesh:5x8", "hypercube:5", "torus:2x12"] {
+        for (collective, order) in [("broadcast", &[][..]), ("reduce", &["--commutative"])] {
+            let json = document_with(topology, collective, "edge-disjoint-trees:chunks=3", order);
+            checked(&json, &["--contention-free", "--ports", "all"]);
+        }
+    }
+}
+
 /// Small nontrivial topologies of many kinds. Every algorithm fits one of them, with two ranks a
 /// host.
 const SMALL: [&str; 8] =
