@@ -1,6 +1,7 @@
 //! Gossiping from bridgeheads (Juurlink, Sibeyn & Rao 1998): every schedule verified and counted,
 //! for extents 2 to 30, and the figures of the paper.
 
+use necklace::Rank;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::cost::Demand;
@@ -250,6 +251,26 @@ fn long_blocks_on_large_rings_take_all_nodes_as_bridgeheads() {
     }
 }
 
+/// Of a broadcast every eighth number of steps is tried, which costs little.
+#[test]
+fn broadcast_by_name_alone_is_nearly_as_cheap_as_any() {
+    for (text, n) in [("ring:5", 5_usize), ("ring:16", 16), ("line:11", 11), ("torus:6x6", 6), ("hypercube:4", 2)] {
+        let problem =
+            Problem::new(parse(text).unwrap(), Collective::named("broadcast", Rank::new(1)).unwrap()).unwrap();
+        let all = (1..=n).flat_map(|a| (1.max(a / 2)..80).map(move |b| format!("bridgeheads:a={a},b={b}")));
+        let all: Vec<_> = all.map(|text| find(problem.collective(), &text).unwrap()).collect();
+        let fitting: Vec<_> = all.into_iter().filter(|algorithm| algorithm.fits(&problem).is_ok()).collect();
+        let demands: Vec<_> = fitting.iter().map(|one| Demand::claimed(&**one, &problem).unwrap()).collect();
+        for bytes in [1, 100, 10_000, 300_000] {
+            let machine = Machine::FREE.with_channel(1000).with_startup(10_000_000);
+            let least = demands.iter().map(|demand| demand.price(&machine, bytes).total).min().unwrap();
+            let chosen = select(&problem, "bridgeheads", &Terms::new(bytes, &machine)).unwrap().algorithm;
+            let price = Demand::claimed(&*chosen, &problem).unwrap().price(&machine, bytes).total;
+            assert!(100 * price <= 105 * least, "{text}, {bytes}: {} at {price}, not {least}", chosen.name());
+        }
+    }
+}
+
 #[test]
 fn given_parameters_are_kept_by_the_search() {
     let problem = problem("ring:27");
@@ -294,4 +315,55 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
     assert!(fits("ring:27", "circgos:a=1,b=1") && fits("torus:7x7", "torgos"));
     let error = find(&Collective::Allgather, "circgos:a=x").err().unwrap().to_string();
     assert!(error.contains("a=x") && error.contains("a=0..65536"), "{error}");
+}
+
+/// Broadcast and gather, and these in reverse, from every root of small networks and some of others.
+#[test]
+fn collectives_with_a_root_go_through_bridgeheads() {
+    let rings = (1..=10).map(|n| format!("ring:{n}"));
+    let lines = (1..=10).map(|n| format!("line:{n}"));
+    let others = ["ring:27", "line:30", "ring:30", "torus:4x4", "torus:5x3", "torus:2x7", "mesh:4x5", "mesh:2x2x3"];
+    let larger = ["hypercube:4", "torus:3x4x5", "mesh:7x7"];
+    for topology in rings.chain(lines).chain(others.into_iter().chain(larger).map(str::to_owned)) {
+        let nodes = parse(&topology).unwrap().nodes();
+        let extents = topology.split_once(':').unwrap().1.split('x').map(|extent| extent.parse::<usize>().unwrap());
+        let longest = if topology.starts_with("hypercube") { 2 } else { extents.max().unwrap() };
+        for root in (0..nodes).step_by(1 + nodes / 9) {
+            for name in ["broadcast", "reduce", "gather", "scatter"] {
+                let collective = Collective::named(name, Rank::new(root)).unwrap();
+                let problem = Problem::new(parse(&topology).unwrap(), collective).unwrap();
+                let proved = |text: &str| proof(&*find(problem.collective(), text).unwrap(), &problem);
+                proved("bridgeheads");
+                proved("bridgeheads:colours=one");
+                if ["gather", "scatter"].contains(&name) {
+                    continue;
+                }
+                for a in [1, 2, 3, 4, 5, longest].into_iter().filter(|&a| a <= longest) {
+                    let least = if a == 1 { 1 } else { a / 2 };
+                    for b in [least, least + 1, 40] {
+                        proved(&format!("bridgeheads:a={a},b={b}"));
+                    }
+                }
+                if topology.starts_with("ring") || topology.starts_with("torus") {
+                    for (a, b) in [(1, 1), (2, 1), (2, 3), (3, 2), (3, 9)].into_iter().filter(|(a, _)| *a <= longest) {
+                        proved(&format!("bridgeheads:a={a},b={b},colours=one,ports=one"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Each start-up triples the nodes that have the block, or whose blocks are in one place.
+#[test]
+fn collectives_with_a_root_take_logarithms_to_base_3() {
+    for n in 3..=30_u64 {
+        let logarithm = (0..).find(|&power| 3_u64.pow(power) >= n).unwrap();
+        for (name, text) in [("broadcast", "bridgeheads:a=3,b=1"), ("gather", "bridgeheads")] {
+            let collective = Collective::named(name, Rank::new(n as usize / 3)).unwrap();
+            let problem = Problem::new(parse(&format!("ring:{n}")).unwrap(), collective).unwrap();
+            let proof = proof(&*find(problem.collective(), text).unwrap(), &problem);
+            assert_eq!(proof.startups, u64::from(logarithm), "{name} on ring:{n}");
+        }
+    }
 }

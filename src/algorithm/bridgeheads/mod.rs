@@ -13,6 +13,7 @@
 //! - [`diagonal`]: which nodes are bridgeheads in more than one dimension.
 //! - [`plan`]: the stages along all axes, the blocks that each message carries, and the way back.
 //! - [`counts`]: the claims.
+//! - [`rooted`]: a broadcast and a gather, and these in reverse.
 //! - [`rows`]: the algorithms of a collective.
 //! - [`search`]: the best parameters.
 
@@ -20,6 +21,7 @@ mod choice;
 mod counts;
 mod diagonal;
 mod plan;
+mod rooted;
 mod row;
 mod rows;
 mod search;
@@ -27,5 +29,6 @@ mod search;
 pub(super) use choice::{A, B, COLOURS, Choice, PORTS};
 pub(super) use counts::claims;
 pub(super) use plan::Plan;
-pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, about, gossip};
-pub(super) use search::{best, few};
+pub(super) use rooted::{Rooted, RootedPlan, rooted_claims};
+pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, about, gossip, rooted};
+pub(super) use search::{Subject, best, few};
