@@ -317,41 +317,103 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
     assert!(error.contains("a=x") && error.contains("a=0..65536"), "{error}");
 }
 
-/// Broadcast and gather, and these in reverse, from every root of small networks and some of others.
-#[test]
-fn collectives_with_a_root_go_through_bridgeheads() {
-    let rings = (1..=10).map(|n| format!("ring:{n}"));
-    let lines = (1..=10).map(|n| format!("line:{n}"));
-    let others = ["ring:27", "line:30", "ring:30", "torus:4x4", "torus:5x3", "torus:2x7", "mesh:4x5", "mesh:2x2x3"];
-    let larger = ["hypercube:4", "torus:3x4x5", "mesh:7x7"];
-    for topology in rings.chain(lines).chain(others.into_iter().chain(larger).map(str::to_owned)) {
-        let nodes = parse(&topology).unwrap().nodes();
-        let extents = topology.split_once(':').unwrap().1.split('x').map(|extent| extent.parse::<usize>().unwrap());
-        let longest = if topology.starts_with("hypercube") { 2 } else { extents.max().unwrap() };
-        for root in (0..nodes).step_by(1 + nodes / 9) {
-            for name in ["broadcast", "reduce", "gather", "scatter"] {
-                let collective = Collective::named(name, Rank::new(root)).unwrap();
-                let problem = Problem::new(parse(&topology).unwrap(), collective).unwrap();
-                let proved = |text: &str| proof(&*find(problem.collective(), text).unwrap(), &problem);
-                proved("bridgeheads");
-                proved("bridgeheads:colours=one");
-                if ["gather", "scatter"].contains(&name) {
-                    continue;
-                }
-                for a in [1, 2, 3, 4, 5, longest].into_iter().filter(|&a| a <= longest) {
-                    let least = if a == 1 { 1 } else { a / 2 };
-                    for b in [least, least + 1, 40] {
-                        proved(&format!("bridgeheads:a={a},b={b}"));
-                    }
-                }
-                if topology.starts_with("ring") || topology.starts_with("torus") {
-                    for (a, b) in [(1, 1), (2, 1), (2, 3), (3, 2), (3, 9)].into_iter().filter(|(a, _)| *a <= longest) {
-                        proved(&format!("bridgeheads:a={a},b={b},colours=one,ports=one"));
-                    }
-                }
+fn rooted(topology: &str, name: &str, root: usize) -> Problem {
+    Problem::new(parse(topology).unwrap(), Collective::named(name, Rank::new(root)).unwrap()).unwrap()
+}
+
+/// Proves the collectives with a root, or two of them, from every root of a network, for some numbers
+/// of bridgeheads. Each root has one number of steps more than the least.
+fn rooted_proved(topology: &str, names: &[&str], heads: impl Fn(usize) -> Vec<usize>) {
+    let has_one_port = !topology.starts_with("line") && !topology.starts_with("mesh");
+    for (root, name) in
+        (0..parse(topology).unwrap().nodes()).flat_map(|root| names.iter().map(move |name| (root, name)))
+    {
+        let problem = rooted(topology, name, root);
+        let proved = |text: &str| proof(&*find(problem.collective(), text).unwrap(), &problem);
+        proved("bridgeheads");
+        proved("bridgeheads:colours=one");
+        if ["gather", "scatter"].contains(name) {
+            continue;
+        }
+        for a in heads(root) {
+            let b = (a / 2).max(1) + root % 4;
+            proved(&format!("bridgeheads:a={a},b={b}"));
+            if has_one_port {
+                let b = (a - 1).max(1) + root % 4;
+                proved(&format!("bridgeheads:a={a},b={b},colours=one,ports=one"));
             }
         }
     }
+}
+
+/// Broadcast and gather, and these in reverse, from every root.
+#[test]
+fn collectives_with_a_root_go_through_bridgeheads() {
+    let all = ["broadcast", "reduce", "gather", "scatter"];
+    for n in 1..=30 {
+        for topology in [format!("ring:{n}"), format!("line:{n}")] {
+            if n <= 9 {
+                rooted_proved(&topology, &all, |_| (1..=n).collect());
+            } else {
+                // A network has either these or their reverse, and each root one number.
+                rooted_proved(
+                    &topology,
+                    if n % 2 == 0 { &["broadcast", "gather"] } else { &["reduce", "scatter"] },
+                    |root| vec![1 + 7 * root % n],
+                );
+            }
+        }
+    }
+    for (topology, longest) in [
+        ("torus:4x4", 4),
+        ("torus:5x3", 5),
+        ("torus:2x7", 7),
+        ("mesh:4x5", 5),
+        ("mesh:2x2x3", 3),
+        ("hypercube:4", 2),
+        ("torus:1x9", 9),
+    ] {
+        rooted_proved(topology, &all, |root| vec![1 + root % longest, longest]);
+    }
+    rooted_proved("torus:3x4x5", &["reduce", "gather"], |root| vec![1 + root % 5]);
+    rooted_proved("mesh:7x7", &["broadcast", "scatter"], |root| vec![1 + root % 7]);
+}
+
+/// The search takes the same time and finds the same for all roots.
+#[test]
+fn choices_of_a_and_b_do_not_depend_on_the_root() {
+    for topology in ["ring:12", "line:9", "mesh:3x4", "torus:4x4"] {
+        for name in ["broadcast", "reduce"] {
+            let names = |root| {
+                let problem = rooted(topology, name, root);
+                let algorithm = find(problem.collective(), "bridgeheads").unwrap();
+                let all = [algorithm.variants(&problem), algorithm.alternatives(&problem)];
+                all.map(|all| all.iter().map(|one| one.name()).collect::<Vec<_>>())
+            };
+            let of_first = names(0);
+            assert!(of_first.iter().all(|names| (1..16).contains(&names.len())), "{of_first:?}");
+            assert!((1..parse(topology).unwrap().nodes()).all(|root| names(root) == of_first), "{topology}");
+        }
+    }
+}
+
+/// Rounds that cut the block into numbers of parts without a common divisor.
+#[test]
+fn many_steps_cut_a_block_into_parts_of_one_size() {
+    for (topology, text) in [
+        ("ring:16", "bridgeheads:a=3,b=100"),
+        ("mesh:16x4", "bridgeheads:a=3,b=70"),
+        ("line:5", "bridgeheads:a=3,b=8192"),
+        ("torus:9x8", "bridgeheads:a=9"),
+    ] {
+        for name in ["broadcast", "reduce"] {
+            let problem = rooted(topology, name, 3);
+            proof(&*find(problem.collective(), text).unwrap(), &problem);
+        }
+    }
+    let problem = rooted("ring:9", "broadcast", 0);
+    let error = find(problem.collective(), "bridgeheads:a=3,b=8193").unwrap().fits(&problem).unwrap_err();
+    assert!(matches!(error, BuildError::Unfit { needs, .. } if needs == "b=8193: it needs at most 8192"));
 }
 
 /// Each start-up triples the nodes that have the block, or whose blocks are in one place.

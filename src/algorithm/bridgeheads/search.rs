@@ -6,7 +6,7 @@
 
 use std::iter::{once, successors};
 
-use super::choice::{Choice, Order, row_axes};
+use super::choice::{Choice, Order, extents, row_axes};
 use super::plan::Plan;
 use super::rooted::{Rooted, RootedPlan};
 use super::rows::Form;
@@ -14,8 +14,8 @@ use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
 use crate::vocabulary::Problem;
 
-/// The most bridgeheads of a row times ranks, which is about the time to count the claims. By name,
-/// as many bridgeheads as nodes are considered too.
+/// The most bridgeheads of a row times ranks, which is about the time to count the claims of a gossip.
+/// By name, as many bridgeheads as nodes are considered too.
 const MAX_WORK: usize = 1 << 18;
 
 /// The algorithm whose parameters are searched.
@@ -34,14 +34,15 @@ impl Subject {
         }
     }
 
-    /// Returns the start-ups and the transmission, which compares with that of other choices.
-    fn measured(self, problem: &Problem, choice: Choice) -> (usize, usize) {
+    /// Returns the start-ups and the transmission, which compares with that of other choices. Both
+    /// are those from root 0, so that all roots have the same choices.
+    fn measured(self, problem: &Problem, axes: &[(usize, bool)], choice: Choice) -> (usize, usize) {
         match self {
             Self::Gossip(form, _) => {
                 let plan = Plan::new(problem, form.order, choice);
                 (plan.rounds(), plan.estimate())
             }
-            Self::Rooted(call) => RootedPlan::new(problem, call, choice).measured(),
+            Self::Rooted(call) => RootedPlan::of(axes, 0, call, choice).measured(),
         }
     }
 
@@ -86,19 +87,37 @@ struct Found {
 /// start-up. Returns nothing if the given one has all parameters. Among 64 ranks and more, whose
 /// messages take long to count, leaves out those with nearly the transmission of another: a
 /// sixty-fourth more for each 64 ranks, up to a quarter. Of pipelines, which there are many of, it
-/// leaves out those within a sixteenth.
+/// leaves out those within an eighth.
 pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Choice) -> Vec<Choice> {
-    let least = if let Subject::Gossip(..) = subject { 0 } else { 4 };
+    let least = if let Subject::Gossip(..) = subject { 0 } else { 8 };
     let sixty_fourths = (problem.ranks() / 64).clamp(least, 16);
     choices(sparse(found(problem, subject, given), sixty_fourths))
 }
 
-/// Returns a few of the [best] choices.
+/// Returns a few of the [best] choices. Of a collective with a root on a product of rows, only the one
+/// of the fewest start-ups: pipelines along one axis after the other take more transmission than
+/// edge-disjoint trees.
 pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choice> {
     let mut found = found(problem, subject, Choice::default());
-    found.retain(|found| found.choice.a.max(found.startups) * problem.ranks() <= MAX_WORK);
-    choices(sparse(found, if let Subject::Gossip(..) = subject { 16 } else { 32 }))
+    let ranks = problem.ranks();
+    match subject {
+        Subject::Gossip(..) => {
+            found.retain(|found| found.choice.a.max(found.startups) * ranks <= MAX_WORK);
+            choices(sparse(found, 16))
+        }
+        Subject::Rooted(_) => {
+            found.retain(|found| found.startups <= FEW_STARTUPS.max(2 * ranks));
+            let is_row = |extents: &Vec<usize>| extents.iter().filter(|extent| **extent > 1).count() < 2;
+            found.truncate(if extents(problem).as_ref().is_none_or(is_row) { usize::MAX } else { 1 });
+            choices(sparse(found, 32))
+        }
+    }
 }
+
+/// The most start-ups of a few choices for a collective with a root among few ranks. What ranks do
+/// on the cores of a host is counted round by round, and more start-ups are for blocks of many
+/// megabytes.
+const FEW_STARTUPS: usize = 1 << 7;
 
 fn choices(found: Vec<Found>) -> Vec<Choice> {
     found.into_iter().map(|found| found.choice).collect()
@@ -117,12 +136,11 @@ fn sparse(mut found: Vec<Found>, sixty_fourths: usize) -> Vec<Found> {
     found
 }
 
-/// What a search depends on: the order of a gossip or the place of a root, the extents, and whether
-/// they are rings.
-type Key = (Option<Order>, usize, Vec<(usize, bool)>, Choice);
+/// What a search depends on: the order of a gossip, the extents, and whether they are rings.
+type Key = (Option<Order>, Vec<(usize, bool)>, Choice);
 
 fn found(problem: &Problem, subject: Subject, given: Choice) -> Vec<Found> {
-    static FOUND: Kept<Key, Vec<Found>> = Kept::new(16);
+    static FOUND: Kept<Key, Vec<Found>> = Kept::new(32);
     let Some(axes) = row_axes(problem) else { return vec![] };
     let has_steps = match subject {
         Subject::Gossip(..) => true,
@@ -131,19 +149,20 @@ fn found(problem: &Problem, subject: Subject, given: Choice) -> Vec<Found> {
     if !has_steps || subject.lacks(problem, given).is_some() {
         return vec![];
     }
-    let (order, root) = match subject {
-        Subject::Gossip(form, _) => (Some(form.order), 0),
-        Subject::Rooted(_) => (None, problem.collective().root().unwrap_or_default().index()),
+    let order = match subject {
+        Subject::Gossip(form, _) => Some(form.order),
+        Subject::Rooted(_) => None,
     };
-    FOUND.get((order, root, axes.clone(), given), || search(problem, subject, &axes, given))
+    FOUND.get((order, axes.clone(), given), || search(problem, subject, &axes, given))
 }
 
 fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Choice) -> Vec<Found> {
     let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
-    let is_cheap = |choice: &Choice| choice.a >= longest || choice.a * problem.ranks() <= MAX_WORK;
+    let is_counted = matches!(subject, Subject::Gossip(..));
+    let is_cheap = |choice: &Choice| !is_counted || choice.a >= longest || choice.a * problem.ranks() <= MAX_WORK;
     let fits = |choice: &Choice| is_cheap(choice) && subject.lacks(problem, *choice).is_none();
     let measured = |choice: Choice| {
-        let (startups, transmission) = subject.measured(problem, choice);
+        let (startups, transmission) = subject.measured(problem, axes, choice);
         Found { startups, transmission, choice }
     };
     let mut all: Vec<Found> = subject.open(given, longest).filter(fits).map(measured).collect();

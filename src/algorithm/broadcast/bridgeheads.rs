@@ -19,8 +19,8 @@
 //! block that take the axes in turned order; `colours=one` uses one axis at a time. Parameters that
 //! are not given are the cheapest for the length of the block and the machine.
 //!
-//! A rank takes time in proportion to rounds. The claims are counted, in time in proportion to ranks
-//! times rounds.
+//! A rank takes time in proportion to rounds. The claims take time in proportion to the sum of the
+//! extents.
 //!
 //! # Idea
 //!

@@ -14,7 +14,7 @@
 //!
 //! Each step triples the nodes whose blocks are in one place. All axes are used at once, by as many
 //! colours: parts of every block that take the axes in turned order. `colours=one` uses one axis at
-//! a time. A rank takes time in proportion to its blocks. The claims are counted.
+//! a time. A rank takes time in proportion to its blocks, and the claims to the sum of the extents.
 
 use std::sync::Arc;
 
