@@ -121,14 +121,23 @@ pub(crate) fn find_named(collective: &Collective, name: &str, native: bool) -> R
 pub(crate) fn find_cheapest(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
     let algorithm = find_fitting(problem, name, terms)?;
     let search = Search::of(problem);
-    let total = |one: &Arc<dyn Algorithm>| {
-        let demand = demand(&**one, &search, &terms.machine).ok()?;
-        Some(demand.price(&terms.machine, terms.block_bytes).total)
-    };
     let alternatives = algorithm.alternatives(problem).into_iter();
     let fitting = alternatives.filter(|one| one.fits(problem).is_ok() && breaks(&**one, problem, terms).is_none());
-    let priced = fitting.filter_map(|one| Some((total(&one)?, one)));
-    Ok(priced.min_by_key(|(total, _)| *total).map_or(algorithm, |(_, cheapest)| cheapest))
+    let total = |demand: Demand| demand.price(&terms.machine, terms.block_bytes).total;
+    // What the ranks of a host do is counted, which takes long, and only adds to a price.
+    let bound = |one: &Arc<dyn Algorithm>| Demand::claimed_within(&**one, &search).ok().map(total);
+    let mut bounded: Vec<_> = fitting.filter_map(|one| Some((bound(&one)?, one))).enumerate().collect();
+    bounded.sort_by_key(|(_, (bound, _))| *bound);
+    let mut cheapest: Option<((u128, usize), Arc<dyn Algorithm>)> = None;
+    for (index, (bound, one)) in bounded {
+        if cheapest.as_ref().is_some_and(|((least, _), _)| bound > *least) {
+            break;
+        }
+        let key = demand(&*one, &search, &terms.machine).ok().map(|demand| (total(demand), index));
+        let Some(key) = key.filter(|key| cheapest.as_ref().is_none_or(|(least, _)| key < least)) else { continue };
+        cheapest = Some((key, one));
+    }
+    Ok(cheapest.map_or(algorithm, |(_, one)| one))
 }
 
 /// Returns the algorithm of a name, if it fits the problem and the terms.

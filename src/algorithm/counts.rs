@@ -6,22 +6,26 @@ use super::course::Course;
 use crate::block::Volume;
 
 /// Numbers of messages and of chunks.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pair {
-    messages: u64,
-    chunks: u64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) messages: u64,
+    pub(super) chunks: u64,
 }
 
 impl Pair {
-    fn plus(self, other: Self) -> Self {
+    pub(super) fn plus(self, other: Self) -> Self {
         Self { messages: self.messages + other.messages, chunks: self.chunks + other.chunks }
+    }
+
+    /// Returns the larger of each number.
+    pub(super) fn most(self, other: Self) -> Self {
+        Self { messages: self.messages.max(other.messages), chunks: self.chunks.max(other.chunks) }
     }
 }
 
 /// Returns the most messages and the most chunks of one rank.
 fn most(pairs: &[Pair]) -> Pair {
-    let most = |of: fn(&Pair) -> u64| pairs.iter().map(of).max().unwrap_or(0);
-    Pair { messages: most(|pair| pair.messages), chunks: most(|pair| pair.chunks) }
+    pairs.iter().copied().fold(Pair::default(), Pair::most)
 }
 
 /// What the nodes of a set send each other, in a round and in all. The nodes are in order.
@@ -68,6 +72,30 @@ pub(super) struct Sent {
     pub(super) chunks: usize,
 }
 
+/// The most in a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Most {
+    /// What one rank sends, and what one receives.
+    pub(super) sent: Pair,
+    pub(super) received: Pair,
+    pub(super) largest: u64,
+    pub(super) longest: u64,
+    /// The chunks times the hops of one message, and times its first and last hop.
+    pub(super) forwarded: (u64, u64),
+}
+
+impl Most {
+    /// Adds a message, but not to what ranks send and receive.
+    pub(super) fn with(self, chunks: u64, hops: u64) -> Self {
+        Self {
+            largest: self.largest.max(chunks),
+            longest: self.longest.max(hops),
+            forwarded: self.forwarded.max((chunks * hops, chunks * hops.min(2))),
+            ..self
+        }
+    }
+}
+
 /// What the rounds of a plan take, in chunks: the sums over rounds of the most in a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
@@ -99,30 +127,18 @@ impl Counts {
         let mut sets: Vec<Sums> = sets.into_iter().map(Sums::new).collect();
         let mut counts = Self::default();
         for round in 0..rounds {
-            let (mut largest, mut longest, mut forwarded, mut ends) = (0, 0, 0, 0);
-            let (mut sent, mut received) = (Pair::default(), Pair::default());
+            let mut in_round = Most::default();
             for set in &mut sets {
                 set.begin();
                 for message in messages(&set.nodes, round) {
                     if set.add(message) {
-                        let (size, distance) = (message.chunks as u64, message.hops as u64);
-                        largest = largest.max(size);
-                        longest = longest.max(distance);
-                        (forwarded, ends) = (forwarded, ends).max((size * distance, size * distance.min(2)));
+                        in_round = in_round.with(message.chunks as u64, message.hops as u64);
                     }
                 }
-                sent = sent.plus(most(&set.sent));
-                received = received.plus(most(&set.received));
+                in_round.sent = in_round.sent.plus(most(&set.sent));
+                in_round.received = in_round.received.plus(most(&set.received));
             }
-            counts.startups += u64::from(largest > 0);
-            counts.hops += longest;
-            counts.handled += sent.messages + received.messages;
-            counts.largest += largest;
-            counts.by_port += sent.chunks.max(received.chunks);
-            counts.sent += sent.chunks;
-            counts.received += received.chunks;
-            counts.forwarded += forwarded;
-            counts.ends += ends;
+            counts.add(1, in_round);
         }
         for set in &sets {
             let both: Vec<Pair> =
@@ -133,6 +149,25 @@ impl Counts {
             }
         }
         counts
+    }
+
+    /// Adds rounds with the same figures.
+    pub(super) fn add(&mut self, rounds: u64, Most { sent, received, largest, longest, forwarded }: Most) {
+        self.startups += rounds * u64::from(largest > 0);
+        self.hops += rounds * longest;
+        self.handled += rounds * (sent.messages + received.messages);
+        self.largest += rounds * largest;
+        self.by_port += rounds * sent.chunks.max(received.chunks);
+        self.sent += rounds * sent.chunks;
+        self.received += rounds * received.chunks;
+        self.forwarded += rounds * forwarded.0;
+        self.ends += rounds * forwarded.1;
+    }
+
+    /// Sets the most messages and chunks in all rounds that a rank sends or receives, sends, and
+    /// receives.
+    pub(super) fn with_busiest(self, of_busiest: [Pair; 3]) -> Self {
+        Self { of_busiest, ..self }
     }
 
     /// Returns the claims of the rounds for chunks of this size.

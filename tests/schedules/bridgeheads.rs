@@ -1,6 +1,7 @@
 //! Gossiping from bridgeheads (Juurlink, Sibeyn & Rao 1998): every schedule verified and counted,
 //! for extents 2 to 30, and the figures of the paper.
 
+use necklace::Rank;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::cost::Demand;
@@ -250,6 +251,26 @@ fn long_blocks_on_large_rings_take_all_nodes_as_bridgeheads() {
     }
 }
 
+/// Of a broadcast every eighth number of steps is tried, which costs little.
+#[test]
+fn broadcast_by_name_alone_is_nearly_as_cheap_as_any() {
+    for (text, n) in [("ring:5", 5_usize), ("ring:16", 16), ("line:11", 11), ("torus:6x6", 6), ("hypercube:4", 2)] {
+        let problem =
+            Problem::new(parse(text).unwrap(), Collective::named("broadcast", Rank::new(1)).unwrap()).unwrap();
+        let all = (1..=n).flat_map(|a| (1.max(a / 2)..80).map(move |b| format!("bridgeheads:a={a},b={b}")));
+        let all: Vec<_> = all.map(|text| find(problem.collective(), &text).unwrap()).collect();
+        let fitting: Vec<_> = all.into_iter().filter(|algorithm| algorithm.fits(&problem).is_ok()).collect();
+        let demands: Vec<_> = fitting.iter().map(|one| Demand::claimed(&**one, &problem).unwrap()).collect();
+        for bytes in [1, 100, 10_000, 300_000] {
+            let machine = Machine::FREE.with_channel(1000).with_startup(10_000_000);
+            let least = demands.iter().map(|demand| demand.price(&machine, bytes).total).min().unwrap();
+            let chosen = select(&problem, "bridgeheads", &Terms::new(bytes, &machine)).unwrap().algorithm;
+            let price = Demand::claimed(&*chosen, &problem).unwrap().price(&machine, bytes).total;
+            assert!(100 * price <= 105 * least, "{text}, {bytes}: {} at {price}, not {least}", chosen.name());
+        }
+    }
+}
+
 #[test]
 fn given_parameters_are_kept_by_the_search() {
     let problem = problem("ring:27");
@@ -294,4 +315,117 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
     assert!(fits("ring:27", "circgos:a=1,b=1") && fits("torus:7x7", "torgos"));
     let error = find(&Collective::Allgather, "circgos:a=x").err().unwrap().to_string();
     assert!(error.contains("a=x") && error.contains("a=0..65536"), "{error}");
+}
+
+fn rooted(topology: &str, name: &str, root: usize) -> Problem {
+    Problem::new(parse(topology).unwrap(), Collective::named(name, Rank::new(root)).unwrap()).unwrap()
+}
+
+/// Proves the collectives with a root, or two of them, from every root of a network, for some numbers
+/// of bridgeheads. Each root has one number of steps more than the least.
+fn rooted_proved(topology: &str, names: &[&str], heads: impl Fn(usize) -> Vec<usize>) {
+    let has_one_port = !topology.starts_with("line") && !topology.starts_with("mesh");
+    for (root, name) in
+        (0..parse(topology).unwrap().nodes()).flat_map(|root| names.iter().map(move |name| (root, name)))
+    {
+        let problem = rooted(topology, name, root);
+        let proved = |text: &str| proof(&*find(problem.collective(), text).unwrap(), &problem);
+        proved("bridgeheads");
+        proved("bridgeheads:colours=one");
+        if ["gather", "scatter"].contains(name) {
+            continue;
+        }
+        for a in heads(root) {
+            let b = (a / 2).max(1) + root % 4;
+            proved(&format!("bridgeheads:a={a},b={b}"));
+            if has_one_port {
+                let b = (a - 1).max(1) + root % 4;
+                proved(&format!("bridgeheads:a={a},b={b},colours=one,ports=one"));
+            }
+        }
+    }
+}
+
+/// Broadcast and gather, and these in reverse, from every root.
+#[test]
+fn collectives_with_a_root_go_through_bridgeheads() {
+    let all = ["broadcast", "reduce", "gather", "scatter"];
+    for n in 1..=30 {
+        for topology in [format!("ring:{n}"), format!("line:{n}")] {
+            if n <= 9 {
+                rooted_proved(&topology, &all, |_| (1..=n).collect());
+            } else {
+                // A network has either these or their reverse, and each root one number.
+                rooted_proved(
+                    &topology,
+                    if n % 2 == 0 { &["broadcast", "gather"] } else { &["reduce", "scatter"] },
+                    |root| vec![1 + 7 * root % n],
+                );
+            }
+        }
+    }
+    for (topology, longest) in [
+        ("torus:4x4", 4),
+        ("torus:5x3", 5),
+        ("torus:2x7", 7),
+        ("mesh:4x5", 5),
+        ("mesh:2x2x3", 3),
+        ("hypercube:4", 2),
+        ("torus:1x9", 9),
+    ] {
+        rooted_proved(topology, &all, |root| vec![1 + root % longest, longest]);
+    }
+    rooted_proved("torus:3x4x5", &["reduce", "gather"], |root| vec![1 + root % 5]);
+    rooted_proved("mesh:7x7", &["broadcast", "scatter"], |root| vec![1 + root % 7]);
+}
+
+/// The search takes the same time and finds the same for all roots.
+#[test]
+fn choices_of_a_and_b_do_not_depend_on_the_root() {
+    for topology in ["ring:12", "line:9", "mesh:3x4", "torus:4x4"] {
+        for name in ["broadcast", "reduce"] {
+            let names = |root| {
+                let problem = rooted(topology, name, root);
+                let algorithm = find(problem.collective(), "bridgeheads").unwrap();
+                let all = [algorithm.variants(&problem), algorithm.alternatives(&problem)];
+                all.map(|all| all.iter().map(|one| one.name()).collect::<Vec<_>>())
+            };
+            let of_first = names(0);
+            assert!(of_first.iter().all(|names| (1..16).contains(&names.len())), "{of_first:?}");
+            assert!((1..parse(topology).unwrap().nodes()).all(|root| names(root) == of_first), "{topology}");
+        }
+    }
+}
+
+/// Rounds that cut the block into numbers of parts without a common divisor.
+#[test]
+fn many_steps_cut_a_block_into_parts_of_one_size() {
+    for (topology, text) in [
+        ("ring:16", "bridgeheads:a=3,b=100"),
+        ("mesh:16x4", "bridgeheads:a=3,b=70"),
+        ("line:5", "bridgeheads:a=3,b=8192"),
+        ("torus:9x8", "bridgeheads:a=9"),
+    ] {
+        for name in ["broadcast", "reduce"] {
+            let problem = rooted(topology, name, 3);
+            proof(&*find(problem.collective(), text).unwrap(), &problem);
+        }
+    }
+    let problem = rooted("ring:9", "broadcast", 0);
+    let error = find(problem.collective(), "bridgeheads:a=3,b=8193").unwrap().fits(&problem).unwrap_err();
+    assert!(matches!(error, BuildError::Unfit { needs, .. } if needs == "b=8193: it needs at most 8192"));
+}
+
+/// Each start-up triples the nodes that have the block, or whose blocks are in one place.
+#[test]
+fn collectives_with_a_root_take_logarithms_to_base_3() {
+    for n in 3..=30_u64 {
+        let logarithm = (0..).find(|&power| 3_u64.pow(power) >= n).unwrap();
+        for (name, text) in [("broadcast", "bridgeheads:a=3,b=1"), ("gather", "bridgeheads")] {
+            let collective = Collective::named(name, Rank::new(n as usize / 3)).unwrap();
+            let problem = Problem::new(parse(&format!("ring:{n}")).unwrap(), collective).unwrap();
+            let proof = proof(&*find(problem.collective(), text).unwrap(), &problem);
+            assert_eq!(proof.startups, u64::from(logarithm), "{name} on ring:{n}");
+        }
+    }
 }

@@ -79,8 +79,17 @@ impl Choice {
         self.ports == 1
     }
 
-    /// Returns what a problem lacks for these parameters.
+    /// Returns what a problem lacks for these parameters. More steps than there are blocks are of no
+    /// use.
     pub(in crate::algorithm) fn lacks(self, problem: &Problem, order: Order) -> Option<String> {
+        let ranks = problem.ranks();
+        let is_many = self.b > ranks;
+        let many = || format!("b={}: it needs at most {ranks}, the number of ranks", self.b);
+        self.lacks_but_steps(problem, order).or_else(|| is_many.then(many))
+    }
+
+    /// Returns what a problem lacks for these parameters, with any number of steps.
+    pub(super) fn lacks_but_steps(self, problem: &Problem, order: Order) -> Option<String> {
         let ranks = problem.ranks();
         let Some(axes) = row_axes(problem) else {
             return Some("it needs a ring, a line or a product of them, with rank i on node i".to_owned());
@@ -108,9 +117,6 @@ impl Choice {
         }
         if self.b > 0 && self.a == 0 {
             return Some(format!("b={}: it needs a too, which says how large b must be", self.b));
-        }
-        if self.b > ranks {
-            return Some(format!("b={}: it needs at most {ranks}, the number of ranks", self.b));
         }
         let least = || self.least_steps(self.factor());
         let is_few = self.b > 0 && self.b < least();

@@ -13,19 +13,29 @@
 //! - [`diagonal`]: which nodes are bridgeheads in more than one dimension.
 //! - [`plan`]: the stages along all axes, the blocks that each message carries, and the way back.
 //! - [`counts`]: the claims.
+//! - [`rooted`]: a broadcast and a gather, and these in reverse.
+//! - [`streams`]: the messages of one node of these along a row.
+//! - [`axis`]: the counts of these along a row.
+//! - [`rooted_counts`]: the claims of these.
 //! - [`rows`]: the algorithms of a collective.
 //! - [`search`]: the best parameters.
 
+mod axis;
 mod choice;
 mod counts;
 mod diagonal;
 mod plan;
+mod rooted;
+mod rooted_counts;
 mod row;
 mod rows;
 mod search;
+mod streams;
 
 pub(super) use choice::{A, B, COLOURS, Choice, PORTS};
 pub(super) use counts::claims;
 pub(super) use plan::Plan;
-pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, about, gossip};
-pub(super) use search::{best, few};
+pub(super) use rooted::{Rooted, RootedPlan};
+pub(super) use rooted_counts::rooted_claims;
+pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, about, gossip, rooted};
+pub(super) use search::{Subject, best, few};

@@ -78,6 +78,19 @@ pub(super) struct Message {
     pub(super) load: Load,
 }
 
+/// Messages in consecutive steps: in order of the parts on the way up, and in reverse order on the
+/// way down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) to: usize,
+    pub(super) distance: usize,
+    /// The step of the first message.
+    pub(super) first: usize,
+    pub(super) count: usize,
+    /// The number of parts.
+    pub(super) of: usize,
+}
+
 impl Row {
     fn at(self, place: usize, distance: usize, way: Heading) -> Option<usize> {
         match way {
@@ -172,14 +185,15 @@ impl Row {
                 most.unwrap_or(0)
             }
             Stage::Spread { heads: count, next, steps } => {
+                if self.ring {
+                    return steps;
+                }
+                // Beyond the last bridgeheads of a line, parts come from one side.
+                let last = self.index(self.nodes - 1, count);
+                let up = self.beyond(self.head(last, count), next, Heading::Up);
+                let down = self.beyond(self.head((last + 1) % count, count), next, Heading::Down);
                 let parts = self.parts(count, next, steps);
-                let beyond = heads(count).flat_map(|head| {
-                    Heading::BOTH.map(|way| match self.next_head(head, count, way) {
-                        Some(_) => 0,
-                        None => self.beyond(head, next, way),
-                    })
-                });
-                steps.max(beyond.max().filter(|new| *new > 0).map_or(0, |new| new + parts - 1))
+                steps.max(Some(up.max(down)).filter(|new| *new > 0).map_or(0, |new| new + parts - 1))
             }
         }
     }
@@ -238,23 +252,33 @@ impl Row {
                 })
             }
             Stage::Spread { heads, next, steps } => {
-                let old = self.is_head(place, heads);
-                let to = Some(place)
-                    .filter(|&place| self.is_head(place, next))
-                    .and_then(|_| self.next_head(place, next, way))?;
-                if self.is_head(to.place, heads) {
-                    return None;
-                }
-                let passed = if old { 0 } else { self.between(place, heads, next, way.back())? };
-                let of = self.parts(heads, next, steps);
-                let number = step.checked_sub(passed)?;
-                let gets = self.gets(to.place, heads, next, steps, way.back());
-                (number < gets).then(|| {
-                    let index = if way == Heading::Up { number } else { of - 1 - number };
-                    Message { to: to.place, distance: self.shortest(to.distance), load: Load::Part { index, of } }
-                })
+                let run = self.spread(heads, next, steps, place, way)?;
+                let number = step.checked_sub(run.first)?;
+                let index = if way == Heading::Up { number } else { run.of.checked_sub(number + 1)? };
+                let load = Load::Part { index, of: run.of };
+                (number < run.count).then_some(Message { to: run.to, distance: run.distance, load })
             }
         }
+    }
+
+    /// Returns the messages that a node sends in a way in the steps of a spread.
+    pub(super) fn spread(self, heads: usize, next: usize, steps: usize, place: usize, way: Heading) -> Option<Run> {
+        let to =
+            Some(place).filter(|&place| self.is_head(place, next)).and_then(|_| self.next_head(place, next, way))?;
+        if self.is_head(to.place, heads) {
+            return None;
+        }
+        let old = self.is_head(place, heads);
+        let first = if old { 0 } else { self.between(place, heads, next, way.back())? };
+        let count = self.gets(to.place, heads, next, steps, way.back());
+        let run = || Run {
+            to: to.place,
+            distance: self.shortest(to.distance),
+            first,
+            count,
+            of: self.parts(heads, next, steps),
+        };
+        (count > 0).then(run)
     }
 
     /// Returns the nodes, from a place on, whose blocks a node has collected for a bridgehead.
@@ -290,6 +314,14 @@ impl Row {
     pub(super) fn parts(self, heads: usize, next: usize, steps: usize) -> usize {
         let from_each_side = if self.one_port { steps } else { 2 * steps };
         from_each_side + 2 - factor(heads, next, self.nodes)
+    }
+
+    /// Returns the number of parts in which a stage cuts what bridgeheads have.
+    pub(super) fn parts_of(self, stage: Stage) -> Option<usize> {
+        match stage {
+            Stage::Spread { heads, next, steps } => Some(self.parts(heads, next, steps)),
+            Stage::Concentrate { .. } | Stage::Circulate { .. } => None,
+        }
     }
 
     /// Returns the number of steps between the bridgeheads of the next level from a new one to an

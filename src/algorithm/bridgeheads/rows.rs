@@ -130,12 +130,12 @@ macro_rules! gossip {
             }
 
             fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-                let few = few(problem, $form, $course).into_iter();
+                let few = few(problem, Subject::Gossip($form, $course)).into_iter();
                 few.map(|choice| Arc::new(Self(choice)) as Arc<dyn Algorithm>).collect()
             }
 
             fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-                let best = best(problem, $form, $course, self.0).into_iter();
+                let best = best(problem, Subject::Gossip($form, $course), self.0).into_iter();
                 best.map(|choice| Arc::new(Self(choice)) as Arc<dyn Algorithm>).collect()
             }
 
@@ -158,4 +158,60 @@ macro_rules! gossip {
     };
 }
 
+/// Defines an algorithm of a collective with a root.
+macro_rules! rooted {
+    ($(#[$doc:meta])* $algorithm:ident, $call:expr, $about:expr, [$($parameter:ident),*]) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct $algorithm(Choice);
+
+        impl Algorithm for $algorithm {
+            fn about(&self) -> &About {
+                static ALL: About = $about;
+                static ONE: About = About { ports: Ports::One, ..$about };
+                if self.0.is_one_port() { &ONE } else { &ALL }
+            }
+
+            fn parameters(&self) -> &'static [Parameter] {
+                &[$($parameter),*]
+            }
+
+            fn settings(&self) -> Settings {
+                self.0.settings()
+            }
+
+            fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+                Some(Arc::new(Self(Choice::of(settings))))
+            }
+
+            fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+                let few = few(problem, Subject::Rooted($call)).into_iter();
+                few.map(|choice| Arc::new(Self(choice)) as Arc<dyn Algorithm>).collect()
+            }
+
+            fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+                let best = best(problem, Subject::Rooted($call), self.0).into_iter();
+                best.map(|choice| Arc::new(Self(choice)) as Arc<dyn Algorithm>).collect()
+            }
+
+            fn lacks(&self, problem: &Problem) -> Option<String> {
+                $call.lacks(problem, self.0)
+            }
+
+            fn claims(&self, problem: &Problem) -> Claims {
+                rooted_claims(problem, $call, self.0)
+            }
+
+            fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+                RootedPlan::new(problem, $call, self.0).share(rank)
+            }
+
+            fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+                RootedPlan::new(problem, $call, self.0).amounts(rank)
+            }
+        }
+    };
+}
+
 pub(in crate::algorithm) use gossip;
+pub(in crate::algorithm) use rooted;

@@ -6,39 +6,118 @@
 
 use std::iter::{once, successors};
 
-use super::choice::{Choice, Order, row_axes};
+use super::choice::{Choice, Order, extents, row_axes};
 use super::plan::Plan;
+use super::rooted::{Rooted, RootedPlan};
 use super::rows::Form;
 use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
 use crate::vocabulary::Problem;
 
-/// The most bridgeheads of a row times ranks, which is about the time to count the claims. By name,
-/// as many bridgeheads as nodes are considered too.
+/// The most bridgeheads of a row times ranks, which is about the time to count the claims of a gossip.
+/// By name, as many bridgeheads as nodes are considered too.
 const MAX_WORK: usize = 1 << 18;
+
+/// The algorithm whose parameters are searched.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::algorithm) enum Subject {
+    Gossip(Form, Course),
+    Rooted(Rooted),
+}
+
+impl Subject {
+    /// Returns what a problem lacks for a choice.
+    fn lacks(self, problem: &Problem, choice: Choice) -> Option<String> {
+        match self {
+            Self::Gossip(form, course) => form.lacks(problem, course).or_else(|| choice.lacks(problem, form.order)),
+            Self::Rooted(call) => call.lacks(problem, choice),
+        }
+    }
+
+    /// Returns the start-ups and the transmission, which compares with that of other choices. Both
+    /// are those from root 0, so that all roots have the same choices.
+    fn measured(self, problem: &Problem, axes: &[(usize, bool)], choice: Choice) -> (usize, usize) {
+        match self {
+            Self::Gossip(form, _) => {
+                let plan = Plan::new(problem, form.order, choice);
+                (plan.rounds(), plan.estimate())
+            }
+            Self::Rooted(call) => RootedPlan::of(axes, 0, call, choice).measured(),
+        }
+    }
+
+    /// Returns the choices that agree with a given one, for rows of up to this many nodes.
+    fn open(self, given: Choice, nodes: usize) -> impl Iterator<Item = Choice> {
+        let heads = if given.a > 0 {
+            vec![given.a]
+        } else if let Self::Gossip(..) = self {
+            numbers(1, nodes, 32)
+        } else {
+            numbers(2.min(nodes), nodes, 8)
+        };
+        let choices = move |a: usize| {
+            let factor = given.with(a, 0).factor();
+            let least = given.least_steps(factor);
+            let steps = match self {
+                _ if given.a > 0 && given.b > 0 => vec![],
+                // All nodes are bridgeheads from the beginning: there are no steps to choose.
+                Self::Gossip(..) if a >= nodes => vec![0; usize::from(given.a == 0)],
+                Self::Gossip(..) => numbers(least, least + (3 * factor).div_ceil(2), 32),
+                // A pipeline of any number of parts.
+                Self::Rooted(_) => numbers(least.max(1), least + MAX_PARTS, 8),
+            };
+            steps.into_iter().map(move |b| given.with(a, b))
+        };
+        heads.into_iter().flat_map(choices)
+    }
+}
+
+/// The most parts of a pipeline that are considered.
+const MAX_PARTS: usize = 1 << 8;
 
 /// A choice that is best for some price of a start-up.
 #[derive(Clone, Copy, Debug)]
 struct Found {
+    startups: usize,
     transmission: usize,
     choice: Choice,
 }
 
-/// Returns the choices for a form that agree with a given one, of which each is the best for some
-/// price of a start-up. Returns nothing if the given one has all parameters. Among 64 ranks and
-/// more, whose messages take long to count, leaves out those with nearly the transmission of
-/// another: a sixty-fourth more for each 64 ranks, up to a quarter.
-pub(in crate::algorithm) fn best(problem: &Problem, form: Form, course: Course, given: Choice) -> Vec<Choice> {
-    let sixty_fourths = (problem.ranks() / 64).min(16);
-    choices(sparse(found(problem, form, course, given), sixty_fourths))
+/// Returns the choices that agree with a given one, of which each is the best for some price of a
+/// start-up. Returns nothing if the given one has all parameters. Among 64 ranks and more, whose
+/// messages take long to count, leaves out those with nearly the transmission of another: a
+/// sixty-fourth more for each 64 ranks, up to a quarter. Of pipelines, which there are many of, it
+/// leaves out those within an eighth.
+pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Choice) -> Vec<Choice> {
+    let least = if let Subject::Gossip(..) = subject { 0 } else { 8 };
+    let sixty_fourths = (problem.ranks() / 64).clamp(least, 16);
+    choices(sparse(found(problem, subject, given), sixty_fourths))
 }
 
-/// Returns a few of the [best] choices.
-pub(in crate::algorithm) fn few(problem: &Problem, form: Form, course: Course) -> Vec<Choice> {
-    let mut found = found(problem, form, course, Choice::default());
-    found.retain(|found| found.choice.a * problem.ranks() <= MAX_WORK);
-    choices(sparse(found, 16))
+/// Returns a few of the [best] choices. Of a collective with a root on a product of rows, only the one
+/// of the fewest start-ups: pipelines along one axis after the other take more transmission than
+/// edge-disjoint trees.
+pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choice> {
+    let mut found = found(problem, subject, Choice::default());
+    let ranks = problem.ranks();
+    match subject {
+        Subject::Gossip(..) => {
+            found.retain(|found| found.choice.a.max(found.startups) * ranks <= MAX_WORK);
+            choices(sparse(found, 16))
+        }
+        Subject::Rooted(_) => {
+            found.retain(|found| found.startups <= FEW_STARTUPS.max(2 * ranks));
+            let is_row = |extents: &Vec<usize>| extents.iter().filter(|extent| **extent > 1).count() < 2;
+            found.truncate(if extents(problem).as_ref().is_none_or(is_row) { usize::MAX } else { 1 });
+            choices(sparse(found, 32))
+        }
+    }
 }
+
+/// The most start-ups of a few choices for a collective with a root among few ranks. What ranks do
+/// on the cores of a host is counted round by round, and more start-ups are for blocks of many
+/// megabytes.
+const FEW_STARTUPS: usize = 1 << 7;
 
 fn choices(found: Vec<Found>) -> Vec<Choice> {
     found.into_iter().map(|found| found.choice).collect()
@@ -57,53 +136,42 @@ fn sparse(mut found: Vec<Found>, sixty_fourths: usize) -> Vec<Found> {
     found
 }
 
-/// What a search depends on: also the extents, and whether they are rings.
-type Key = (Order, Vec<(usize, bool)>, Choice);
+/// What a search depends on: the order of a gossip, the extents, and whether they are rings.
+type Key = (Option<Order>, Vec<(usize, bool)>, Choice);
 
-fn found(problem: &Problem, form: Form, course: Course, given: Choice) -> Vec<Found> {
-    static FOUND: Kept<Key, Vec<Found>> = Kept::new(16);
-    match row_axes(problem) {
-        Some(axes) if form.lacks(problem, course).is_none() => {
-            FOUND.get((form.order, axes.clone(), given), || search(problem, form.order, &axes, given))
-        }
-        _ => vec![],
+fn found(problem: &Problem, subject: Subject, given: Choice) -> Vec<Found> {
+    static FOUND: Kept<Key, Vec<Found>> = Kept::new(32);
+    let Some(axes) = row_axes(problem) else { return vec![] };
+    let has_steps = match subject {
+        Subject::Gossip(..) => true,
+        Subject::Rooted(call) => call.is_spread(),
+    };
+    if !has_steps || subject.lacks(problem, given).is_some() {
+        return vec![];
     }
+    let order = match subject {
+        Subject::Gossip(form, _) => Some(form.order),
+        Subject::Rooted(_) => None,
+    };
+    FOUND.get((order, axes.clone(), given), || search(problem, subject, &axes, given))
 }
 
-fn search(problem: &Problem, order: Order, axes: &[(usize, bool)], given: Choice) -> Vec<Found> {
+fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Choice) -> Vec<Found> {
     let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
-    let is_cheap = |choice: &Choice| choice.a >= longest || choice.a * problem.ranks() <= MAX_WORK;
-    let fits = |choice: &Choice| is_cheap(choice) && choice.lacks(problem, order).is_none();
+    let is_counted = matches!(subject, Subject::Gossip(..));
+    let is_cheap = |choice: &Choice| !is_counted || choice.a >= longest || choice.a * problem.ranks() <= MAX_WORK;
+    let fits = |choice: &Choice| is_cheap(choice) && subject.lacks(problem, *choice).is_none();
     let measured = |choice: Choice| {
-        let plan = Plan::new(problem, order, choice);
-        (plan.rounds(), Found { transmission: plan.estimate(), choice })
+        let (startups, transmission) = subject.measured(problem, axes, choice);
+        Found { startups, transmission, choice }
     };
-    let mut all: Vec<(usize, Found)> = open(given, longest).filter(fits).map(measured).collect();
-    all.sort_by_key(|(startups, found)| (*startups, found.transmission));
-    sparse(all.into_iter().map(|(_, found)| found).collect(), 0)
+    let mut all: Vec<Found> = subject.open(given, longest).filter(fits).map(measured).collect();
+    all.sort_by_key(|found| (found.startups, found.transmission));
+    sparse(all, 0)
 }
 
-/// Returns the choices that agree with a given one, for rows of up to this many nodes.
-fn open(given: Choice, nodes: usize) -> impl Iterator<Item = Choice> {
-    let heads = if given.a == 0 { numbers(1, nodes) } else { vec![given.a] };
-    let choices = move |a: usize| {
-        let steps = match given {
-            Choice { a: 1.., b: 1.., .. } => vec![],
-            // Without rounds, there are no steps to choose.
-            _ if a >= nodes => vec![0; usize::from(given.a == 0)],
-            _ => {
-                let factor = given.with(a, 0).factor();
-                let least = given.least_steps(factor);
-                numbers(least, least + (3 * factor).div_ceil(2))
-            }
-        };
-        steps.into_iter().map(move |b| given.with(a, b))
-    };
-    heads.into_iter().flat_map(choices)
-}
-
-/// Returns all numbers up to 32, then about every thirtieth more, and the last.
-fn numbers(first: usize, last: usize) -> Vec<usize> {
-    let next = |at: &usize| Some(at + (at / 32).max(1));
+/// Returns all numbers up to `all`, then about one of so many, and the last.
+fn numbers(first: usize, last: usize, all: usize) -> Vec<usize> {
+    let next = move |at: &usize| Some(at + (at / all).max(1));
     successors(Some(first), next).take_while(|at| *at < last).chain(once(last)).collect()
 }

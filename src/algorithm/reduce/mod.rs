@@ -2,6 +2,7 @@
 
 mod binary_tree;
 mod binomial;
+mod bridgeheads;
 mod by_dimension;
 mod chain;
 mod direct;
@@ -13,6 +14,7 @@ mod two_level;
 
 pub use binary_tree::BinaryTree;
 pub use binomial::Binomial;
+pub use bridgeheads::Bridgeheads;
 pub use by_dimension::ByDimension;
 pub use chain::Chain;
 pub use direct::Direct;
