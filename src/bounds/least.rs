@@ -114,13 +114,13 @@ impl fmt::Display for Bounds {
         let (one, all, channel) = (start(Ports::One), start(Ports::All), self.channel());
         writeln!(
             f,
-            "least with one port: start-ups {one}, {} to neighbours; transmission {port} blocks by port, {channel} by channel, {} to neighbours",
+            "least with one port: {one} start-ups, {port} blocks by port, {channel} by channel; if messages go to neighbours only, {} and {}",
             one.max(*distance),
             forwarded.max(relayed),
         )?;
         write!(
             f,
-            "least with all ports: start-ups {all}, {} to neighbours; transmission {channel} blocks by channel",
+            "least with all ports: {all} start-ups, {channel} blocks by channel; if messages go to neighbours only, {} start-ups",
             all.max(*distance)
         )
     }

@@ -176,7 +176,7 @@ pub enum ArgumentError {
         most: u64,
     },
     /// A rank's block for itself has two lengths.
-    #[error("rank {rank} sends itself {sent} elements but expects {expected}; both counts must be equal")]
+    #[error("rank {rank} sends itself {sent} and expects {expected} elements; both counts must be equal")]
     #[non_exhaustive]
     SelfBlock {
         /// The rank.

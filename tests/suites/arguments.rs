@@ -287,7 +287,7 @@ pub(super) fn counts_and_displacements_are_checked_together() {
             // The lengths that a rank sends to itself and expects from itself are equal.
             let mut own = one;
             own[me] = 0;
-            let own_words = format!("rank {me} sends itself 0 elements but expects 1");
+            let own_words = format!("rank {me} sends itself 0 and expects 1 elements");
             says(call(&own, &places, &one, &places), is_own, &[&own_words]);
             assert_eq!(receive, [POISON; 3]);
             // Planning finds the same errors where it needs no buffer.
@@ -341,7 +341,7 @@ pub(super) fn strided_blocks_are_checked_before_anything_moves() {
             // The lengths that a rank sends to itself and expects from itself are equal.
             let mut own = one.clone();
             own[me] = run(0, 0);
-            let own_words = format!("rank {me} sends itself 0 elements but expects 1");
+            let own_words = format!("rank {me} sends itself 0 and expects 1 elements");
             says(call(&own, &one), is_own, &[&own_words]);
             let twice = [vec![run(0, 1), run(0, 1)], vec![run(1, 1)], vec![run(2, 1)]];
             says(

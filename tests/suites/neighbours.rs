@@ -377,8 +377,8 @@ pub(super) fn mistakes_with_neighbours_are_refused() {
             let me = comm.rank();
             comm.sendrecv::<u64>(&[], None, &mut [], Some(me)).unwrap();
             comm.sendrecv::<u64>(&[], Some(me), &mut [], None).unwrap();
-            refused(comm.sendrecv(&[], None, &mut [1], Some(me)), "sends itself 0 elements but expects 1");
-            refused(comm.sendrecv(&[1], Some(me), &mut [], None), "sends itself 1 elements but expects 0");
+            refused(comm.sendrecv(&[], None, &mut [1], Some(me)), "sends itself 0 and expects 1 elements");
+            refused(comm.sendrecv(&[1], Some(me), &mut [], None), "sends itself 1 and expects 0 elements");
             refused(comm.sendrecv(&[1], Some(3), &mut [0], None), "rank 3");
             refused(comm.sendrecv(&[1], None, &mut [0], Some(7)), "rank 7");
             refused(comm.shift(&[1], &mut [0; 2], 1), "receive buffer");
@@ -387,7 +387,7 @@ pub(super) fn mistakes_with_neighbours_are_refused() {
             let (counts, other) = ([1, 3], [3, 1]);
             refused(
                 comm.neighbour_alltoallv(&twice, (&[1; 4], &counts), (&mut [0; 4], &other)),
-                "sends itself 1 elements but expects 3",
+                "sends itself 1 and expects 3 elements",
             );
             let two = [Strided::run(0, 1), Strided::run(0, 1)];
             refused(comm.neighbour_alltoallw(&near, (&[1; 3], &two), (&mut [0; 3], &two)), "overlap");

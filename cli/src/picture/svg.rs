@@ -12,6 +12,7 @@ use necklace::schedule::{Outline, Round};
 use crate::output::{Document, Failure, is_standard};
 
 pub(crate) const EXAMPLES: &str = "  necklace plan --topology hypercube:4 --collective allgather --svg picture.svg
+  necklace plan --topology torus:9x9 --collective allgather --algorithm torgos --svg picture.svg
   necklace plan --topology torus:16x16 --collective alltoall --algorithm torus-exchange --svg picture.svg --frames 0-2 --focus 17
 ";
 

@@ -15,7 +15,7 @@ fn planned_document_is_accepted() {
         let output = necklace_with(&["verify", "-"], &planned(topology, collective));
         let text = stdout(&output);
         assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{collective} on {topology}");
-        assert!(text.contains("least with one port: start-ups ") && text.contains("least with all ports: "), "{text}");
+        assert!(text.contains("least with one port: ") && text.contains("least with all ports: "), "{text}");
         assert!(text.contains(collective) && text.contains("start-ups") && text.ends_with("\nOK\n"), "{text}");
     }
     let path = directory("planned_document_is_accepted").join("schedule.json");
