@@ -3,6 +3,8 @@
 //! Nodes are vectors of coordinates, added modulo the extents. The channels of every node are the
 //! same steps.
 
+use std::cmp::Reverse;
+
 use super::loads::in_order;
 use crate::topology::{Axis, Kind};
 use crate::vocabulary::Problem;
@@ -25,6 +27,23 @@ impl Group {
     pub(super) fn of(problem: &Problem) -> Option<Self> {
         let axes = in_order(problem)?;
         axes.iter().all(|axis| axis.kind != Kind::Line || axis.extent == 2).then_some(Self { axes })
+    }
+
+    /// Returns the group with its axes in descending order, and the address here of each address
+    /// there.
+    pub(super) fn sorted(&self) -> (Self, Vec<usize>) {
+        let (mut axes, mut stride) = (vec![], 1);
+        for &axis in self.axes.iter().rev() {
+            axes.push((axis, stride));
+            stride *= axis.extent as usize;
+        }
+        axes.reverse();
+        axes.sort_by_key(|(axis, _)| Reverse((axis.extent, steps_along(axis))));
+        let addresses = axes.iter().fold(vec![0], |all, &(axis, stride)| {
+            let along = |at: usize| (0..axis.extent as usize).map(move |coordinate| at + coordinate * stride);
+            all.into_iter().flat_map(along).collect()
+        });
+        (Self { axes: axes.into_iter().map(|(axis, _)| axis).collect() }, addresses)
     }
 
     /// Combines the coordinates of two addresses.

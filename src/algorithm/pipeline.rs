@@ -41,22 +41,39 @@ pub(super) const CHUNKS: Parameter = Parameter {
     default: DEFAULT_CHUNKS,
 };
 
-/// Returns the variants for `auto`. With the best number of chunks, start-ups and transmission of
-/// the chunks cost the same; half or twice that number costs a quarter more. More chunks are for
-/// blocks of many megabytes.
-pub(super) fn variants(problem: &Problem, with: impl Fn(usize) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
+/// The most chunks that `auto` considers.
+const MAX_CHUNKS: usize = 1 << 12;
+
+/// Returns the variants for `auto` of a pipeline of this depth, with `period` rounds from one chunk
+/// to the next.
+///
+/// With the best number of chunks, start-ups and transmission of the chunks cost the same; half or
+/// twice that number costs a quarter more. With k chunks, the transmission of a long block is up to
+/// 1 + depth / (k period) times the least. So with k = 8 depth / period, more chunks save an eighth
+/// at most.
+pub(super) fn variants(
+    problem: &Problem,
+    depth: usize,
+    period: usize,
+    with: impl Fn(usize) -> Arc<dyn Algorithm>,
+) -> Vec<Arc<dyn Algorithm>> {
     // Two ranks have nothing to forward.
-    let numbers: &[usize] = if problem.ranks() > 2 { &[4, 64] } else { &[] };
-    numbers.iter().map(|&chunks| with(chunks)).collect()
+    if problem.ranks() <= 2 {
+        return vec![];
+    }
+    let enough = (8 * depth).div_ceil(period).min(MAX_CHUNKS);
+    let many = successors(Some(256), |chunks| Some(4 * chunks)).take_while(|chunks| chunks / 4 < enough);
+    [4, 64].into_iter().chain(many).map(with).collect()
 }
 
 /// Like [`variants`], with a block in one piece: for short blocks, and ranks that share cores.
 pub(super) fn variants_from_one(
     problem: &Problem,
+    depth: usize,
     with: impl Fn(usize) -> Arc<dyn Algorithm>,
 ) -> Vec<Arc<dyn Algorithm>> {
     let one = with(1);
-    once(one).chain(variants(problem, with)).collect()
+    once(one).chain(variants(problem, depth, 1, with)).collect()
 }
 
 /// A message of each chunk, from one rank to another.
@@ -161,7 +178,7 @@ impl Pipeline {
     /// them.
     ///
     /// The route of an edge is found once, and its channels are counted when it begins and when it
-    /// ends.
+    /// ends. Rounds in which none does are like the one before.
     fn loads(self, problem: &Problem, edges: &[Edge]) -> BTreeMap<(u64, u64), u64> {
         let node = |rank: Rank| problem.placement().node(rank);
         let (mut rounds, mut edges) = (BTreeMap::new(), edges.to_vec());
@@ -185,10 +202,13 @@ impl Pipeline {
                     active.remove(&routes[ended].1);
                     ended += 1;
                 }
+                let begins = routes.get(begun).map(|(first, _)| *first);
+                let ends = routes.get(ended).map(|(first, _)| first + self.chunks);
+                let next = begins.into_iter().chain(ends).min().unwrap_or(now);
                 if ended < begun {
-                    *rounds.entry((active.loads.most(), active.hops.most())).or_default() += 1;
+                    *rounds.entry((active.loads.most(), active.hops.most())).or_default() += (next - now) as u64;
                 }
-                now += 1;
+                now = next;
             }
         }
         rounds
@@ -278,6 +298,12 @@ impl Tree {
     pub(super) fn pipeline(self, chunks: usize) -> Pipeline {
         // Two ranks are a chain.
         Pipeline { chunks, period: if self.size > 2 { 2 } else { 1 }, depth: self.depth() }
+    }
+
+    /// Returns the [`variants`] for `auto`.
+    pub(super) fn variants(problem: &Problem, with: impl Fn(usize) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
+        let Pipeline { depth, period, .. } = Self::new(problem).pipeline(1);
+        variants(problem, depth, period, with)
     }
 
     /// Returns the most children of a rank.

@@ -5,6 +5,7 @@
 mod fixtures;
 mod machine;
 
+mod balanced_trees;
 mod bridgeheads;
 mod broken_topologies;
 mod by_dimension;

@@ -557,3 +557,49 @@ fn messages_of_placed_ranks_and_graphs_are_counted() {
         }
     }
 }
+
+/// `auto` comes near the bound, half of which a pipeline of 64 chunks adds where it is 36 ranks
+/// deep.
+#[test]
+fn pipelines_of_long_blocks_have_enough_chunks_to_fill() {
+    let machine: Machine = "free:startup=10us,channel=1ns,hop=0.1us".parse().unwrap();
+    let cases = [
+        ("ring:36", 64 << 20, "edge-disjoint-trees:chunks=256", 2),
+        ("torus:32x32", 1 << 30, "edge-disjoint-trees:chunks=1024", 4),
+        ("torus:4x4", 64 << 20, "edge-disjoint-trees:chunks=64", 4),
+    ];
+    for (text, bytes, name, channels) in cases {
+        for collective in ["broadcast", "reduce"] {
+            let problem = Problem::new(parse(text).unwrap(), Collective::named(collective, Rank::new(5)).unwrap());
+            let choice = select(&problem.unwrap(), "auto", &Terms::new(bytes, &machine).keeping(Ports::All)).unwrap();
+            assert_eq!(choice.algorithm.name(), name, "{choice}");
+            let price = choice.candidates.iter().find(|one| one.algorithm.name() == name).unwrap().price.clone();
+            let least = u128::from(bytes / channels * 1000);
+            let ratio = price.unwrap().total as f64 / least as f64;
+            assert!(ratio < 1.25, "{collective} on {text}: {ratio}");
+        }
+    }
+}
+
+/// More chunks are no use where pipelines fill soon.
+#[test]
+fn deep_pipelines_have_variants_of_more_chunks() {
+    let names = |text: &str, collective: &str, name: &str| {
+        let problem = problem(text, Collective::named(collective, Rank::new(0)).unwrap());
+        let algorithm = find(problem.collective(), name).unwrap();
+        let chunks = |one: &Arc<dyn necklace::algorithm::Algorithm>| {
+            one.name().split_once("chunks=").unwrap().1.parse::<usize>().unwrap()
+        };
+        algorithm.variants(&problem).iter().map(chunks).collect::<Vec<_>>()
+    };
+    for (text, most) in [("ring:2", 0), ("ring:9", 64), ("ring:10", 256), ("ring:34", 1024), ("ring:1000", 4096)] {
+        for (collective, name) in [("broadcast", "chain"), ("reduce", "chain"), ("scan", "chain"), ("exscan", "chain")]
+        {
+            let most_offered = names(text, collective, name).into_iter().filter(|&chunks| chunks > 1).max();
+            assert_eq!(most_offered.unwrap_or(0), most, "{name} for {collective} on {text}");
+        }
+    }
+    assert_eq!(names("complete:1000", "broadcast", "binary-tree"), [4, 64]);
+    assert_eq!(names("torus:32x32", "broadcast", "edge-disjoint-trees"), [1, 4, 64, 256, 1024]);
+    assert_eq!(names("hypercube:6", "broadcast", "edge-disjoint-trees"), [1, 4, 64]);
+}

@@ -79,4 +79,7 @@ fn packed_trees_have_variants_only_where_rounds_help() {
     assert_eq!(rounds(parse("mesh:6x7").unwrap()), [""; 0]);
     let tree = graph((1..31).map(|v| (v, (v - 1) / 2)));
     assert_eq!(rounds(tree), ["tree-packing:rounds=16", "tree-packing:rounds=32"]);
+    // Among many ranks, as far as the packing does not take long.
+    assert_eq!(rounds(parse("mesh:3x100").unwrap()), ["tree-packing:rounds=202"]);
+    assert_eq!(rounds(parse("mesh:3x200").unwrap()), [""; 0]);
 }

@@ -6,22 +6,23 @@
 //!
 //! With N ranks, D channels a node and the diameter d:
 //!
-//! | term | as few rounds as the diameter | `rounds=k`, with k as below |
-//! |---|---|---|
-//! | startups | d, the least from neighbour to neighbour | max(d, k), k = (N - 1) / D rounded up |
-//! | blocks over a channel | k, or a few more | k, the least |
-//! | blocks received | N - 1 | N - 1 |
-//! | hops | d | max(d, k) |
+//! | term | whole schedule |
+//! |---|---|
+//! | startups | d, the least from neighbour to neighbour |
+//! | blocks over a channel | (N - 1) / D rounded up, the least |
+//! | blocks received | N - 1 |
+//! | hops | d |
 //!
-//! A few more: at most 4, on rings of up to 30 nodes, tori of up to 16 x 16 and 6 x 6 x 6, and
-//! cubes of up to 1024 nodes; at most 1 where all extents are equal, and none on rings. On a torus
-//! of 5 x 2, rounds=k sends one block more than the least.
+//! This holds on rings of up to 40 nodes, tori of up to 30 x 30, 10 x 10 x 10, 5 x 5 x 5 x 5 and 4 x
+//! 4 x 4 x 4 x 4, with unequal extents too, and on cubes of up to 1024 nodes, with few exceptions: a
+//! channel carries one block more on tori of 5 x 2, 5 x 2 x 2, 7 x 2 x 2 and 9 x 2 x 2, and two more
+//! on 3 x 3 x 3 x 2, whatever the order of the axes. With `rounds=k`, k = (N - 1) / D rounded up,
+//! all of these but 5 x 2 take the least, in at most k rounds, or d if that is more.
 //!
 //! With `parts=p`, blocks are cut into p parts, each with a tree of its own. Where D does not
-//! divide N - 1, it is the fraction (N - 1) / D that is the least, and parts reach it: on these
-//! networks, p such that D divides p (N - 1) takes the diameter in start-ups and (N - 1) / D blocks
-//! at once. Of 200 networks, 11 take up to 3 blocks more, all with unequal extents but the torus of
-//! 7 x 7 and the cube of 32 nodes.
+//! divide N - 1, it is the fraction (N - 1) / D that is the least, and parts reach it: on all these
+//! networks, p such that D divides p (N - 1) takes d start-ups and (N - 1) / D blocks at once. On 5
+//! x 2, p = 3 does.
 //!
 //! A rank takes memory in proportion to N p, and time that grows faster where a node has hundreds
 //! of channels.
@@ -48,7 +49,7 @@ static ABOUT: About = About {
     summary: "along one tree of shortest paths, translated to every rank, which loads all channels alike",
     source: "after Ho & Johnsson 1986",
     needs: NEEDS,
-    claims: "the diameter in start-ups, about (N - 1) / D blocks over each of the D channels of a node; with rounds=k at least k start-ups, and (N - 1) / D blocks if k is that number; with parts=p both at once, if D divides p (N - 1); contention-free",
+    claims: "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, on a few small tori 1 or 2 more; with rounds=k up to k start-ups and fewer of these; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1); contention-free",
     ports: Ports::All,
 };
 

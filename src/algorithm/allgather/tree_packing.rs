@@ -12,7 +12,8 @@
 //! | networks | in d rounds | in up to 2 d | in up to max(4 d, bound) |
 //! |---|---|---|---|
 //! | lines; meshes of up to 16 x 16, 6 x 6 x 8 and 4 x 4 x 3 x 3 | 1 | | |
-//! | meshes of 2 to 4 by 17 to 100 | 1.05 (1.25) | 1.00 (1.01) | 1.00 (1.01) |
+//! | meshes of 2 or 4 by 17 to 100, in either order | 1 | | |
+//! | meshes of 3 by 17 to 100, in either order | 1.23 (1.32) | 1.01 (1.03) | 1.01 (1.03) |
 //! | lines in which nodes up to 2, 3, 4 or 5 apart are linked, and meshes of them | 1 | | |
 //! | a mesh of 8 x 8 without one node | 1.04 (1.36) | 1.02 (1.17) | 1.00 (1.07) |
 //! | random networks with 10 channels a node on average | 1.00 (1.33) | 1 | 1 |
@@ -34,6 +35,10 @@
 //! Every rank computes all trees: 14 ms for a mesh of 256 nodes, 0.2 s for one of 1024, and up to 4
 //! s for irregular networks of 1000 nodes in as many rounds. This takes memory in proportion to N
 //! squared. The claims are counted.
+//!
+//! If d rounds do not reach the bound, `auto` considers 2 d rounds, and max(4 d, bound), on up to
+//! 256 nodes. On more, it considers 2 d rounds if N^2 (2 d + 64) is at most 2^26, as on meshes of 3 x
+//! 144 and on random networks of 700 nodes. Other numbers are taken by name.
 //!
 //! # Idea
 //!

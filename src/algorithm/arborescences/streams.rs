@@ -108,6 +108,11 @@ impl Streams {
         Self { depth: trees.depth(), trees, ranks, chunks, up }
     }
 
+    /// Returns the number of rounds after which the first chunks have arrived everywhere.
+    pub(in crate::algorithm) fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Returns the number of rounds in which anything is sent.
     fn rounds(&self) -> usize {
         if self.depth == 0 { 0 } else { self.depth + self.chunks - 1 }

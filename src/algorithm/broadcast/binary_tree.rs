@@ -30,7 +30,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::parameters::one_parameter;
-use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, Tree, variants};
+use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, Tree};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
 use crate::ids::Rank;
@@ -66,7 +66,7 @@ impl Algorithm for BinaryTree {
     one_parameter!(chunks, CHUNKS);
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        variants(problem, |chunks| Arc::new(Self { chunks }))
+        Tree::variants(problem, |chunks| Arc::new(Self { chunks }))
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

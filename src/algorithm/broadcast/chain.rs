@@ -62,7 +62,7 @@ impl Algorithm for Chain {
     one_parameter!(chunks, CHUNKS);
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        variants(problem, |chunks| Arc::new(Self { chunks }))
+        variants(problem, problem.ranks() - 1, 1, |chunks| Arc::new(Self { chunks }))
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

@@ -73,7 +73,11 @@ impl Algorithm for EdgeDisjointTrees {
     one_parameter!(chunks, CHUNKS);
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        variants_from_one(problem, |chunks| Arc::new(Self { chunks }))
+        if self.lacks(problem).is_some() {
+            return vec![];
+        }
+        let depth = Streams::down(problem, 1).depth();
+        variants_from_one(problem, depth, |chunks| Arc::new(Self { chunks }))
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {

@@ -67,7 +67,7 @@ impl Algorithm for Chain {
     one_parameter!(chunks, CHUNKS);
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        variants_from_one(problem, |chunks| Arc::new(Self { chunks }))
+        variants_from_one(problem, problem.ranks() - 1, |chunks| Arc::new(Self { chunks }))
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

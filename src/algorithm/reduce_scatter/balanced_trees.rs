@@ -26,7 +26,7 @@ static ABOUT: About = About {
     summary: "up one tree of shortest paths, translated to every rank, which loads all channels alike",
     source: "after Ho & Johnsson 1986",
     needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
-    claims: "the diameter in start-ups, about (N - 1) / D blocks over each of the D channels of a node; with rounds=k at least k start-ups, and (N - 1) / D blocks if k is that number; with parts=p both at once, if D divides p (N - 1); contention-free",
+    claims: "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, on a few small tori 1 or 2 more; with rounds=k up to k start-ups and fewer of these; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1); contention-free",
     ports: Ports::All,
 };
 

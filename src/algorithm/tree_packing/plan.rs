@@ -26,8 +26,16 @@ const MAX_RANKS: usize = 1 << 10;
 /// The most ranks times channels for which trees are packed.
 const MAX_WORK: usize = 1 << 24;
 
-/// The most ranks for which `auto` considers more rounds than the diameter.
-const MAX_VARIANT_RANKS: usize = 1 << 8;
+/// The most ranks for which `auto` considers as many rounds as it takes to come near the least.
+const MAX_FEW_RANKS: usize = 1 << 8;
+
+/// Among more ranks than that, the most work for which `auto` considers twice as many rounds as the
+/// diameter: the square of the ranks times the rounds and [`FIRST_ROUNDS`] more. The packing takes
+/// up to 0.3 s.
+const MAX_VARIANT_WORK: usize = 1 << 26;
+
+/// The rounds that take as long as what does not depend on their number.
+const FIRST_ROUNDS: usize = 1 << 6;
 
 /// The packed trees of a network, with a rank on every node.
 #[derive(Debug)]
@@ -76,12 +84,13 @@ impl Plan {
     }
 
     /// Returns the variants for `auto`, if more rounds than the diameter could take fewer blocks:
-    /// with twice as many, and with enough to come near the least.
+    /// with twice as many, and with enough to come near the least. Among many ranks, only those
+    /// that do not take long to pack.
     pub(in crate::algorithm) fn variants(
         problem: &Problem,
         with: impl Fn(usize) -> Arc<dyn Algorithm>,
     ) -> Vec<Arc<dyn Algorithm>> {
-        if problem.ranks() > MAX_VARIANT_RANKS || Self::lacks(problem, Course::Down).is_some() {
+        if Self::lacks(problem, Course::Down).is_some() {
             return vec![];
         }
         let least = bound(&neighbours(problem).unwrap_or_default());
@@ -89,8 +98,12 @@ impl Plan {
         if transmission(&fewest.rounds) <= least {
             return vec![];
         }
-        let diameter = fewest.rounds.len();
-        [2 * diameter, least.max(4 * diameter)].map(with).into()
+        let (ranks, diameter) = (problem.ranks(), fewest.rounds.len());
+        let are_few = ranks <= MAX_FEW_RANKS;
+        let work = |rounds: usize| ranks * ranks * (rounds + FIRST_ROUNDS);
+        let twice = Some(2 * diameter).filter(|&rounds| are_few || work(rounds) <= MAX_VARIANT_WORK);
+        let enough = Some(least.max(4 * diameter)).filter(|_| are_few);
+        [twice, enough].into_iter().flatten().map(with).collect()
     }
 
     /// Returns the plan with at most this many rounds, or as many as the diameter, for a problem

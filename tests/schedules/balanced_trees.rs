@@ -1,0 +1,62 @@
+//! Balanced trees on tori with the axes in any order: the least transmission, in verified
+//! schedules.
+
+use necklace::algorithm::{candidates, find};
+use necklace::collective::Collective;
+use necklace::schedule::{Ports, Problem, Volume};
+use necklace::topology::parse;
+
+use crate::claims::proof;
+
+fn problem(text: &str, collective: Collective) -> Problem {
+    Problem::new(parse(text).unwrap(), collective).unwrap()
+}
+
+#[test]
+fn balanced_trees_send_the_least_on_tori_with_axes_in_any_order() {
+    let texts = [
+        "torus:2x4x2",
+        "torus:2x2x4",
+        "torus:4x2x2",
+        "torus:3x5x4",
+        "torus:2x30",
+        "torus:30x2",
+        "torus:17x23",
+        "torus:29x30",
+        "torus:30x29",
+    ];
+    for text in texts {
+        let problem = problem(text, Collective::Allgather);
+        let channels = problem.topology().channels() / problem.ranks();
+        let least = (problem.ranks() - 1).div_ceil(channels);
+        let distance = |node| problem.topology().distance(necklace::Node::new(0), necklace::Node::new(node));
+        let diameter = (0..problem.ranks()).map(distance).max().unwrap();
+        let more = format!("balanced-trees:rounds={least}");
+        for (name, rounds) in [("balanced-trees", diameter), (&*more, least.max(diameter))] {
+            let proof = proof(&*find(problem.collective(), name).unwrap(), &problem);
+            assert!(proof.contention_free && proof.keeps(Ports::All), "{name} on {text}");
+            assert_eq!(proof.transmission, Volume::from(least as u64), "{name} on {text}");
+            assert!((diameter as u64..=rounds as u64).contains(&proof.startups), "{name} on {text}");
+        }
+    }
+}
+
+#[test]
+fn balanced_trees_have_variants_only_where_they_may_send_less() {
+    let variants = |text: &str| {
+        let candidates = candidates(&problem(text, Collective::Allgather)).into_iter();
+        candidates.map(|one| one.name()).filter(|name| name.starts_with("balanced-trees:")).collect::<Vec<_>>()
+    };
+    for text in ["torus:29x2", "torus:17x5", "complete:9", "mesh:4x4"] {
+        assert_eq!(variants(text), [""; 0], "{text}");
+    }
+    assert_eq!(variants("torus:4x4"), ["balanced-trees:parts=4"]);
+    assert_eq!(variants("torus:2x5x2"), ["balanced-trees:rounds=5", "balanced-trees:parts=4"]);
+    // Blocks of which the channels of a node carry 9 / 3.
+    assert_eq!(variants("torus:2x5"), ["balanced-trees:parts=3"]);
+    for collective in [Collective::Allgather, Collective::ReduceScatter] {
+        let problem = problem("torus:2x5", collective);
+        let proof = proof(&*find(problem.collective(), "balanced-trees:parts=3").unwrap(), &problem);
+        assert_eq!((proof.startups, proof.transmission), (3, Volume::from(3)));
+    }
+}
