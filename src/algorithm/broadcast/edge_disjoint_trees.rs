@@ -7,19 +7,19 @@
 //! on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or
 //! 65536 in products of rings and complete networks. Model: all-port.
 //!
-//! With k chunks of each part, and T trees of depth D, in rounds:
+//! With k chunks of each part, and T trees of depth H, in rounds:
 //!
 //! | term | whole schedule |
 //! |---|---|
-//! | startups | D + k - 1 |
-//! | blocks over a channel | (D + k - 1) / (T k) |
-//! | blocks received | at most (D + k - 1) / k |
-//! | hops | D + k - 1 |
+//! | startups | H + k - 1 |
+//! | blocks over a channel | (H + k - 1) / (T k) |
+//! | blocks received | at most (H + k - 1) / k |
+//! | hops | H + k - 1 |
 //!
 //! T is the least number of channels from any set of nodes with the root to the others: the
 //! channels of a node on rings, tori, cubes and generalized hypercubes; the number of dimensions on
 //! a mesh; 1 on a line. No schedule sends less than 1 / T over the busiest channel. On a hypercube
-//! of dimension d, D is d + 1, on a ring of N nodes N - 1, on most tori the diameter and 1 or 2.
+//! of dimension d, H is d + 1, on a ring of N nodes N - 1, on most tori the diameter and 1 or 2.
 //!
 //! Every rank computes all trees: in an optimised build, 256 nodes take up to 10 ms, 1024 nodes 3
 //! to 170 ms, up to half a second where nodes have dozens of channels. The ranks of a process share
@@ -55,7 +55,7 @@ static ABOUT: About = About {
     summary: "parts of the block go along trees that share no channel, each in chunks that follow each other",
     source: "Johnsson & Ho 1989; Edmonds 1973",
     needs: NEEDS,
-    claims: "with k chunks and T trees of depth D, D + k - 1 start-ups and (D + k - 1) / (T k) blocks over a channel; T is the least cut, D on most networks the diameter and 1 or 2; contention-free",
+    claims: "with k chunks and T trees of depth H, H + k - 1 start-ups and (H + k - 1) / (T k) blocks over a channel; T is the least cut, H on most networks the diameter and 1 or 2; contention-free",
     ports: Ports::All,
 };
 

@@ -7,16 +7,16 @@
 //! [broadcast](crate::algorithm::broadcast::EdgeDisjointTrees), and an operation that commutes.
 //! Model: all-port.
 //!
-//! With k chunks of each part, and T trees of depth D, in rounds:
+//! With k chunks of each part, and T trees of depth H, in rounds:
 //!
 //! | term | whole schedule |
 //! |---|---|
-//! | startups | D + k - 1 |
-//! | blocks over a channel | (D + k - 1) / (T k) |
+//! | startups | H + k - 1 |
+//! | blocks over a channel | (H + k - 1) / (T k) |
 //! | blocks combined | as many as the busiest rank receives |
-//! | hops | D + k - 1 |
+//! | hops | H + k - 1 |
 //!
-//! T and D are those of the [broadcast](crate::algorithm::broadcast::EdgeDisjointTrees), and so are
+//! T and H are those of the [broadcast](crate::algorithm::broadcast::EdgeDisjointTrees), and so are
 //! time and memory.
 //!
 //! # Idea
@@ -46,7 +46,7 @@ static ABOUT: About = About {
     summary: "parts of the result go along trees that share no channel, each in chunks that follow each other; each rank adds its contribution",
     source: "Johnsson & Ho 1989; Edmonds 1973",
     needs: NEEDS_TO_COMBINE,
-    claims: "with k chunks and T trees of depth D, D + k - 1 start-ups and (D + k - 1) / (T k) blocks over a channel; T is the least cut, D on most networks the diameter and 1 or 2; contention-free",
+    claims: "with k chunks and T trees of depth H, H + k - 1 start-ups and (H + k - 1) / (T k) blocks over a channel; T is the least cut, H on most networks the diameter and 1 or 2; contention-free",
     ports: Ports::All,
 };
 
