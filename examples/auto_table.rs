@@ -1,6 +1,6 @@
 //! Prints which algorithm `auto` takes on a machine whose nodes use all their channels at once, and
-//! how near its price is to the lower bound: for rings, tori, cubes and meshes of 4 to 1024 nodes,
-//! and blocks of 8 bytes to 1 MiB.
+//! how near its price is to the lower bound: for rings, tori, cubes, lines and meshes of 4 to 1024
+//! nodes, and blocks of 8 bytes to 1 MiB.
 //!
 //! ```text
 //! cargo run --release -p necklace-examples --example auto_table -- allgather
@@ -22,8 +22,8 @@ use necklace::schedule::{Ports, Problem};
 use necklace::select::{Terms, select};
 use necklace::topology::parse;
 
-/// Rings, tori and cubes, on which every node has as many channels, then meshes.
-const NETWORKS: [&str; 29] = [
+/// Rings, tori and cubes, on which every node has as many channels, then lines and meshes.
+const NETWORKS: [&str; 36] = [
     "ring:4",
     "ring:16",
     "ring:36",
@@ -41,16 +41,23 @@ const NETWORKS: [&str; 29] = [
     "torus:4x6x7",
     "torus:8x8x8",
     "torus:8x8x16",
+    "hypercube:3",
     "hypercube:4",
+    "hypercube:5",
     "hypercube:6",
+    "hypercube:7",
     "hypercube:8",
+    "hypercube:9",
     "hypercube:10",
+    "line:16",
+    "line:64",
     "mesh:2x2",
     "mesh:4x4",
     "mesh:5x7",
     "mesh:8x8",
     "mesh:16x16",
     "mesh:32x32",
+    "mesh:3x100",
     "mesh:4x4x4",
     "mesh:8x8x8",
 ];
