@@ -19,9 +19,16 @@
 //! node collects all, and the number of bridgeheads grows threefold). Rows of fewer than `a` nodes
 //! have only bridgeheads; in rows of four, `a=3` means four. In a round of another factor f, the
 //! number of steps is b - a / 2 + f / 2, with halves rounded down, and f replaces a in the number
-//! of parts. By axis this is the last round. On diagonals, a divides n, and f is the largest factor
-//! of the rest up to a, or else its smallest. On lines, the ends hear from one side only, which
-//! takes more steps.
+//! of parts. By axis this is the last round. On lines, the ends hear from one side only, which takes
+//! more steps.
+//!
+//! On diagonals, bridgeheads are s = n / a nodes apart, rounded down, so more than half of n means
+//! n. A row has n / s of them, rounded down or up. Divisors f of s replace a in the rounds: the
+//! largest up to a, or else the smallest. If s does not divide n, the last bridgehead of a row and
+//! the first are further apart on rings, by up to n mod s nodes, and what is said of factors holds
+//! for the bridgeheads between these two. Along the other axes the exchange of a later round stays
+//! within the row, since the blocks of bridgeheads do not repeat evenly past its end: it takes f - 1
+//! steps instead of f / 2.
 //!
 //! More bridgeheads take more start-ups and less transmission. A choice by name that leaves `a` or
 //! `b` open, as `circgos` does, takes the cheapest for the length of a block and the machine. It
@@ -31,7 +38,7 @@
 //!
 //! With `ports=one`, on rings and their products, a rank sends one message and receives one in each
 //! round. The steps are log_2(n / a) to collect, a - 1 to pass on, and b for rounds in which new
-//! bridgeheads get b - a + 2 parts, from one side. `a=n` takes n - 1 start-ups on a ring and `a=1`
+//! bridgeheads get b - a + 2 parts, from one side. On diagonals, a divides n. `a=n` takes n - 1 start-ups on a ring and `a=1`
 //! twice the logarithm; the paper's times are those of nodes that do not send and receive at once.
 //!
 //! By default all axes are used at once, by as many colours: parts of every block that go through

@@ -8,7 +8,7 @@ use crate::vocabulary::Problem;
 /// The number of bridgeheads.
 pub(in crate::algorithm) const A: Parameter = Parameter {
     key: "a",
-    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold, with one port twofold); 0 takes the best by price; without prices, 3, on diagonals the least divisor",
+    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold, with one port twofold); on diagonals bridgeheads are n / a apart, rounded down; 0 takes the best by price; without prices, 3, on diagonals of an even side 2, with one port the least divisor",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -107,10 +107,13 @@ impl Choice {
         if self.a > longest.max(1) {
             return Some(format!("a={}: it needs at most {longest}, the nodes of a row", self.a));
         }
-        if order == Order::Diagonals && self.a > 0 && (self.a == 1 || longest % self.a > 0) {
+        if order == Order::Diagonals && self.a == 1 && longest > 1 {
+            return Some("a=1: on diagonals it needs at least 2".to_owned());
+        }
+        if order == Order::Diagonals && self.a > 0 && self.is_one_port() && longest % self.a > 0 {
             let right: Vec<String> = (2..=longest).filter(|a| longest % a == 0).map(|a| a.to_string()).collect();
             return Some(format!(
-                "a={}: it needs a divisor of {longest}, the nodes of a row: {}",
+                "a={}: with ports=one it needs a divisor of {longest}, the nodes of a row: {}",
                 self.a,
                 right.join(", ")
             ));
@@ -128,7 +131,10 @@ impl Choice {
         let least = |extent: usize| (2..=extent).find(|factor| extent.is_multiple_of(*factor)).unwrap_or(1);
         match (self.a, order) {
             (0, Order::ByAxis) => 3,
-            (0, Order::Diagonals) => axes.first().map_or(1, |(extent, _)| least(*extent)),
+            (0, Order::Diagonals) => {
+                let least = axes.first().map_or(1, |(extent, _)| least(*extent));
+                if self.is_one_port() { least } else { least.min(3) }
+            }
             (a, _) => a,
         }
     }

@@ -30,6 +30,8 @@ struct Leg {
     /// The blocks that a bridgehead holds before the stage, along each axis.
     has: Vec<Along>,
     rounds: Range<usize>,
+    /// The number of parts in which bridgeheads pass what they have, in some row.
+    parts: usize,
 }
 
 /// A gossip.
@@ -135,18 +137,13 @@ impl Plan {
         let count = self.axes.len();
         let axis = (axis + colour) % count;
         let has = (0..count).map(|at| has[(at + count - colour) % count]).collect();
-        let mut leg = Leg { axis, stage, has, rounds: begin..begin };
-        let (extent, ring) = self.axes[axis];
-        let firsts = match self.order {
-            Order::Diagonals if !ring => 0..extent,
-            _ => 0..1,
+        let rows: Vec<Row> = self.rows(axis).collect();
+        let end = begin + rows.iter().map(|row| row.steps(stage)).max().unwrap_or(0);
+        let parts = match stage {
+            Stage::Spread { heads, next, steps } => rows.iter().map(|row| row.parts(heads, next, steps)).min(),
+            Stage::Concentrate { .. } | Stage::Circulate { .. } => None,
         };
-        let longest = firsts.map(|first| match self.order {
-            Order::Diagonals => Row { nodes: extent, ring, first, one_port: self.one_port }.steps(stage),
-            Order::ByAxis => self.row(&leg, &[]).steps(stage),
-        });
-        leg.rounds.end += longest.max().unwrap_or(0);
-        let end = leg.rounds.end;
+        let leg = Leg { axis, stage, has, rounds: begin..end, parts: parts.unwrap_or(1) };
         self.colours[colour].push(leg);
         self.rounds = self.rounds.max(end);
         end
@@ -194,24 +191,22 @@ impl Plan {
         let mut heads = self.a;
         let mut legs = vec![
             (0, Stage::Concentrate { heads }, has(Along::Every(nodes), 0, 1, 1)),
-            (0, Stage::Circulate { heads, sources: heads }, has(Along::Arc(heads), 0, 1, 1)),
+            (0, Stage::Circulate { heads, sources: nodes }, has(Along::Arc(heads), 0, 1, 1)),
         ];
-        let columns = |heads: usize, old: usize| {
-            let stage = Stage::Circulate { heads, sources: heads / old };
+        let columns = |heads: usize, old: usize, sources: usize| {
+            let stage = Stage::Circulate { heads, sources };
             (1..count).map(move |axis| (axis, stage, has(Along::All, axis, heads, old)))
         };
-        legs.extend(columns(heads, 1));
-        while heads < nodes {
+        legs.extend(columns(heads, 1, nodes));
+        while nodes / heads > 1 {
             let rest = nodes / heads;
             let divides = |factor: &usize| rest.is_multiple_of(*factor);
             let factor = (2..=self.a).rev().find(divides).or_else(|| (2..=rest).find(divides)).unwrap_or(rest);
-            let next = heads * factor;
-            legs.push((
-                0,
-                Stage::Spread { heads, next, steps: choice.steps(factor) },
-                has(Along::All, 0, heads, heads),
-            ));
-            legs.extend(columns(next, heads));
+            let next = if factor == rest { nodes } else { heads * factor };
+            let growth = self.rows(0).map(|row| row.growth(heads, next)).max().unwrap_or(factor);
+            let steps = choice.steps(growth);
+            legs.push((0, Stage::Spread { heads, next, steps }, has(Along::All, 0, heads, heads)));
+            legs.extend(columns(next, heads, factor));
             heads = next;
         }
         for (axis, stage, has) in legs {
@@ -251,16 +246,33 @@ impl Plan {
 
     /// Returns the row of a leg through a node.
     fn row(&self, leg: &Leg, coordinates: &[usize]) -> Row {
-        let (nodes, ring) = self.axes[leg.axis];
-        let first = match self.order {
-            Order::ByAxis => (nodes / self.heads(nodes) - 1) / 2,
-            Order::Diagonals => {
-                let sum: usize = coordinates.iter().sum();
-                diagonal::place(nodes, sum - coordinates[leg.axis])
-            }
+        let others = match self.order {
+            Order::ByAxis => 0,
+            Order::Diagonals => coordinates.iter().sum::<usize>() - coordinates[leg.axis],
+        };
+        self.row_along(leg.axis, others)
+    }
+
+    /// Returns the row along an axis from the sum of the coordinates along the others.
+    fn row_along(&self, axis: usize, others: usize) -> Row {
+        let (nodes, ring) = self.axes[axis];
+        let apart = nodes / self.heads(nodes);
+        let (first, equal) = match self.order {
+            Order::ByAxis => ((apart - 1) / 2, false),
+            Order::Diagonals => (diagonal::place(apart, others), true),
         };
         // Two nodes are next to each other on both sides.
-        Row { nodes, ring: ring || self.one_port, first, one_port: self.one_port }
+        Row { nodes, ring: ring || self.one_port, first, equal, one_port: self.one_port }
+    }
+
+    /// Returns rows that stand for all along an axis.
+    fn rows(&self, axis: usize) -> impl Iterator<Item = Row> {
+        let (nodes, _) = self.axes[axis];
+        let different = match self.order {
+            Order::ByAxis => 1,
+            Order::Diagonals => nodes / self.heads(nodes),
+        };
+        (0..different).map(move |others| self.row_along(axis, others))
     }
 
     fn coordinates(&self, mut node: usize) -> SmallVec<[usize; 4]> {
@@ -296,7 +308,10 @@ impl Plan {
             }
             match *along {
                 Along::All => Places { from: 0, apart: 1, count: extent },
-                Along::Every(apart) => Places { from: place % apart, apart, count: extent / apart },
+                Along::Every(apart) => {
+                    let from = place % apart;
+                    Places { from, apart, count: (extent - from).div_ceil(apart) }
+                }
                 Along::Arc(heads) => {
                     let (below, above) = row.arc(place, heads);
                     Places { from: (place + extent - below) % extent, apart: 1, count: below + 1 + above }
@@ -350,18 +365,22 @@ impl Plan {
 
     /// Returns the size of the messages of a leg, in chunks, about.
     fn size(&self, leg: &Leg, step: usize) -> usize {
-        let along = |(has, (extent, _)): (&Along, &(usize, bool))| match *has {
-            Along::All => *extent,
-            Along::Every(apart) => extent / apart,
-            Along::Arc(heads) => extent.div_ceil(heads),
+        let arc = |(extent, ring): (usize, bool), heads: usize| match self.order {
+            Order::ByAxis => extent.div_ceil(heads),
+            // What is left over is shared by the last arc and the first.
+            Order::Diagonals if ring => extent / heads + (extent % (extent / heads)).div_ceil(2),
+            Order::Diagonals => extent / heads,
         };
-        let (held, nodes) = (leg.has.iter().zip(&self.axes).map(along).product::<usize>(), self.axes[leg.axis].0);
+        let along = |(has, axis): (&Along, &(usize, bool))| match *has {
+            Along::All => axis.0,
+            Along::Every(apart) => axis.0.div_ceil(apart),
+            Along::Arc(heads) => arc(*axis, heads),
+        };
+        let held = leg.has.iter().zip(&self.axes).map(along).product::<usize>();
         match leg.stage {
-            Stage::Concentrate { heads } => held * nodes.div_ceil(heads).min(3_usize.pow(step as u32)),
+            Stage::Concentrate { heads } => held * arc(self.axes[leg.axis], heads).min(3_usize.pow(step as u32)),
             Stage::Circulate { .. } => held,
-            Stage::Spread { heads, next, steps } => {
-                held.div_ceil(self.row(leg, &vec![0; self.axes.len()]).parts(heads, next, steps))
-            }
+            Stage::Spread { .. } => held.div_ceil(leg.parts),
         }
     }
 

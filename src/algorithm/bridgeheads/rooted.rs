@@ -186,7 +186,7 @@ impl RootedPlan {
     fn row(&self, axis: usize) -> Row {
         let (nodes, ring) = self.axes[axis];
         let one_port = self.one_port || nodes == 2;
-        Row { nodes, ring: ring || one_port, first: self.root[axis], one_port }
+        Row { nodes, ring: ring || one_port, first: self.root[axis], equal: false, one_port }
     }
 
     fn coordinates(&self, mut node: usize) -> SmallVec<[usize; 4]> {

@@ -49,8 +49,12 @@ impl Subject {
     fn open(self, given: Choice, nodes: usize) -> impl Iterator<Item = Choice> {
         let heads = if given.a > 0 {
             vec![given.a]
-        } else if let Self::Gossip(..) = self {
-            numbers(1, nodes, 32)
+        } else if let Self::Gossip(form, _) = self {
+            let mut heads = numbers(1, nodes, 32);
+            // On diagonals the space between bridgeheads counts, which is rounded down.
+            let is_most = |a: usize| form.order == Order::ByAxis || given.is_one_port() || nodes / (nodes / a) == a;
+            heads.retain(|a| is_most(*a));
+            heads
         } else {
             numbers(2.min(nodes), nodes, 8)
         };
