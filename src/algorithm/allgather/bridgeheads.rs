@@ -30,9 +30,16 @@
 //! within the row, since the blocks of bridgeheads do not repeat evenly past its end: it takes f - 1
 //! steps instead of f / 2.
 //!
+//! `high-dim-gos` has a phase for each axis. Blocks of whole rows are sent in the phases after the
+//! first, where more bridgeheads pay. `a2` and `b2` are the parameters of these phases; without
+//! them, all phases have `a` and `b`. On a torus of 27 x 27 nodes, `a=1,b=1,a2=27` is Approach 2-1
+//! of section 5.1, and `a=27` is Approach 1-1.
+//!
 //! More bridgeheads take more start-ups and less transmission. A choice by name that leaves `a` or
 //! `b` open, as `circgos` does, takes the cheapest for the length of a block and the machine. It
-//! considers all numbers up to 32, about every thirtieth above, and n. Among 64 ranks and more it
+//! considers all numbers up to 32, about every thirtieth above, and n, on diagonals the largest of
+//! each distance s. For phases with parameters of their own it tries those of each phase by itself,
+//! so that costs little more. Among 64 ranks and more it
 //! leaves out those with nearly the transmission of another, at 1024 ranks up to a quarter more,
 //! and those with more than 2^18 bridgeheads in all rows, except n.
 //!
@@ -50,8 +57,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::bridgeheads::{
-    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, HIGH_DIM_GOS, PORTS, Plan, Subject, TOR_GOS, about, best, claims, few,
-    gossip,
+    CIRC_GOS, CUB_GOS, Choice, HIGH_DIM_GOS, Plan, Subject, TOR_GOS, about, best, claims, few, gossip,
 };
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
