@@ -19,19 +19,33 @@
 //! node collects all, and the number of bridgeheads grows threefold). Rows of fewer than `a` nodes
 //! have only bridgeheads; in rows of four, `a=3` means four. In a round of another factor f, the
 //! number of steps is b - a / 2 + f / 2, with halves rounded down, and f replaces a in the number
-//! of parts. By axis this is the last round. On diagonals, a divides n, and f is the largest factor
-//! of the rest up to a, or else its smallest. On lines, the ends hear from one side only, which
-//! takes more steps.
+//! of parts. By axis this is the last round. On lines, the ends hear from one side only, which takes
+//! more steps.
+//!
+//! On diagonals, bridgeheads are s = n / a nodes apart, rounded down, so more than half of n means
+//! n. A row has n / s of them, rounded down or up. Divisors f of s replace a in the rounds: the
+//! largest up to a, or else the smallest. If s does not divide n, the last bridgehead of a row and
+//! the first are further apart on rings, by up to n mod s nodes, and what is said of factors holds
+//! for the bridgeheads between these two. Along the other axes the exchange of a later round stays
+//! within the row, since the blocks of bridgeheads do not repeat evenly past its end: it takes f - 1
+//! steps instead of f / 2.
+//!
+//! `high-dim-gos` has a phase for each axis. Blocks of whole rows are sent in the phases after the
+//! first, where more bridgeheads pay. `a2` and `b2` are the parameters of these phases; without
+//! them, all phases have `a` and `b`. On a torus of 27 x 27 nodes, `a=1,b=1,a2=27` is Approach 2-1
+//! of section 5.1, and `a=27` is Approach 1-1.
 //!
 //! More bridgeheads take more start-ups and less transmission. A choice by name that leaves `a` or
 //! `b` open, as `circgos` does, takes the cheapest for the length of a block and the machine. It
-//! considers all numbers up to 32, about every thirtieth above, and n. Among 64 ranks and more it
+//! considers all numbers up to 32, about every thirtieth above, and n, on diagonals the largest of
+//! each distance s. For phases with parameters of their own it tries those of each phase by itself,
+//! so that costs little more. Among 64 ranks and more it
 //! leaves out those with nearly the transmission of another, at 1024 ranks up to a quarter more,
 //! and those with more than 2^18 bridgeheads in all rows, except n.
 //!
 //! With `ports=one`, on rings and their products, a rank sends one message and receives one in each
 //! round. The steps are log_2(n / a) to collect, a - 1 to pass on, and b for rounds in which new
-//! bridgeheads get b - a + 2 parts, from one side. `a=n` takes n - 1 start-ups on a ring and `a=1`
+//! bridgeheads get b - a + 2 parts, from one side. On diagonals, a divides n. `a=n` takes n - 1 start-ups on a ring and `a=1`
 //! twice the logarithm; the paper's times are those of nodes that do not send and receive at once.
 //!
 //! By default all axes are used at once, by as many colours: parts of every block that go through
@@ -43,8 +57,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::bridgeheads::{
-    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, HIGH_DIM_GOS, PORTS, Plan, Subject, TOR_GOS, about, best, claims, few,
-    gossip,
+    CIRC_GOS, CUB_GOS, Choice, HIGH_DIM_GOS, Plan, Subject, TOR_GOS, about, best, claims, few, gossip,
 };
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};

@@ -8,7 +8,7 @@ use crate::vocabulary::Problem;
 /// The number of bridgeheads.
 pub(in crate::algorithm) const A: Parameter = Parameter {
     key: "a",
-    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold, with one port twofold); 0 takes the best by price; without prices, 3, on diagonals the least divisor",
+    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold, with one port twofold); on diagonals bridgeheads are n / a apart, rounded down; 0 takes the best by price; without prices, 3, on diagonals of an even side 2, with one port the least divisor",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -17,6 +17,22 @@ pub(in crate::algorithm) const A: Parameter = Parameter {
 pub(in crate::algorithm) const B: Parameter = Parameter {
     key: "b",
     summary: "number of steps in a round, at least a / 2 rounded down, with one port a - 1; 0 takes the best by price; without prices, the larger of 1.1 (a - 2) and a / 2, with one port a",
+    values: Values::Number { least: 0, most: 1 << 16 },
+    default: 0,
+};
+
+/// The number of bridgeheads in all phases but the first.
+pub(in crate::algorithm) const A2: Parameter = Parameter {
+    key: "a2",
+    summary: "number of bridgeheads in a row in the phases after the first, in which blocks of whole rows are sent; 0 takes a, or, if that is 0 too, the best by price",
+    values: Values::Number { least: 0, most: 1 << 16 },
+    default: 0,
+};
+
+/// The steps of a round in all phases but the first.
+pub(in crate::algorithm) const B2: Parameter = Parameter {
+    key: "b2",
+    summary: "number of steps in a round in the phases after the first, if a2 is given; like b",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -54,6 +70,9 @@ pub(in crate::algorithm) enum Order {
 pub(in crate::algorithm) struct Choice {
     pub(super) a: usize,
     pub(super) b: usize,
+    /// Those of the phases after the first; 0 if they are the same.
+    pub(super) a2: usize,
+    pub(super) b2: usize,
     /// An index among the words of [`COLOURS`].
     colours: usize,
     /// An index among the words of [`PORTS`].
@@ -62,7 +81,32 @@ pub(in crate::algorithm) struct Choice {
 
 impl Choice {
     pub(in crate::algorithm) fn of(settings: &Settings) -> Self {
-        Self { a: settings.of(&A), b: settings.of(&B), colours: settings.of(&COLOURS), ports: settings.of(&PORTS) }
+        Self {
+            a: settings.of(&A),
+            b: settings.of(&B),
+            a2: settings.of(&A2),
+            b2: settings.of(&B2),
+            colours: settings.of(&COLOURS),
+            ports: settings.of(&PORTS),
+        }
+    }
+
+    /// Returns the choice for the first phase.
+    pub(super) fn first(self) -> Self {
+        Self { a2: 0, b2: 0, ..self }
+    }
+
+    /// Returns the choice for the phases after the first.
+    pub(super) fn later(self) -> Self {
+        if self.a2 == 0 { self.first() } else { self.with(self.a2, self.b2).first() }
+    }
+
+    /// Returns this choice for the first phase, and another for those after it.
+    pub(super) fn then(self, later: Self) -> Self {
+        if (later.a, later.b) == (self.a, self.b) {
+            return self.first();
+        }
+        Self { a2: later.a, b2: later.b, ..self }
     }
 
     /// Returns the choice of these numbers, with the same colours and ports.
@@ -71,7 +115,8 @@ impl Choice {
     }
 
     pub(in crate::algorithm) fn settings(self) -> Settings {
-        Settings::default().with(&A, self.a).with(&B, self.b).with(&COLOURS, self.colours).with(&PORTS, self.ports)
+        let numbers = Settings::default().with(&A, self.a).with(&B, self.b).with(&A2, self.a2).with(&B2, self.b2);
+        numbers.with(&COLOURS, self.colours).with(&PORTS, self.ports)
     }
 
     /// Returns whether a rank sends one message and receives one at a time.
@@ -83,9 +128,11 @@ impl Choice {
     /// use.
     pub(in crate::algorithm) fn lacks(self, problem: &Problem, order: Order) -> Option<String> {
         let ranks = problem.ranks();
-        let is_many = self.b > ranks;
-        let many = || format!("b={}: it needs at most {ranks}, the number of ranks", self.b);
-        self.lacks_but_steps(problem, order).or_else(|| is_many.then(many))
+        let many = |(key, b): (&str, usize)| {
+            (b > ranks).then(|| format!("{key}={b}: it needs at most {ranks}, the number of ranks"))
+        };
+        let steps = [("b", self.b), ("b2", self.b2)];
+        self.lacks_but_steps(problem, order).or_else(|| steps.into_iter().find_map(many))
     }
 
     /// Returns what a problem lacks for these parameters, with any number of steps.
@@ -104,23 +151,32 @@ impl Choice {
             return Some("ports=one: it needs colours=one, since colours use all axes at once".to_owned());
         }
         let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
-        if self.a > longest.max(1) {
-            return Some(format!("a={}: it needs at most {longest}, the nodes of a row", self.a));
+        if order == Order::Diagonals && self.a == 1 && longest > 1 {
+            return Some("a=1: on diagonals it needs at least 2".to_owned());
         }
-        if order == Order::Diagonals && self.a > 0 && (self.a == 1 || longest % self.a > 0) {
+        if order == Order::Diagonals && self.a > 0 && self.is_one_port() && longest % self.a > 0 {
             let right: Vec<String> = (2..=longest).filter(|a| longest % a == 0).map(|a| a.to_string()).collect();
             return Some(format!(
-                "a={}: it needs a divisor of {longest}, the nodes of a row: {}",
+                "a={}: with ports=one it needs a divisor of {longest}, the nodes of a row: {}",
                 self.a,
                 right.join(", ")
             ));
         }
+        self.lacks_numbers(longest, ["a", "b"])
+            .or_else(|| self.with(self.a2, self.b2).lacks_numbers(longest, ["a2", "b2"]))
+    }
+
+    /// Returns what rows of up to `longest` nodes lack for the numbers with these keys.
+    fn lacks_numbers(self, longest: usize, [a, b]: [&str; 2]) -> Option<String> {
+        if self.a > longest.max(1) {
+            return Some(format!("{a}={}: it needs at most {longest}, the nodes of a row", self.a));
+        }
         if self.b > 0 && self.a == 0 {
-            return Some(format!("b={}: it needs a too, which says how large b must be", self.b));
+            return Some(format!("{b}={}: it needs {a} too, which says how large {b} must be", self.b));
         }
         let least = || self.least_steps(self.factor());
         let is_few = self.b > 0 && self.b < least();
-        is_few.then(|| format!("b={}: with a={} it needs at least {}", self.b, self.a, least()))
+        is_few.then(|| format!("{b}={}: with {a}={} it needs at least {}", self.b, self.a, least()))
     }
 
     /// Returns the initial number of bridgeheads of a row that is long enough.
@@ -128,7 +184,10 @@ impl Choice {
         let least = |extent: usize| (2..=extent).find(|factor| extent.is_multiple_of(*factor)).unwrap_or(1);
         match (self.a, order) {
             (0, Order::ByAxis) => 3,
-            (0, Order::Diagonals) => axes.first().map_or(1, |(extent, _)| least(*extent)),
+            (0, Order::Diagonals) => {
+                let least = axes.first().map_or(1, |(extent, _)| least(*extent));
+                if self.is_one_port() { least } else { least.min(3) }
+            }
             (a, _) => a,
         }
     }

@@ -4,12 +4,17 @@
 //! cube consists of the nodes whose coordinates have a sum that n divides. Seen along any axis, its
 //! nodes cover the side of the cube, and none hides another.
 //!
-//! A torus of side n is made of cubes of side n / m, if m divides n. The nodes on their diagonals
-//! are those whose coordinates have a sum that n / m divides: m in each row along each axis, n / m
-//! apart.
+//! A torus of any side is cut into cubes of side s. The last ones along an axis are cut off if s
+//! does not divide the side. The nodes on the diagonals are those whose coordinates have a sum that
+//! s divides: in each row along each axis, every s-th node from a first one below s.
+//!
+//! So rows whose other coordinates have equal remainders by s have bridgeheads at equal places, and
+//! those of a row hold equal blocks after an exchange in their columns, which a spread needs. That
+//! is why bridgeheads are not at k n / m, rounded down, as on rings, with arcs that differ by one:
+//! if m does not divide n, each row would have bridgeheads at other places.
 
-/// Returns the place of the diagonal of the whole cube in a row, from the sum of the coordinates
-/// along the other axes. The diagonals of smaller cubes are at the multiples of their side from it.
+/// Returns the first place of a diagonal in a row, from the sum of the coordinates along the other
+/// axes, in cubes of this side. The others are at the multiples of the side from it.
 pub(super) fn place(side: usize, others: usize) -> usize {
     (side - others % side) % side
 }
@@ -45,16 +50,14 @@ mod tests {
     }
 
     #[test]
-    fn diagonals_of_the_parts_are_evenly_spaced_in_every_row() {
-        for (n, m) in [(8, 2), (8, 4), (9, 3), (12, 4)] {
-            let side = n / m;
+    fn diagonals_of_the_parts_are_equally_spaced_in_every_row() {
+        for (n, side) in [(8, 4), (8, 2), (9, 3), (12, 3), (7, 2), (11, 5)] {
             for node in cube(n, 3) {
                 let other: usize = node[1..].iter().sum();
-                let offset = (node[0] + n - place(n, other)) % n;
                 assert_eq!(
-                    offset.is_multiple_of(side),
+                    (node[0] + side - place(side, other)).is_multiple_of(side),
                     (node[0] + other).is_multiple_of(side),
-                    "{node:?}, {m} in a row of {n}"
+                    "{node:?}, {side} apart in a row of {n}"
                 );
             }
         }

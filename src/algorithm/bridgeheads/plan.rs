@@ -30,7 +30,14 @@ struct Leg {
     /// The blocks that a bridgehead holds before the stage, along each axis.
     has: Vec<Along>,
     rounds: Range<usize>,
+    /// The number of parts in which bridgeheads pass what they have, in some row.
+    parts: usize,
+    /// The number of bridgeheads with which its rows begin.
+    heads: usize,
 }
+
+/// An axis, a stage along it, and what a bridgehead holds before it.
+type Part = (usize, Stage, Vec<Along>);
 
 /// A gossip.
 #[derive(Clone, Debug)]
@@ -41,7 +48,8 @@ pub(in crate::algorithm) struct Plan {
     /// The legs of each colour, one after the other. Each colour is a part of every block.
     colours: Vec<Vec<Leg>>,
     rounds: usize,
-    a: usize,
+    /// The rounds of the first phase.
+    first_phase: usize,
     one_port: bool,
 }
 
@@ -119,9 +127,8 @@ impl Plan {
     /// Returns the plan for a problem that [lacks](Choice::lacks) nothing.
     pub(in crate::algorithm) fn new(problem: &Problem, order: Order, choice: Choice) -> Self {
         let axes = row_axes(problem).unwrap_or_default();
-        let (a, colours) = (choice.heads(&axes, order), choice.colours(axes.len()));
-        let mut plan =
-            Self { order, axes, colours: vec![vec![]; colours], rounds: 0, a, one_port: choice.is_one_port() };
+        let colours = vec![vec![]; choice.colours(axes.len())];
+        let mut plan = Self { order, axes, colours, rounds: 0, first_phase: 0, one_port: choice.is_one_port() };
         match order {
             Order::ByAxis => plan.along_each_axis(choice),
             Order::Diagonals => plan.on_diagonals(choice),
@@ -130,23 +137,19 @@ impl Plan {
     }
 
     /// Adds a leg of one colour that begins in a round, and returns the round after its last.
-    /// `axis` and the indices of `has` count from the colour's first axis.
-    fn leg(&mut self, colour: usize, begin: usize, axis: usize, stage: Stage, has: Vec<Along>) -> usize {
+    /// `axis` and the indices of `has` count from the colour's first axis. The rows begin with
+    /// `heads` bridgeheads.
+    fn leg(&mut self, colour: usize, begin: usize, heads: usize, (axis, stage, has): Part) -> usize {
         let count = self.axes.len();
         let axis = (axis + colour) % count;
         let has = (0..count).map(|at| has[(at + count - colour) % count]).collect();
-        let mut leg = Leg { axis, stage, has, rounds: begin..begin };
-        let (extent, ring) = self.axes[axis];
-        let firsts = match self.order {
-            Order::Diagonals if !ring => 0..extent,
-            _ => 0..1,
+        let rows: Vec<Row> = self.rows(axis, heads).collect();
+        let end = begin + rows.iter().map(|row| row.steps(stage)).max().unwrap_or(0);
+        let parts = match stage {
+            Stage::Spread { heads, next, steps } => rows.iter().map(|row| row.parts(heads, next, steps)).min(),
+            Stage::Concentrate { .. } | Stage::Circulate { .. } => None,
         };
-        let longest = firsts.map(|first| match self.order {
-            Order::Diagonals => Row { nodes: extent, ring, first, one_port: self.one_port }.steps(stage),
-            Order::ByAxis => self.row(&leg, &[]).steps(stage),
-        });
-        leg.rounds.end += longest.max().unwrap_or(0);
-        let end = leg.rounds.end;
+        let leg = Leg { axis, stage, has, rounds: begin..end, parts: parts.unwrap_or(1), heads };
         self.colours[colour].push(leg);
         self.rounds = self.rounds.max(end);
         end
@@ -156,6 +159,8 @@ impl Plan {
         let count = self.axes.len();
         for phase in 0..count {
             let begin = self.rounds;
+            let choice = if phase == 0 { choice.first() } else { choice.later() };
+            let a = choice.heads(&self.axes, self.order);
             for colour in 0..self.colours.len() {
                 let (nodes, _) = self.axes[(phase + colour) % count];
                 let has = |along| -> Vec<Along> {
@@ -166,20 +171,22 @@ impl Plan {
                     };
                     (0..count).map(axis).collect()
                 };
-                let mut heads = self.heads(nodes);
+                let first = at_most(a, nodes);
+                let mut heads = first;
                 let mut legs = vec![
                     (Stage::Concentrate { heads }, has(Along::Every(nodes))),
                     (Stage::Circulate { heads, sources: heads }, has(Along::Arc(heads))),
                 ];
-                let factor = choice.with(self.a, 0).factor();
+                let factor = choice.with(a, 0).factor();
                 while heads < nodes {
                     let next = at_most(heads * factor, nodes);
                     let steps = choice.steps(row::factor(heads, next, nodes));
                     legs.push((Stage::Spread { heads, next, steps }, has(Along::All)));
                     heads = next;
                 }
-                legs.into_iter().fold(begin, |at, (stage, has)| self.leg(colour, at, phase, stage, has));
+                legs.into_iter().fold(begin, |at, (stage, has)| self.leg(colour, at, first, (phase, stage, has)));
             }
+            self.first_phase = if phase == 0 { self.rounds } else { self.first_phase };
         }
     }
 
@@ -191,35 +198,35 @@ impl Plan {
             let column = |at: usize| Along::Every(nodes / if at < axis { before } else { after });
             (0..count).map(|at| if at == 0 { row } else { column(at) }).collect()
         };
-        let mut heads = self.a;
+        let a = choice.heads(&self.axes, self.order);
+        let mut heads = a;
         let mut legs = vec![
             (0, Stage::Concentrate { heads }, has(Along::Every(nodes), 0, 1, 1)),
-            (0, Stage::Circulate { heads, sources: heads }, has(Along::Arc(heads), 0, 1, 1)),
+            (0, Stage::Circulate { heads, sources: nodes }, has(Along::Arc(heads), 0, 1, 1)),
         ];
-        let columns = |heads: usize, old: usize| {
-            let stage = Stage::Circulate { heads, sources: heads / old };
+        let columns = |heads: usize, old: usize, sources: usize| {
+            let stage = Stage::Circulate { heads, sources };
             (1..count).map(move |axis| (axis, stage, has(Along::All, axis, heads, old)))
         };
-        legs.extend(columns(heads, 1));
-        while heads < nodes {
+        legs.extend(columns(heads, 1, nodes));
+        while nodes / heads > 1 {
             let rest = nodes / heads;
             let divides = |factor: &usize| rest.is_multiple_of(*factor);
-            let factor = (2..=self.a).rev().find(divides).or_else(|| (2..=rest).find(divides)).unwrap_or(rest);
-            let next = heads * factor;
-            legs.push((
-                0,
-                Stage::Spread { heads, next, steps: choice.steps(factor) },
-                has(Along::All, 0, heads, heads),
-            ));
-            legs.extend(columns(next, heads));
+            let factor = (2..=a).rev().find(divides).or_else(|| (2..=rest).find(divides)).unwrap_or(rest);
+            let next = if factor == rest { nodes } else { heads * factor };
+            let growth = self.rows(0, a).map(|row| row.growth(heads, next)).max().unwrap_or(factor);
+            let steps = choice.steps(growth);
+            legs.push((0, Stage::Spread { heads, next, steps }, has(Along::All, 0, heads, heads)));
+            legs.extend(columns(next, heads, factor));
             heads = next;
         }
         for (axis, stage, has) in legs {
             let begin = self.rounds;
             for colour in 0..self.colours.len() {
-                self.leg(colour, begin, axis, stage, has.clone());
+                self.leg(colour, begin, a, (axis, stage, has.clone()));
             }
         }
+        self.first_phase = self.rounds;
     }
 
     pub(super) fn ranks(&self) -> usize {
@@ -244,23 +251,36 @@ impl Plan {
         }
     }
 
-    /// Returns the number of bridgeheads with which a row begins.
-    fn heads(&self, nodes: usize) -> usize {
-        at_most(self.a, nodes)
-    }
-
     /// Returns the row of a leg through a node.
     fn row(&self, leg: &Leg, coordinates: &[usize]) -> Row {
-        let (nodes, ring) = self.axes[leg.axis];
-        let first = match self.order {
-            Order::ByAxis => (nodes / self.heads(nodes) - 1) / 2,
-            Order::Diagonals => {
-                let sum: usize = coordinates.iter().sum();
-                diagonal::place(nodes, sum - coordinates[leg.axis])
-            }
+        let others = match self.order {
+            Order::ByAxis => 0,
+            Order::Diagonals => coordinates.iter().sum::<usize>() - coordinates[leg.axis],
+        };
+        self.row_along(leg.axis, leg.heads, others)
+    }
+
+    /// Returns the row along an axis that begins with a number of bridgeheads, from the sum of the
+    /// coordinates along the others.
+    fn row_along(&self, axis: usize, heads: usize, others: usize) -> Row {
+        let (nodes, ring) = self.axes[axis];
+        let apart = nodes / heads;
+        let (first, equal) = match self.order {
+            Order::ByAxis => ((apart - 1) / 2, false),
+            Order::Diagonals => (diagonal::place(apart, others), true),
         };
         // Two nodes are next to each other on both sides.
-        Row { nodes, ring: ring || self.one_port, first, one_port: self.one_port }
+        Row { nodes, ring: ring || self.one_port, first, equal, one_port: self.one_port }
+    }
+
+    /// Returns rows that stand for all along an axis.
+    fn rows(&self, axis: usize, heads: usize) -> impl Iterator<Item = Row> {
+        let (nodes, _) = self.axes[axis];
+        let different = match self.order {
+            Order::ByAxis => 1,
+            Order::Diagonals => nodes / heads,
+        };
+        (0..different).map(move |others| self.row_along(axis, heads, others))
     }
 
     fn coordinates(&self, mut node: usize) -> SmallVec<[usize; 4]> {
@@ -296,7 +316,10 @@ impl Plan {
             }
             match *along {
                 Along::All => Places { from: 0, apart: 1, count: extent },
-                Along::Every(apart) => Places { from: place % apart, apart, count: extent / apart },
+                Along::Every(apart) => {
+                    let from = place % apart;
+                    Places { from, apart, count: (extent - from).div_ceil(apart) }
+                }
                 Along::Arc(heads) => {
                     let (below, above) = row.arc(place, heads);
                     Places { from: (place + extent - below) % extent, apart: 1, count: below + 1 + above }
@@ -328,7 +351,7 @@ impl Plan {
 
     /// Returns those of these nodes whose blocks a node already holds from the concentration.
     fn collected(&self, leg: &Leg, row: Row, node: &[usize], nodes: &Product) -> Product {
-        let (from, count) = row.collected(node[leg.axis], self.heads(row.nodes));
+        let (from, count) = row.collected(node[leg.axis], leg.heads);
         let along = |(axis, places): (usize, &Places)| match self.order {
             _ if axis == leg.axis => Places { from, apart: 1, count },
             Order::ByAxis => Places { from: 0, ..*places },
@@ -337,31 +360,37 @@ impl Plan {
         nodes.iter().enumerate().map(along).collect()
     }
 
-    /// Returns the sum over rounds of the size of the longest message, in chunks, without visiting
-    /// the nodes. It takes no account of the blocks that a receiver has already.
-    pub(super) fn estimate(&self) -> usize {
+    /// Returns, of the first phase and of the others, the rounds, and the sum over them of the size
+    /// of the longest message, in chunks, without visiting the nodes. It takes no account of the
+    /// blocks that a receiver has already.
+    pub(super) fn estimate(&self) -> [(usize, usize); 2] {
         let longest = |round| {
             (0..self.colours.len())
                 .filter_map(move |colour| self.at(colour, round))
                 .map(|(leg, step)| self.size(leg, step))
         };
-        (0..self.rounds).filter_map(|round| longest(round).max()).sum()
+        [0..self.first_phase, self.first_phase..self.rounds]
+            .map(|rounds| (rounds.len(), rounds.filter_map(|round| longest(round).max()).sum()))
     }
 
     /// Returns the size of the messages of a leg, in chunks, about.
     fn size(&self, leg: &Leg, step: usize) -> usize {
-        let along = |(has, (extent, _)): (&Along, &(usize, bool))| match *has {
-            Along::All => *extent,
-            Along::Every(apart) => extent / apart,
-            Along::Arc(heads) => extent.div_ceil(heads),
+        let arc = |(extent, ring): (usize, bool), heads: usize| match self.order {
+            Order::ByAxis => extent.div_ceil(heads),
+            // What is left over is shared by the last arc and the first.
+            Order::Diagonals if ring => extent / heads + (extent % (extent / heads)).div_ceil(2),
+            Order::Diagonals => extent / heads,
         };
-        let (held, nodes) = (leg.has.iter().zip(&self.axes).map(along).product::<usize>(), self.axes[leg.axis].0);
+        let along = |(has, axis): (&Along, &(usize, bool))| match *has {
+            Along::All => axis.0,
+            Along::Every(apart) => axis.0.div_ceil(apart),
+            Along::Arc(heads) => arc(*axis, heads),
+        };
+        let held = leg.has.iter().zip(&self.axes).map(along).product::<usize>();
         match leg.stage {
-            Stage::Concentrate { heads } => held * nodes.div_ceil(heads).min(3_usize.pow(step as u32)),
+            Stage::Concentrate { heads } => held * arc(self.axes[leg.axis], heads).min(3_usize.pow(step as u32)),
             Stage::Circulate { .. } => held,
-            Stage::Spread { heads, next, steps } => {
-                held.div_ceil(self.row(leg, &vec![0; self.axes.len()]).parts(heads, next, steps))
-            }
+            Stage::Spread { .. } => held.div_ceil(leg.parts),
         }
     }
 

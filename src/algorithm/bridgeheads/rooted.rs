@@ -344,7 +344,7 @@ impl Axis {
     /// two nodes all goes one way.
     fn new(nodes: usize, ring: bool, first: usize, call: Rooted, choice: Choice) -> Self {
         let one_port = choice.is_one_port() || nodes == 2;
-        let row = Row { nodes, ring: ring || one_port, first, one_port };
+        let row = Row { nodes, ring: ring || one_port, first, equal: false, one_port };
         let stages =
             if call.is_spread() { spreads(nodes, ring, choice) } else { vec![Stage::Concentrate { heads: 1 }] };
         let mut steps = 0;

@@ -8,8 +8,10 @@ use smallvec::SmallVec;
 
 /// A ring or a line of nodes, some of which are bridgeheads.
 ///
-/// Bridgehead i of m is i n / m nodes after the first, rounded down. Bridgeheads stay bridgeheads
-/// when m is multiplied or becomes n.
+/// Bridgehead i of m is i n / m nodes after the first, rounded down. If they are equally spaced,
+/// they are n / m nodes apart, rounded down, as many as there are from node 0 on: m, or more if
+/// what is left over has room. In both cases bridgeheads stay bridgeheads when m is multiplied or
+/// becomes n; if equally spaced, by a divisor of n / m.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) nodes: usize,
@@ -17,6 +19,8 @@ pub(super) struct Row {
     pub(super) ring: bool,
     /// The place of bridgehead 0.
     pub(super) first: usize,
+    /// Whether all bridgeheads are equally spaced, but for the last and the first on a ring.
+    pub(super) equal: bool,
     /// Whether each node sends one message and receives one at a time: on a ring, all go up but
     /// those of a concentration.
     pub(super) one_port: bool,
@@ -107,13 +111,31 @@ impl Row {
         if self.ring { distance.min(self.nodes - distance) } else { distance }
     }
 
+    /// Returns the number of bridgeheads.
+    fn count(self, heads: usize) -> usize {
+        if self.equal {
+            let apart = self.nodes / heads;
+            return (self.nodes - self.first % apart).div_ceil(apart);
+        }
+        heads
+    }
+
     /// Returns the place of a bridgehead.
     fn head(self, index: usize, heads: usize) -> usize {
+        if self.equal {
+            let apart = self.nodes / heads;
+            return self.first % apart + index * apart;
+        }
         (self.first + index * self.nodes / heads) % self.nodes
     }
 
     /// Returns the index of the last bridgehead at a place or before, on the ring.
     fn index(self, place: usize, heads: usize) -> usize {
+        if self.equal {
+            let apart = self.nodes / heads;
+            let after = place.checked_sub(self.first % apart);
+            return after.map_or(self.count(heads) - 1, |after| after / apart);
+        }
         let offset = (place + self.nodes - self.first) % self.nodes;
         // The largest i with i n / m < offset + 1.
         ((offset + 1) * heads).div_ceil(self.nodes) - 1
@@ -125,10 +147,10 @@ impl Row {
 
     /// Returns the nearest other bridgehead, or the node's own place once round the ring.
     fn next_head(self, place: usize, heads: usize, way: Heading) -> Option<Neighbour> {
-        let index = self.index(place, heads);
+        let (index, count) = (self.index(place, heads), self.count(heads));
         let to = match way {
-            Heading::Up => self.head((index + 1) % heads, heads),
-            Heading::Down if self.is_head(place, heads) => self.head((index + heads - 1) % heads, heads),
+            Heading::Up => self.head((index + 1) % count, heads),
+            Heading::Down if self.is_head(place, heads) => self.head((index + count - 1) % count, heads),
             Heading::Down => self.head(index, heads),
         };
         let distance = match way {
@@ -140,8 +162,8 @@ impl Row {
 
     /// Returns the number of bridgeheads below a bridgehead of a line.
     fn ordinal(self, place: usize, heads: usize) -> usize {
-        let lowest = self.index(self.nodes - 1, heads) + 1;
-        (self.index(place, heads) + heads - lowest % heads) % heads
+        let (lowest, count) = (self.index(self.nodes - 1, heads) + 1, self.count(heads));
+        (self.index(place, heads) + count - lowest % count) % count
     }
 
     /// Returns how many nodes of a bridgehead's arc lie below it and above it.
@@ -173,7 +195,7 @@ impl Row {
 
     /// Returns the number of steps of a stage.
     pub(super) fn steps(self, stage: Stage) -> usize {
-        let heads = |heads: usize| (0..heads).map(move |index| self.head(index, heads));
+        let heads = |heads: usize| (0..self.count(heads)).map(move |index| self.head(index, heads));
         match stage {
             Stage::Concentrate { heads: count } => {
                 heads(count).map(|head| self.steps_to_collect(head, count)).max().unwrap_or(0)
@@ -209,16 +231,17 @@ impl Row {
     fn beyond(self, place: usize, heads: usize, way: Heading) -> usize {
         let ordinal = self.ordinal(place, heads);
         match way {
-            Heading::Up => heads - 1 - ordinal,
+            Heading::Up => self.count(heads) - 1 - ordinal,
             Heading::Down => ordinal,
         }
     }
 
     /// Returns how many of the bridgeheads that a bridgehead hears from lie in a direction.
     fn sources(self, place: usize, heads: usize, sources: usize, way: Heading) -> usize {
+        let sources = sources.min(self.count(heads));
         let below = if self.one_port {
             sources - 1
-        } else if self.ring {
+        } else if self.ring && self.goes_round(heads, sources) {
             sources / 2
         } else {
             let [above, below] = Heading::BOTH.map(|way| self.beyond(place, heads, way));
@@ -230,6 +253,13 @@ impl Row {
         }
     }
 
+    /// Returns whether each run of so many consecutive bridgeheads, also past the end of the row,
+    /// has all blocks: those of equally spaced bridgeheads repeat from the first one on.
+    fn goes_round(self, heads: usize, sources: usize) -> bool {
+        let all = self.count(heads);
+        !self.equal || sources == all || self.nodes.is_multiple_of(self.nodes / heads * sources)
+    }
+
     /// Returns what a node sends in a way in a step of a stage, counted from 0.
     pub(super) fn send(self, stage: Stage, step: usize, place: usize, way: Heading) -> Option<Message> {
         match stage {
@@ -239,12 +269,12 @@ impl Row {
                     .filter(|&place| self.is_head(place, heads))
                     .and_then(|_| self.next_head(place, heads, way))?;
                 let hears = self.sources(to.place, heads, sources, way.back());
-                let index = self.index(place, heads);
+                let (index, count) = (self.index(place, heads), self.count(heads));
                 let source = match way {
-                    Heading::Up => index + heads - step % heads,
+                    Heading::Up => index + count - step % count,
                     Heading::Down => index + step,
                 };
-                let source = self.head(source % heads, heads);
+                let source = self.head(source % count, heads);
                 (hears > step).then_some(Message {
                     to: to.place,
                     distance: self.shortest(to.distance),
@@ -313,7 +343,21 @@ impl Row {
     /// Returns the number of parts in which bridgeheads pass what they have.
     pub(super) fn parts(self, heads: usize, next: usize, steps: usize) -> usize {
         let from_each_side = if self.one_port { steps } else { 2 * steps };
-        from_each_side + 2 - factor(heads, next, self.nodes)
+        from_each_side + 2 - self.growth(heads, next)
+    }
+
+    /// Returns the number of steps between bridgeheads of the next level from an old one to another,
+    /// at most.
+    pub(super) fn growth(self, heads: usize, next: usize) -> usize {
+        if !self.equal {
+            return factor(heads, next, self.nodes);
+        }
+        let inside = self.nodes / heads / (self.nodes / next);
+        if !self.ring {
+            return inside;
+        }
+        let [first, last] = [0, self.count(heads) - 1].map(|old| self.index(self.head(old, heads), next));
+        inside.max(first + self.count(next) - last)
     }
 
     /// Returns the number of parts in which a stage cuts what bridgeheads have.
@@ -329,9 +373,10 @@ impl Row {
     fn between(self, place: usize, heads: usize, next: usize, way: Heading) -> Option<usize> {
         let old = self.next_head(place, heads, way)?.place;
         let [at, old] = [place, old].map(|place| self.index(place, next));
+        let count = self.count(next);
         Some(match way {
-            Heading::Up => (old + next - at - 1) % next + 1,
-            Heading::Down => (at + next - old - 1) % next + 1,
+            Heading::Up => (old + count - at - 1) % count + 1,
+            Heading::Down => (at + count - old - 1) % count + 1,
         })
     }
 

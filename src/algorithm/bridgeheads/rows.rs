@@ -1,8 +1,8 @@
 //! The algorithms of a collective: CIRCGOS, HIGH-DIM-GOS, TORGOS and CUBGOS.
 
-use super::choice::{Order, extents};
-use crate::algorithm::About;
+use super::choice::{A, A2, B, B2, COLOURS, Order, PORTS, extents};
 use crate::algorithm::course::Course;
+use crate::algorithm::{About, Parameter};
 use crate::vocabulary::{Ports, Problem};
 
 /// The requirements of an algorithm, and its order of the axes.
@@ -11,6 +11,7 @@ pub(in crate::algorithm) struct Form {
     name: &'static str,
     source: &'static str,
     pub(in crate::algorithm) order: Order,
+    pub(in crate::algorithm) parameters: &'static [Parameter],
     /// Returns whether the algorithm fits these extents.
     right: fn(&[usize]) -> bool,
     needs: &'static str,
@@ -23,6 +24,7 @@ pub(in crate::algorithm) const CIRC_GOS: Form = Form {
     name: "circgos",
     source: "Juurlink, Sibeyn & Rao 1998, section 4",
     order: Order::ByAxis,
+    parameters: &[A, B, PORTS],
     right: |extents| extents.len() < 2,
     needs: "a ring or a line",
     described: [
@@ -36,6 +38,7 @@ pub(in crate::algorithm) const HIGH_DIM_GOS: Form = Form {
     name: "high-dim-gos",
     source: "Juurlink, Sibeyn & Rao 1998, section 4.3",
     order: Order::ByAxis,
+    parameters: &[A, B, A2, B2, COLOURS, PORTS],
     right: |extents| extents.len() > 1,
     needs: "a product of two or more rings or lines",
     described: [
@@ -49,6 +52,7 @@ pub(in crate::algorithm) const TOR_GOS: Form = Form {
     name: "torgos",
     source: "Juurlink, Sibeyn & Rao 1998, section 5.2",
     order: Order::Diagonals,
+    parameters: &[A, B, COLOURS, PORTS],
     right: |extents| extents.len() == 2 && equal(extents),
     needs: "two rings or lines of the same extent",
     described: [
@@ -62,6 +66,7 @@ pub(in crate::algorithm) const CUB_GOS: Form = Form {
     name: "cubgos",
     source: "Juurlink, Sibeyn & Rao 1998, section 6.2",
     order: Order::Diagonals,
+    parameters: &[A, B, COLOURS, PORTS],
     right: |extents| extents.len() > 2 && equal(extents),
     needs: "three or more rings or lines of the same extent",
     described: [
@@ -118,7 +123,7 @@ macro_rules! gossip {
             }
 
             fn parameters(&self) -> &'static [Parameter] {
-                &[A, B, COLOURS, PORTS]
+                $form.parameters
             }
 
             fn settings(&self) -> Settings {

@@ -2,7 +2,9 @@
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998), sections 4 to 6: more bridgeheads take more start-ups and
 //! less transmission, and the price of a start-up decides which are best. The search leaves out
-//! parameters if others take neither more start-ups nor more transmission.
+//! parameters if others take neither more start-ups nor more transmission. Phases of HIGH-DIM-GOS
+//! take what they take whatever the other phases are, so the best parameters of the first phase and
+//! of the others are found one by one (section 4.3).
 
 use std::iter::{once, successors};
 
@@ -34,24 +36,31 @@ impl Subject {
         }
     }
 
-    /// Returns the start-ups and the transmission, which compares with that of other choices. Both
-    /// are those from root 0, so that all roots have the same choices.
-    fn measured(self, problem: &Problem, axes: &[(usize, bool)], choice: Choice) -> (usize, usize) {
+    /// Returns the start-ups and the transmission, which compares with that of other choices, of the
+    /// first phase and of the others. With a root they are those from root 0, so that all roots have
+    /// the same choices.
+    fn measured(self, problem: &Problem, axes: &[(usize, bool)], choice: Choice) -> [(usize, usize); 2] {
         match self {
-            Self::Gossip(form, _) => {
-                let plan = Plan::new(problem, form.order, choice);
-                (plan.rounds(), plan.estimate())
-            }
-            Self::Rooted(call) => RootedPlan::of(axes, 0, call, choice).measured(),
+            Self::Gossip(form, _) => Plan::new(problem, form.order, choice).estimate(),
+            Self::Rooted(call) => [RootedPlan::of(axes, 0, call, choice).measured(), (0, 0)],
         }
+    }
+
+    /// Returns whether phases may have parameters of their own.
+    fn has_phases(self, axes: usize) -> bool {
+        matches!(self, Self::Gossip(form, _) if form.order == Order::ByAxis && axes > 1)
     }
 
     /// Returns the choices that agree with a given one, for rows of up to this many nodes.
     fn open(self, given: Choice, nodes: usize) -> impl Iterator<Item = Choice> {
         let heads = if given.a > 0 {
             vec![given.a]
-        } else if let Self::Gossip(..) = self {
-            numbers(1, nodes, 32)
+        } else if let Self::Gossip(form, _) = self {
+            let mut heads = numbers(1, nodes, 32);
+            // On diagonals the space between bridgeheads counts, which is rounded down.
+            let is_most = |a: usize| form.order == Order::ByAxis || given.is_one_port() || nodes / (nodes / a) == a;
+            heads.retain(|a| is_most(*a));
+            heads
         } else {
             numbers(2.min(nodes), nodes, 8)
         };
@@ -59,9 +68,9 @@ impl Subject {
             let factor = given.with(a, 0).factor();
             let least = given.least_steps(factor);
             let steps = match self {
-                _ if given.a > 0 && given.b > 0 => vec![],
+                _ if given.a > 0 && given.b > 0 => vec![given.b],
                 // All nodes are bridgeheads from the beginning: there are no steps to choose.
-                Self::Gossip(..) if a >= nodes => vec![0; usize::from(given.a == 0)],
+                Self::Gossip(..) if a >= nodes => vec![0],
                 Self::Gossip(..) => numbers(least, least + (3 * factor).div_ceil(2), 32),
                 // A pipeline of any number of parts.
                 Self::Rooted(_) => numbers(least.max(1), least + MAX_PARTS, 8),
@@ -83,6 +92,17 @@ struct Found {
     choice: Choice,
 }
 
+impl Found {
+    /// Returns what this first phase and others after it take together.
+    fn then(self, later: Self) -> Self {
+        Self {
+            startups: self.startups + later.startups,
+            transmission: self.transmission + later.transmission,
+            choice: self.choice.then(later.choice),
+        }
+    }
+}
+
 /// Returns the choices that agree with a given one, of which each is the best for some price of a
 /// start-up. Returns nothing if the given one has all parameters. Among 64 ranks and more, whose
 /// messages take long to count, leaves out those with nearly the transmission of another: a
@@ -102,7 +122,8 @@ pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choi
     let ranks = problem.ranks();
     match subject {
         Subject::Gossip(..) => {
-            found.retain(|found| found.choice.a.max(found.startups) * ranks <= MAX_WORK);
+            let most = |found: &Found| found.choice.a.max(found.choice.a2).max(found.startups);
+            found.retain(|found| most(found) * ranks <= MAX_WORK);
             choices(sparse(found, 16))
         }
         Subject::Rooted(_) => {
@@ -162,11 +183,28 @@ fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Ch
     let is_cheap = |choice: &Choice| !is_counted || choice.a >= longest || choice.a * problem.ranks() <= MAX_WORK;
     let fits = |choice: &Choice| is_cheap(choice) && subject.lacks(problem, *choice).is_none();
     let measured = |choice: Choice| {
-        let (startups, transmission) = subject.measured(problem, axes, choice);
-        Found { startups, transmission, choice }
+        let [first, later] = subject.measured(problem, axes, choice);
+        [first, later].map(|(startups, transmission)| Found { startups, transmission, choice })
     };
-    let mut all: Vec<Found> = subject.open(given, longest).filter(fits).map(measured).collect();
-    all.sort_by_key(|found| (found.startups, found.transmission));
+    let measured = |given: Choice| subject.open(given, longest).filter(fits).map(measured);
+    let alike: Vec<[Found; 2]> = measured(given.first()).collect();
+    let mut all: Vec<Found> = alike.iter().map(|[first, later]| first.then(*later)).collect();
+    if subject.has_phases(axes.len()) && (given.a2 > 0 || given.a == 0) {
+        let later: Vec<[Found; 2]> = if given.a2 > 0 { measured(given.later()).collect() } else { alike.clone() };
+        let later = front(later.into_iter().map(|[_, later]| later).collect());
+        let first = front(alike.into_iter().map(|[first, _]| first).collect());
+        all.retain(|_| given.a2 == 0);
+        all.extend(first.iter().flat_map(|first| later.iter().map(|later| first.then(*later))));
+    }
+    // If all parameters are given, there is nothing to choose.
+    all.retain(|found| found.choice != given);
+    front(all)
+}
+
+/// Returns those that are best for some price of a start-up, with fewer parameters if it makes no
+/// difference.
+fn front(mut all: Vec<Found>) -> Vec<Found> {
+    all.sort_by_key(|found| (found.startups, found.transmission, found.choice.a2 > 0));
     sparse(all, 0)
 }
 

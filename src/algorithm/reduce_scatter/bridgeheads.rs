@@ -8,8 +8,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::bridgeheads::{
-    A, B, CIRC_GOS, COLOURS, CUB_GOS, Choice, HIGH_DIM_GOS, PORTS, Plan, Subject, TOR_GOS, about, best, claims, few,
-    gossip,
+    CIRC_GOS, CUB_GOS, Choice, HIGH_DIM_GOS, Plan, Subject, TOR_GOS, about, best, claims, few, gossip,
 };
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
