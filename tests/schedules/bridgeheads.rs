@@ -364,7 +364,11 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
         ("torus:9x8", "torgos", "it needs two rings or lines of the same extent; the extents are 9x8"),
         ("ring:9", "high-dim-gos", "it needs a product of two or more rings or lines; the extents are 9"),
         ("torus:9x9", "cubgos", "it needs three or more rings or lines of the same extent; the extents are 9x9"),
-        ("complete:5", "high-dim-gos", "it needs a ring, a line or a product of them, with rank i on node i"),
+        (
+            "complete:5",
+            "high-dim-gos",
+            "it needs a product of two or more rings or lines; complete:5 is not a product of rings and lines",
+        ),
     ];
     for (topology, algorithm, wanted) in cases {
         assert_eq!(lacks(topology, algorithm), wanted, "{algorithm} on {topology}");

@@ -82,16 +82,20 @@ fn equal(extents: &[usize]) -> bool {
 
 impl Form {
     /// Returns what a problem lacks, apart from the parameters.
-    /// [`Choice::lacks`](super::Choice::lacks) reports networks that are not products of rings and
-    /// lines.
     pub(in crate::algorithm) fn lacks(self, problem: &Problem, course: Course) -> Option<String> {
         if let Some(needs) = course.lacks_order(problem) {
             return Some(needs);
         }
-        let extents = extents(problem).filter(|extents| !(self.right)(extents))?;
-        let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
-        let found = if extents.is_empty() { "1".to_owned() } else { extents.join("x") };
-        Some(format!("it needs {}; the extents are {found}", self.needs))
+        let found = match extents(problem) {
+            Some(extents) if (self.right)(&extents) => return None,
+            Some(extents) if extents.is_empty() => "the network is one node".to_owned(),
+            Some(extents) => {
+                let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
+                format!("the extents are {}", extents.join("x"))
+            }
+            None => format!("{} is not a product of rings and lines with rank i on node i", problem.topology().text()),
+        };
+        Some(format!("it needs {}; {found}", self.needs))
     }
 }
 
