@@ -259,6 +259,37 @@ fn transmission_on_diagonals_is_near_the_bound() {
     }
 }
 
+/// Section 7.2 has a parameter each for the bridgeheads and for the factor of a round. The best
+/// settings of Figure 5 on 64 nodes are (a, 2, 1): each start-up doubles the nodes that have all.
+#[test]
+fn bridgeheads_grow_by_a_factor_of_their_own() {
+    for log in 1..=6_u64 {
+        let text = format!("circgos:a={},b=1,growth=2,ports=one", 1 << log);
+        assert_eq!(proved("ring:64", &text).startups, 2 * (6 - log) + (1 << log) - 1, "{text}");
+    }
+    for n in (5..=30).step_by(5) {
+        for growth in [3, 2, 4].into_iter().chain([n / 2, n]) {
+            for a in [1, 2, 3, n / 2] {
+                if growth > 2 || a > 1 {
+                    proved(&format!("ring:{n}"), &format!("circgos:a={a},growth={growth}"));
+                    proved(&format!("line:{n}"), &format!("circgos:a={a},b={},growth={growth}", growth / 2 + 1));
+                }
+                proved(&format!("ring:{n}"), &format!("circgos:a={a},growth={growth},ports=one"));
+            }
+        }
+    }
+    for (topology, algorithm) in [
+        ("torus:13x13", "torgos:a=3,growth=2"),
+        ("torus:16x16", "torgos:a=2,b=2,growth=4"),
+        ("mesh:12x12", "torgos:a=4,growth=2"),
+        ("torus:7x10", "high-dim-gos:a=2,a2=4,growth=3"),
+        ("torus:8x8x8", "cubgos:a=2,growth=4"),
+        ("torus:12x12", "torgos:a=4,growth=2,colours=one,ports=one"),
+    ] {
+        proved(topology, algorithm);
+    }
+}
+
 /// The search of the paper's tables, by counted prices: a name without parameters is as cheap as
 /// the best of all a and b, within a hundredth.
 #[test]
@@ -351,6 +382,8 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
         ("torus:9x9", "high-dim-gos:a=1,a2=10", "a2=10: it needs at most 9, the nodes of a row"),
         ("torus:9x9", "high-dim-gos:b2=4", "b2=4: it needs a2 too, which says how large b2 must be"),
         ("torus:9x9", "high-dim-gos:a=1,a2=8,b2=3", "b2=3: with a2=8 it needs at least 4"),
+        ("ring:27", "circgos:a=1,growth=2", "growth=2: with a single bridgehead it needs 3 to 27"),
+        ("ring:27", "circgos:a=9,b=1,growth=4", "b=1: with growth=4 it needs at least 2"),
         ("ring:27", "circgos:a=8,b=6,ports=one", "b=6: with a=8 it needs at least 7"),
         ("line:27", "circgos:ports=one", "ports=one: it needs a ring or a product of rings"),
         ("torus:9x9", "torgos:ports=one", "ports=one: it needs colours=one, since colours use all axes at once"),

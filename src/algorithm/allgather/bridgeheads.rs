@@ -38,15 +38,18 @@
 //! More bridgeheads take more start-ups and less transmission. A choice by name that leaves `a` or
 //! `b` open, as `circgos` does, takes the cheapest for the length of a block and the machine. It
 //! considers all numbers up to 32, about every thirtieth above, and n, on diagonals the largest of
-//! each distance s. For phases with parameters of their own it tries those of each phase by itself,
-//! so that costs little more. Among 64 ranks and more it
-//! leaves out those with nearly the transmission of another, at 1024 ranks up to a quarter more,
-//! and those with more than 2^18 bridgeheads in all rows, except n.
+//! each distance s. It finds the best of each phase by itself. Among 64 ranks and more it leaves out
+//! those with nearly the transmission of another, at 1024 ranks up to a quarter more, and those with
+//! more than 2^18 bridgeheads in all rows, except n. It leaves `growth` as it is given.
 //!
 //! With `ports=one`, on rings and their products, a rank sends one message and receives one in each
 //! round. The steps are log_2(n / a) to collect, a - 1 to pass on, and b for rounds in which new
-//! bridgeheads get b - a + 2 parts, from one side. On diagonals, a divides n. `a=n` takes n - 1 start-ups on a ring and `a=1`
-//! twice the logarithm; the paper's times are those of nodes that do not send and receive at once.
+//! bridgeheads get b - a + 2 parts, from one side. On diagonals, a divides n. `a=n` takes n - 1
+//! start-ups on a ring and `a=1` twice the logarithm; the paper's times are those of nodes that do
+//! not send and receive at once.
+//!
+//! `growth` is the factor of the rounds, if it is not `a` (section 7.2). The paper's CIRCGOS(a1, a2,
+//! k), whose best settings are (a1, 2, 1), is `a=a1,growth=a2,b=k+a2-2,ports=one`.
 //!
 //! By default all axes are used at once, by as many colours: parts of every block that go through
 //! the axes in turned order (HIGH-DIM-GOS', CUBGOS'). `colours=one` uses one axis at a time.

@@ -21,6 +21,14 @@ pub(in crate::algorithm) const B: Parameter = Parameter {
     default: 0,
 };
 
+/// The factor of a round.
+pub(in crate::algorithm) const GROWTH: Parameter = Parameter {
+    key: "growth",
+    summary: "factor by which the number of bridgeheads grows in a round, on diagonals at most; replaces a in the least b; 0 takes a",
+    values: Values::Number { least: 0, most: 1 << 16 },
+    default: 0,
+};
+
 /// The number of bridgeheads in all phases but the first.
 pub(in crate::algorithm) const A2: Parameter = Parameter {
     key: "a2",
@@ -73,6 +81,7 @@ pub(in crate::algorithm) struct Choice {
     /// Those of the phases after the first; 0 if they are the same.
     pub(super) a2: usize,
     pub(super) b2: usize,
+    growth: usize,
     /// An index among the words of [`COLOURS`].
     colours: usize,
     /// An index among the words of [`PORTS`].
@@ -86,6 +95,7 @@ impl Choice {
             b: settings.of(&B),
             a2: settings.of(&A2),
             b2: settings.of(&B2),
+            growth: settings.of(&GROWTH),
             colours: settings.of(&COLOURS),
             ports: settings.of(&PORTS),
         }
@@ -116,7 +126,7 @@ impl Choice {
 
     pub(in crate::algorithm) fn settings(self) -> Settings {
         let numbers = Settings::default().with(&A, self.a).with(&B, self.b).with(&A2, self.a2).with(&B2, self.b2);
-        numbers.with(&COLOURS, self.colours).with(&PORTS, self.ports)
+        numbers.with(&GROWTH, self.growth).with(&COLOURS, self.colours).with(&PORTS, self.ports)
     }
 
     /// Returns whether a rank sends one message and receives one at a time.
@@ -162,6 +172,14 @@ impl Choice {
                 right.join(", ")
             ));
         }
+        if self.growth > 0 {
+            let is_alone = [self.a, self.later().a].contains(&1) && !self.is_one_port();
+            let (least, why) = if is_alone { (3, " with a single bridgehead") } else { (2, "") };
+            if !(least..=longest.max(least)).contains(&self.growth) {
+                let most = longest.max(least);
+                return Some(format!("growth={}:{why} it needs {least} to {most}", self.growth));
+            }
+        }
         self.lacks_numbers(longest, ["a", "b"])
             .or_else(|| self.with(self.a2, self.b2).lacks_numbers(longest, ["a2", "b2"]))
     }
@@ -176,7 +194,8 @@ impl Choice {
         }
         let least = || self.least_steps(self.factor());
         let is_few = self.b > 0 && self.b < least();
-        is_few.then(|| format!("{b}={}: with {a}={} it needs at least {}", self.b, self.a, least()))
+        let with = if self.growth > 0 { ("growth", self.growth) } else { (a, self.a) };
+        is_few.then(|| format!("{b}={}: with {}={} it needs at least {}", self.b, with.0, with.1, least()))
     }
 
     /// Returns the initial number of bridgeheads of a row that is long enough.
@@ -215,10 +234,11 @@ impl Choice {
     /// Returns the factor by which the number of bridgeheads grows in a round: from one bridgehead,
     /// as many new ones as it can send to at once.
     pub(super) fn factor(self) -> usize {
-        match self.a {
-            1 if self.is_one_port() => 2,
-            1 => 3,
-            a => a,
+        match (self.growth, self.a) {
+            (0, 1) if self.is_one_port() => 2,
+            (0, 1) => 3,
+            (0, a) => a,
+            (growth, _) => growth,
         }
     }
 }

@@ -199,7 +199,7 @@ impl Plan {
             (0..count).map(|at| if at == 0 { row } else { column(at) }).collect()
         };
         let a = choice.heads(&self.axes, self.order);
-        let mut heads = a;
+        let (mut heads, most) = (a, choice.with(a, 0).factor());
         let mut legs = vec![
             (0, Stage::Concentrate { heads }, has(Along::Every(nodes), 0, 1, 1)),
             (0, Stage::Circulate { heads, sources: nodes }, has(Along::Arc(heads), 0, 1, 1)),
@@ -212,7 +212,7 @@ impl Plan {
         while nodes / heads > 1 {
             let rest = nodes / heads;
             let divides = |factor: &usize| rest.is_multiple_of(*factor);
-            let factor = (2..=a).rev().find(divides).or_else(|| (2..=rest).find(divides)).unwrap_or(rest);
+            let factor = (2..=most).rev().find(divides).or_else(|| (2..=rest).find(divides)).unwrap_or(rest);
             let next = if factor == rest { nodes } else { heads * factor };
             let growth = self.rows(0, a).map(|row| row.growth(heads, next)).max().unwrap_or(factor);
             let steps = choice.steps(growth);

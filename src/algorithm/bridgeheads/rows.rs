@@ -1,6 +1,6 @@
 //! The algorithms of a collective: CIRCGOS, HIGH-DIM-GOS, TORGOS and CUBGOS.
 
-use super::choice::{A, A2, B, B2, COLOURS, Order, PORTS, extents};
+use super::choice::{A, A2, B, B2, COLOURS, GROWTH, Order, PORTS, extents};
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Parameter};
 use crate::vocabulary::{Ports, Problem};
@@ -24,7 +24,7 @@ pub(in crate::algorithm) const CIRC_GOS: Form = Form {
     name: "circgos",
     source: "Juurlink, Sibeyn & Rao 1998, section 4",
     order: Order::ByAxis,
-    parameters: &[A, B, PORTS],
+    parameters: &[A, B, GROWTH, PORTS],
     right: |extents| extents.len() < 2,
     needs: "a ring or a line",
     described: [
@@ -38,7 +38,7 @@ pub(in crate::algorithm) const HIGH_DIM_GOS: Form = Form {
     name: "high-dim-gos",
     source: "Juurlink, Sibeyn & Rao 1998, section 4.3",
     order: Order::ByAxis,
-    parameters: &[A, B, A2, B2, COLOURS, PORTS],
+    parameters: &[A, B, A2, B2, GROWTH, COLOURS, PORTS],
     right: |extents| extents.len() > 1,
     needs: "a product of two or more rings or lines",
     described: [
@@ -52,7 +52,7 @@ pub(in crate::algorithm) const TOR_GOS: Form = Form {
     name: "torgos",
     source: "Juurlink, Sibeyn & Rao 1998, section 5.2",
     order: Order::Diagonals,
-    parameters: &[A, B, COLOURS, PORTS],
+    parameters: &[A, B, GROWTH, COLOURS, PORTS],
     right: |extents| extents.len() == 2 && equal(extents),
     needs: "two rings or lines of the same extent",
     described: [
@@ -66,7 +66,7 @@ pub(in crate::algorithm) const CUB_GOS: Form = Form {
     name: "cubgos",
     source: "Juurlink, Sibeyn & Rao 1998, section 6.2",
     order: Order::Diagonals,
-    parameters: &[A, B, COLOURS, PORTS],
+    parameters: &[A, B, GROWTH, COLOURS, PORTS],
     right: |extents| extents.len() > 2 && equal(extents),
     needs: "three or more rings or lines of the same extent",
     described: [
