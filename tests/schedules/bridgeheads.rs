@@ -135,7 +135,7 @@ fn concentrations_in_three_and_four_steps_are_reversed() {
 #[test]
 fn more_steps_than_there_are_blocks_are_harmless() {
     for (topology, algorithm) in
-        [("ring:9", "circgos:a=3,b=9"), ("line:10", "circgos:a=2,b=10"), ("torus:6x6", "torgos:a=2,b=36")]
+        [("ring:9", "circgos:a=3,b=9"), ("line:10", "circgos:a=2,b=10"), ("torus:6x6", "torgos:a=2,b=24")]
     {
         proved(topology, algorithm);
         reductions_proved(topology, algorithm);
@@ -377,7 +377,8 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
     let cases = [
         ("ring:27", "circgos:a=40", "a=40: it needs at most 27, the nodes of a row"),
         ("ring:27", "circgos:a=8,b=3", "b=3: with a=8 it needs at least 4"),
-        ("ring:27", "circgos:a=3,b=28", "b=28: it needs at most 27, the number of ranks"),
+        ("ring:27", "circgos:a=3,b=28", "b=28: it needs at most 27"),
+        ("torus:9x9", "torgos:a=2,b=37", "b=37: it needs at most 36"),
         ("ring:27", "circgos:b=3", "b=3: it needs a too, which says how large b must be"),
         ("torus:9x9", "high-dim-gos:a=1,a2=10", "a2=10: it needs at most 9, the nodes of a row"),
         ("torus:9x9", "high-dim-gos:b2=4", "b2=4: it needs a2 too, which says how large b2 must be"),
@@ -400,7 +401,7 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
         (
             "complete:5",
             "high-dim-gos",
-            "it needs a product of two or more rings or lines; complete:5 is not a product of rings and lines",
+            "it needs a product of two or more rings or lines; complete:5 is not a product of rings and lines with rank i on node i",
         ),
     ];
     for (topology, algorithm, wanted) in cases {

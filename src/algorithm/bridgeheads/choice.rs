@@ -135,12 +135,11 @@ impl Choice {
     }
 
     /// Returns what a problem lacks for these parameters. More steps than there are blocks are of no
-    /// use.
+    /// use; many more than a row has nodes save next to no transmission, and take long to count.
     pub(in crate::algorithm) fn lacks(self, problem: &Problem, order: Order) -> Option<String> {
-        let ranks = problem.ranks();
-        let many = |(key, b): (&str, usize)| {
-            (b > ranks).then(|| format!("{key}={b}: it needs at most {ranks}, the number of ranks"))
-        };
+        let extents = extents(problem).unwrap_or_default();
+        let most = problem.ranks().min(4 * extents.into_iter().max().unwrap_or(1));
+        let many = |(key, b): (&str, usize)| (b > most).then(|| format!("{key}={b}: it needs at most {most}"));
         let steps = [("b", self.b), ("b2", self.b2)];
         self.lacks_but_steps(problem, order).or_else(|| steps.into_iter().find_map(many))
     }
