@@ -572,11 +572,14 @@ fn pipelines_of_long_blocks_have_enough_chunks_to_fill() {
         for collective in ["broadcast", "reduce"] {
             let problem = Problem::new(parse(text).unwrap(), Collective::named(collective, Rank::new(5)).unwrap());
             let choice = select(&problem.unwrap(), "auto", &Terms::new(bytes, &machine).keeping(Ports::All)).unwrap();
-            assert_eq!(choice.algorithm.name(), name, "{choice}");
-            let price = choice.candidates.iter().find(|one| one.algorithm.name() == name).unwrap().price.clone();
-            let least = u128::from(bytes / channels * 1000);
-            let ratio = price.unwrap().total as f64 / least as f64;
-            assert!(ratio < 1.25, "{collective} on {text}: {ratio}");
+            let best = choice.algorithm.name();
+            // On a ring, bridgeheads do as well.
+            assert!(best == name || best.starts_with("bridgeheads") && text == "ring:36", "{choice}");
+            for name in [name, &best] {
+                let price = choice.candidates.iter().find(|one| one.algorithm.name() == name).unwrap().price.clone();
+                let ratio = price.unwrap().total as f64 / (bytes / channels * 1000) as f64;
+                assert!(ratio < 1.25, "{collective} on {text}: {name} {ratio}");
+            }
         }
     }
 }
