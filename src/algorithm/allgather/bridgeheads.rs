@@ -15,6 +15,17 @@
 //!    2b - a + 2 parts: in order from one side, in reverse order from the other. On diagonals,
 //!    a / 2 steps along each other axis follow.
 //!
+//! In a row of n nodes, with halves rounded down, about (Lemma 5):
+//!
+//! | step | start-ups | blocks over the busiest channel |
+//! |---|---|---|
+//! | collect | log_3(n / a) | n / (2a) |
+//! | pass on | a / 2 | n / 2 |
+//! | each of log_a(n / a) rounds | b | b n / (2b - a + 2) |
+//!
+//! In the phases of `high-dim-gos` after the first, these blocks are those of whole rows. Colours
+//! divide all blocks by the number of axes. For diagonals see Lemmas 7 and 9 of the paper.
+//!
 //! `a=n` is Approach 1 (all nodes are bridgeheads from the beginning). `a=1` is Approach 2 (one
 //! node collects all, and the number of bridgeheads grows threefold). Rows of fewer than `a` nodes
 //! have only bridgeheads; in rows of four, `a=3` means four. In a round of another factor f, the

@@ -31,7 +31,7 @@ pub(in crate::algorithm) const CIRC_GOS: Form = Form {
         "a ring or a line, with rank i on node i",
         "a ring or a line, with rank i on node i, and an operation that commutes",
     ],
-    claims: "about log_3(n / a) + a / 2 + b log_a(n / a) start-ups, with ports=one log_2 and a - 1; contention-free",
+    claims: "about log_3(n / a) + a / 2 + b log_a(n / a) start-ups, with ports=one log_2 and a - 1; n / (2a) + n / 2 + log_a(n / a) b n / (2b - a + 2) blocks over a channel; contention-free",
 };
 
 pub(in crate::algorithm) const HIGH_DIM_GOS: Form = Form {
@@ -45,7 +45,7 @@ pub(in crate::algorithm) const HIGH_DIM_GOS: Form = Form {
         "a product of two or more rings or lines, with rank i on node i",
         "a product of two or more rings or lines, with rank i on node i, and an operation that commutes",
     ],
-    claims: "the start-ups of circgos along each dimension; contention-free",
+    claims: "the start-ups of circgos along each dimension, and its blocks, those of whole rows after the first; contention-free",
 };
 
 pub(in crate::algorithm) const TOR_GOS: Form = Form {
