@@ -65,7 +65,7 @@ static ABOUT: About = About {
     summary: "along a tree from every rank, packed into rounds so that all channels carry about the same, on any network",
     source: "necklace, after Ho & Johnsson 1986",
     needs: "a rank on every node of a network of at most 1024 nodes that balanced-trees does not fit",
-    claims: "the diameter in start-ups, or up to rounds=k; on meshes of up to 16 x 16 (N - 1) / c blocks over a channel, the least, with c channels at a corner; elsewhere counted; contention-free",
+    claims: "the diameter in start-ups, or up to rounds=k; on meshes of up to 16 x 16 (N - 1) / c blocks over a channel, rounded up, with c channels at a corner; elsewhere counted; contention-free",
     ports: Ports::All,
 };
 

@@ -31,7 +31,7 @@ static ABOUT: About = About {
     summary: "parts of the vector are combined up a packed tree to every rank, and passed down the same trees, on any network",
     source: "necklace, after Ho & Johnsson 1986",
     needs: "a rank on every node of a network of at most 1024 nodes that balanced-trees does not fit, and an operation that commutes",
-    claims: "twice the diameter in start-ups, or up to 2 k with rounds=k; on meshes of up to 16 x 16 2 (N - 1) / c parts of 1 / N over a channel, the least, with c channels at a corner; elsewhere counted; contention-free",
+    claims: "twice the diameter in start-ups, or up to 2 k with rounds=k; on meshes of up to 16 x 16 twice (N - 1) / c parts of 1 / N over a channel, rounded up, with c channels at a corner; elsewhere counted; contention-free",
     ports: Ports::All,
 };
 

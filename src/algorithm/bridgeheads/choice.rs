@@ -119,6 +119,11 @@ impl Choice {
         Self { a2: later.a, b2: later.b, ..self }
     }
 
+    /// Returns the choice that uses one axis at a time.
+    pub(super) fn in_one_colour(self) -> Self {
+        Self { colours: 1, ..self }
+    }
+
     /// Returns the choice of these numbers, with the same colours and ports.
     pub(super) fn with(self, a: usize, b: usize) -> Self {
         Self { a, b, ..self }

@@ -253,7 +253,7 @@ impl Row {
         }
     }
 
-    /// Returns whether each run of so many consecutive bridgeheads, also past the end of the row,
+    /// Returns whether each run of `sources` consecutive bridgeheads, also past the end of the row,
     /// has all blocks: those of equally spaced bridgeheads repeat from the first one on.
     fn goes_round(self, heads: usize, sources: usize) -> bool {
         let all = self.count(heads);

@@ -46,6 +46,14 @@ impl Subject {
         }
     }
 
+    /// Returns whether there are rounds, whose factor and steps are parameters.
+    fn has_steps(self) -> bool {
+        match self {
+            Self::Gossip(..) => true,
+            Self::Rooted(call) => call.is_spread(),
+        }
+    }
+
     /// Returns whether phases may have parameters of their own.
     fn has_phases(self, axes: usize) -> bool {
         matches!(self, Self::Gossip(form, _) if form.order == Order::ByAxis && axes > 1)
@@ -114,11 +122,21 @@ pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Cho
     choices(sparse(found(problem, subject, given), sixty_fourths))
 }
 
-/// Returns a few of the [best] choices. Of a collective with a root on a product of rows, only the one
-/// of the fewest start-ups: pipelines along one axis after the other take more transmission than
-/// edge-disjoint trees.
+/// Returns a few of the [best] choices, with all axes at once or with one: on products of unequal
+/// rows, phases of all colours wait for the longest row. Of a collective with a root on a product of
+/// rows, only the one of the fewest start-ups: pipelines along one axis after the other take more
+/// transmission than edge-disjoint trees.
 pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choice> {
+    let is_product = extents(problem).is_some_and(|extents| extents.iter().filter(|extent| **extent > 1).count() > 1);
+    let by_axis = Choice::default().in_one_colour();
+    if !subject.has_steps() {
+        return if is_product { vec![by_axis] } else { vec![] };
+    }
     let mut found = found(problem, subject, Choice::default());
+    if is_product {
+        found.extend(self::found(problem, subject, by_axis));
+        found = front(found);
+    }
     let ranks = problem.ranks();
     match subject {
         Subject::Gossip(..) => {
@@ -128,8 +146,7 @@ pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choi
         }
         Subject::Rooted(_) => {
             found.retain(|found| found.startups <= FEW_STARTUPS.max(2 * ranks));
-            let is_row = |extents: &Vec<usize>| extents.iter().filter(|extent| **extent > 1).count() < 2;
-            found.truncate(if extents(problem).as_ref().is_none_or(is_row) { usize::MAX } else { 1 });
+            found.truncate(if is_product { 1 } else { usize::MAX });
             choices(sparse(found, 32))
         }
     }
@@ -163,11 +180,7 @@ type Key = (Option<Order>, Vec<(usize, bool)>, Choice);
 fn found(problem: &Problem, subject: Subject, given: Choice) -> Vec<Found> {
     static FOUND: Kept<Key, Vec<Found>> = Kept::new(32);
     let Some(axes) = row_axes(problem) else { return vec![] };
-    let has_steps = match subject {
-        Subject::Gossip(..) => true,
-        Subject::Rooted(call) => call.is_spread(),
-    };
-    if !has_steps || subject.lacks(problem, given).is_some() {
+    if !subject.has_steps() || subject.lacks(problem, given).is_some() {
         return vec![];
     }
     let order = match subject {
@@ -184,7 +197,9 @@ fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Ch
     let fits = |choice: &Choice| is_cheap(choice) && subject.lacks(problem, *choice).is_none();
     let measured = |choice: Choice| {
         let [first, later] = subject.measured(problem, axes, choice);
-        [first, later].map(|(startups, transmission)| Found { startups, transmission, choice })
+        // Colours divide the block.
+        let share = axes.len().max(1) / choice.colours(axes.len()).max(1);
+        [first, later].map(|(startups, transmission)| Found { startups, transmission: share * transmission, choice })
     };
     let measured = |given: Choice| subject.open(given, longest).filter(fits).map(measured);
     let alike: Vec<[Found; 2]> = measured(given.first()).collect();
@@ -208,7 +223,7 @@ fn front(mut all: Vec<Found>) -> Vec<Found> {
     sparse(all, 0)
 }
 
-/// Returns all numbers up to `all`, then about one of so many, and the last.
+/// Returns all numbers up to `all`, then about every `all`-th, and the last.
 fn numbers(first: usize, last: usize, all: usize) -> Vec<usize> {
     let next = move |at: &usize| Some(at + (at / all).max(1));
     successors(Some(first), next).take_while(|at| *at < last).chain(once(last)).collect()

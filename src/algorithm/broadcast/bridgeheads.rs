@@ -14,6 +14,9 @@
 //! | startups | about b log_a n |
 //! | blocks over a channel | about b log_a n / (2 b - a + 2) |
 //!
+//! On a line, parts come to the nodes beyond the last bridgeheads from one side, which takes more
+//! steps.
+//!
 //! `a=3,b=1` takes log_3 n start-ups, the least with two channels. `a=n` is a pipeline in both
 //! directions. On a product of rings, all axes are used at once by as many colours, parts of the
 //! block that take the axes in turned order; `colours=one` uses one axis at a time. Parameters that
@@ -44,6 +47,6 @@ rooted!(
         .summary("the block goes in parts to ever more bridgeheads of each row, at shrinking distance")
         .source("after Juurlink, Sibeyn & Rao 1998, section 4.2")
         .needs("a ring, a line or a product of them, with rank i on node i")
-        .claims("about b log_a n start-ups along each dimension, and 1 / (2 b - a + 2) block in each; contention-free"),
+        .claims("about b log_a n start-ups along each ring and b log_a n / (2 b - a + 2) blocks, divided by the colours; more along lines; contention-free"),
     [A, B, COLOURS, PORTS]
 );

@@ -12,6 +12,10 @@
 //! | startups | d ceil(log_3 n) |
 //! | blocks over a channel | about (N - 1) / 2d, by as many colours |
 //!
+//! On a line of n nodes, a root at an end takes ceil(log_3 (2 n - 1)) start-ups and N - 1 blocks.
+//! Phases of all colours take as long as the longest axis, so on unequal extents `colours=one` may
+//! be faster.
+//!
 //! Each step triples the nodes whose blocks are in one place. All axes are used at once, by as many
 //! colours: parts of every block that take the axes in turned order. `colours=one` uses one axis at
 //! a time. A rank takes time in proportion to its blocks, and the claims to the sum of the extents.
@@ -31,6 +35,6 @@ rooted!(
         .summary("the root collects the blocks of its row in threes, after its nodes have collected those of theirs")
         .source("after Juurlink, Sibeyn & Rao 1998, section 4.1")
         .needs("a ring, a line or a product of them, with rank i on node i")
-        .claims("ceil(log_3 n) start-ups along each dimension; contention-free"),
+        .claims("ceil(log_3 n) start-ups along each ring, up to ceil(log_3 (2 n - 1)) along each line, in each phase those of the longest; contention-free"),
     [COLOURS]
 );

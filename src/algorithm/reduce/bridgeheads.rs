@@ -22,6 +22,6 @@ rooted!(
         .summary("the broadcast from bridgeheads in reverse: parts of the result are combined at ever fewer bridgeheads")
         .source("after Juurlink, Sibeyn & Rao 1998, section 4.2")
         .needs("a ring, a line or a product of them, with rank i on node i, and an operation that commutes")
-        .claims("about b log_a n start-ups along each dimension, and 1 / (2 b - a + 2) block in each; contention-free"),
+        .claims("about b log_a n start-ups along each ring and b log_a n / (2 b - a + 2) blocks, divided by the colours; more along lines; contention-free"),
     [A, B, COLOURS, PORTS]
 );
