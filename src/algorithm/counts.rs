@@ -75,8 +75,9 @@ pub(super) struct Sent {
 /// The most in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Most {
-    /// What one rank sends, and what one receives.
+    /// The most that a rank sends.
     pub(super) sent: Pair,
+    /// The most that a rank receives.
     pub(super) received: Pair,
     pub(super) largest: u64,
     pub(super) longest: u64,

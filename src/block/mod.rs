@@ -3,6 +3,7 @@
 mod volume;
 
 pub use volume::Volume;
+pub(crate) use volume::gcd;
 
 use std::fmt;
 

@@ -92,7 +92,7 @@ impl Volume {
 }
 
 /// Returns the greatest common divisor. One of the numbers is not 0.
-fn gcd<T: Copy + Zero + Rem<Output = T>>(mut a: T, mut b: T) -> T {
+pub(crate) fn gcd<T: Copy + Zero + Rem<Output = T>>(mut a: T, mut b: T) -> T {
     while !b.is_zero() {
         (a, b) = (b, a % b);
     }

@@ -21,6 +21,7 @@ mod mutated_inputs;
 mod mutations;
 mod permutations;
 mod pictures;
+mod pipelines;
 mod plans;
 mod prices;
 mod readme;

@@ -96,7 +96,7 @@ fn size(stream: &Stream, units: usize) -> u64 {
 /// The streams under way in a step.
 struct Active {
     root: usize,
-    /// What each place sends and receives.
+    /// For each place, the messages it sends and those it receives.
     places: Vec<[Pair; 2]>,
     /// The numbers of messages and of chunks that places other than the root send and receive.
     messages: [Numbers<u64>; 2],

@@ -17,7 +17,7 @@ use super::choice::{self, Choice, at_most, row_axes};
 use super::row::{self, Row, Stage};
 use super::streams::{self, Cargo, Stream};
 use crate::algorithm::course::Course;
-use crate::block::{Block, Volume};
+use crate::block::{Block, Volume, gcd};
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, End, Problem, RankAmounts, RankRound, Share};
 
@@ -115,7 +115,7 @@ impl RootedPlan {
             .collect();
         axes.reverse();
         let colours = choice.colours(axes.len());
-        let units = axes.iter().flat_map(Axis::parts).fold(1, |all, parts| all / common_divisor(all, parts) * parts);
+        let units = axes.iter().flat_map(Axis::parts).fold(1, |all, parts| all / gcd(all, parts) * parts);
         let mut plan = Self { call, axes, phases: vec![], rounds: 0, colours, units };
         for phase in 0..plan.axes.len() {
             plan.phases.push(plan.rounds);
@@ -383,8 +383,4 @@ fn spreads(nodes: usize, ring: bool, choice: Choice) -> Vec<Stage> {
         heads = next;
     }
     stages
-}
-
-fn common_divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { common_divisor(b, a % b) }
 }
