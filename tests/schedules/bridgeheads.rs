@@ -73,6 +73,57 @@ fn squares_of_2_to_30_gossip_from_diagonals_and_by_axis() {
     }
 }
 
+/// If a divides the side, one row stands for all nodes when claims are counted.
+#[test]
+fn claims_on_diagonals_that_fit_the_torus_are_exact_with_any_steps() {
+    for (extents, a, parameters) in [
+        ("8x8", 2, ["b=5", "b=3,growth=4", "colours=one"]),
+        ("8x8", 4, ["b=2", "b=7", "b=9,growth=2,colours=one"]),
+        ("9x9", 3, ["b=1", "b=4", "b=8,growth=9"]),
+        ("12x12", 2, ["b=6,growth=6", "b=3,growth=3,colours=one", "b=40"]),
+        ("12x12", 6, ["b=3", "b=1,growth=2", "b=20"]),
+        ("15x15", 5, ["b=2", "b=17", "growth=3"]),
+        ("6x6x6", 3, ["b=1", "b=5,growth=2", "b=2,colours=one"]),
+        ("4x4x4x4", 2, ["b=1", "b=6", "b=3,colours=one"]),
+    ] {
+        let algorithm = if extents.matches('x').count() == 1 { "torgos" } else { "cubgos" };
+        for parameters in parameters {
+            proved(&format!("torus:{extents}"), &format!("{algorithm}:a={a},{parameters}"));
+        }
+    }
+    for n in [6, 8, 9, 12] {
+        for a in (2..n).filter(|a| n % a == 0) {
+            proved(&format!("torus:{n}x{n}"), &format!("torgos:a={a},b={},ports=one,colours=one", a + 1));
+        }
+    }
+}
+
+/// Large networks are counted where few nodes stand for all.
+#[test]
+fn large_networks_take_parameters_for_which_few_nodes_stand_for_all() {
+    for (topology, algorithm, right) in [
+        ("torus:243x243", "torgos:a=9", true),
+        ("torus:243x243", "torgos:a=10", false),
+        ("torus:81x81x81", "cubgos:a=27", true),
+        ("torus:81x81x81", "cubgos:a=2", false),
+        ("torus:100x100", "high-dim-gos:a=7,b=3", true),
+        ("mesh:100x100", "high-dim-gos:a=7,b=3", true),
+        ("mesh:100x100", "torgos:a=10", false),
+        ("ring:4096", "circgos:a=7", true),
+        ("ring:4097", "circgos:a=7", false),
+    ] {
+        assert_eq!(fits(topology, algorithm), right, "{algorithm} on {topology}");
+    }
+    for (topology, algorithm, needs) in [
+        ("torus:243x243", "torgos:a=10", "a=10: for more than 4096 ranks it needs a divisor of 243"),
+        ("mesh:100x100", "torgos", "on lines it needs at most 4096 ranks; there are 10000"),
+        ("ring:4097", "circgos", "it needs extents of at most 4096 together"),
+    ] {
+        let error = find(&Collective::Allgather, algorithm).unwrap().fits(&problem(topology)).unwrap_err();
+        assert!(error.to_string().contains(needs), "{error}");
+    }
+}
+
 /// HIGH-DIM-GOS (section 4.3) chooses the parameters of each phase. Lemma 6: the start-ups of
 /// Approach 2-1, a logarithmic gossip along the rows and one from all nodes along the columns.
 #[test]

@@ -61,8 +61,9 @@ pub(in crate::algorithm) const PORTS: Parameter = Parameter {
     default: 0,
 };
 
-/// The most ranks for which a plan is made: its claims are counted.
-const MAX_RANKS: usize = 1 << 12;
+/// The most ranks for which a plan is made, and the most nodes that its claims visit.
+const MAX_RANKS: usize = 1 << 20;
+const MAX_VISITED: usize = 1 << 12;
 
 /// How a gossip goes through the axes of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +130,16 @@ impl Choice {
         Self { a, b, ..self }
     }
 
+    /// Returns this choice with a factor of a round.
+    pub(super) fn growing(self, growth: usize) -> Self {
+        Self { growth, ..self }
+    }
+
+    /// Returns whether the factor of a round is given.
+    pub(super) fn has_growth(self) -> bool {
+        self.growth > 0
+    }
+
     pub(in crate::algorithm) fn settings(self) -> Settings {
         let numbers = Settings::default().with(&A, self.a).with(&B, self.b).with(&A2, self.a2).with(&B2, self.b2);
         numbers.with(&GROWTH, self.growth).with(&COLOURS, self.colours).with(&PORTS, self.ports)
@@ -157,6 +168,9 @@ impl Choice {
         };
         if ranks > MAX_RANKS {
             return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
+        }
+        if let Some(needs) = self.lacks_regularity(&axes, order) {
+            return Some(needs);
         }
         if self.is_one_port() && axes.iter().any(|&(extent, ring)| !ring && extent > 2) {
             return Some("ports=one: it needs a ring or a product of rings".to_owned());
@@ -213,6 +227,40 @@ impl Choice {
             }
             (a, _) => a,
         }
+    }
+
+    /// Returns whether the side of a torus is a multiple of that of the diagonals' cubes.
+    pub(super) fn is_regular(self, axes: &[(usize, bool)]) -> bool {
+        let heads = self.heads(axes, Order::Diagonals);
+        axes.iter().all(|&(extent, ring)| ring && extent.is_multiple_of((extent / heads).max(1)))
+    }
+
+    /// Returns the number of nodes that stand for all when messages are counted.
+    pub(super) fn visited(self, axes: &[(usize, bool)], order: Order) -> usize {
+        let extents = axes.iter().map(|(extent, _)| extent);
+        match order {
+            Order::ByAxis => extents.sum(),
+            Order::Diagonals if self.is_regular(axes) => *extents.max().unwrap_or(&1),
+            Order::Diagonals => extents.product(),
+        }
+    }
+
+    /// Returns what a large network lacks so that few nodes stand for all.
+    fn lacks_regularity(self, axes: &[(usize, bool)], order: Order) -> Option<String> {
+        if self.visited(axes, order) <= MAX_VISITED {
+            return None;
+        }
+        let ranks: usize = axes.iter().map(|(extent, _)| extent).product();
+        Some(match order {
+            Order::ByAxis => format!("it needs extents of at most {MAX_VISITED} together"),
+            Order::Diagonals if axes.iter().any(|(_, ring)| !ring) => {
+                format!("on lines it needs at most {MAX_VISITED} ranks; there are {ranks}")
+            }
+            Order::Diagonals => {
+                let (side, heads) = (axes[0].0, self.heads(axes, order));
+                format!("a={heads}: for more than {MAX_VISITED} ranks it needs a divisor of {side}, the nodes of a row")
+            }
+        })
     }
 
     /// Returns the number of colours for a number of axes.

@@ -25,7 +25,7 @@ fn counted(plan: &Plan) -> Counts {
             let sent = plan.sends(from, round).into_iter();
             sent.map(move |transfer| Sent {
                 from,
-                to: transfer.peer,
+                to: plan.representative(transfer.peer),
                 hops: transfer.distance,
                 chunks: transfer.count(),
             })

@@ -51,6 +51,8 @@ pub(in crate::algorithm) struct Plan {
     /// The rounds of the first phase.
     first_phase: usize,
     one_port: bool,
+    /// Whether it is a gossip on the diagonals of a torus whose side is a multiple of theirs.
+    is_regular: bool,
 }
 
 /// Evenly spaced places along an axis, which may wrap round the row.
@@ -128,7 +130,8 @@ impl Plan {
     pub(in crate::algorithm) fn new(problem: &Problem, order: Order, choice: Choice) -> Self {
         let axes = row_axes(problem).unwrap_or_default();
         let colours = vec![vec![]; choice.colours(axes.len())];
-        let mut plan = Self { order, axes, colours, rounds: 0, first_phase: 0, one_port: choice.is_one_port() };
+        let (one_port, is_regular) = (choice.is_one_port(), order == Order::Diagonals && choice.is_regular(&axes));
+        let mut plan = Self { order, axes, colours, rounds: 0, first_phase: 0, one_port, is_regular };
         match order {
             Order::ByAxis => plan.along_each_axis(choice),
             Order::Diagonals => plan.on_diagonals(choice),
@@ -240,14 +243,23 @@ impl Plan {
     /// Returns sets of nodes that stand for all. What a node sends in a round is the sum of what
     /// its representative in each set sends there, or to a node of the set.
     ///
-    /// A gossip along one axis after the other is the same in all rows along an axis.
+    /// A gossip along one axis after the other is the same in all rows along an axis. One on
+    /// diagonals that all fit the torus is the same at all nodes with an equal sum of coordinates,
+    /// modulo the side: a row has one of each.
     pub(super) fn representatives(&self) -> Vec<Vec<usize>> {
+        let row = |axis: usize| (0..self.axes[axis].0).map(|place| place * self.stride(axis)).collect();
         match self.order {
+            Order::ByAxis => (0..self.axes.len()).map(row).collect(),
+            Order::Diagonals if self.is_regular => self.axes.len().checked_sub(1).map(row).into_iter().collect(),
             Order::Diagonals => vec![(0..self.ranks()).collect()],
-            Order::ByAxis => {
-                let row = |axis: usize| (0..self.axes[axis].0).map(|place| place * self.stride(axis)).collect();
-                (0..self.axes.len()).map(row).collect()
-            }
+        }
+    }
+
+    /// Returns the node that stands for a node in its set.
+    pub(super) fn representative(&self, node: usize) -> usize {
+        match self.axes.first() {
+            Some((side, _)) if self.is_regular => self.coordinates(node).iter().sum::<usize>() % side,
+            _ => node,
         }
     }
 
@@ -302,8 +314,15 @@ impl Plan {
         Some((leg, round - leg.rounds.start))
     }
 
-    /// Returns the nodes of which a message carries blocks.
+    /// Returns the nodes of which a message carries blocks, in an order on which all nodes of its
+    /// row agree. In a regular gossip the order is the same seen from nodes that are alike.
     fn nodes(&self, leg: &Leg, row: Row, sender: &[usize], load: Load) -> Product {
+        let first = if self.is_regular {
+            let others = sender.iter().sum::<usize>() - sender[leg.axis];
+            diagonal::place(row.nodes, others)
+        } else {
+            0
+        };
         let along = |(axis, along): (usize, &Along)| {
             let (extent, _) = self.axes[axis];
             let mut place = sender[axis];
@@ -315,7 +334,10 @@ impl Plan {
                 }
             }
             match *along {
-                Along::All => Places { from: 0, apart: 1, count: extent },
+                Along::All => Places { from: first, apart: 1, count: extent },
+                Along::Every(apart) if extent.is_multiple_of(apart) => {
+                    Places { from: place, apart, count: extent / apart }
+                }
                 Along::Every(apart) => {
                     let from = place % apart;
                     Places { from, apart, count: (extent - from).div_ceil(apart) }
@@ -352,10 +374,13 @@ impl Plan {
     /// Returns those of these nodes whose blocks a node already holds from the concentration.
     fn collected(&self, leg: &Leg, row: Row, node: &[usize], nodes: &Product) -> Product {
         let (from, count) = row.collected(node[leg.axis], leg.heads);
-        let along = |(axis, places): (usize, &Places)| match self.order {
-            _ if axis == leg.axis => Places { from, apart: 1, count },
-            Order::ByAxis => Places { from: 0, ..*places },
-            Order::Diagonals => Places::one(node[axis] / places.apart),
+        let along = |(axis, places): (usize, &Places)| {
+            let after = |place: usize| (place + self.axes[axis].0 - places.from) % self.axes[axis].0 / places.apart;
+            match self.order {
+                _ if axis == leg.axis => Places { from: after(from), apart: 1, count },
+                Order::ByAxis => Places { from: 0, ..*places },
+                Order::Diagonals => Places::one(after(node[axis])),
+            }
         };
         nodes.iter().enumerate().map(along).collect()
     }

@@ -8,7 +8,7 @@
 
 use std::iter::{once, successors};
 
-use super::choice::{Choice, Order, extents, row_axes};
+use super::choice::{Choice, Order, row_axes};
 use super::plan::Plan;
 use super::rooted::{Rooted, RootedPlan};
 use super::rows::Form;
@@ -16,8 +16,8 @@ use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
 use crate::vocabulary::Problem;
 
-/// The most bridgeheads of a row times ranks, which is about the time to count the claims of a gossip.
-/// By name, as many bridgeheads as nodes are considered too.
+/// The most bridgeheads of a row times nodes that are visited, which is about the time to count the
+/// claims of a gossip. By name, as many bridgeheads as nodes are considered too.
 const MAX_WORK: usize = 1 << 18;
 
 /// The algorithm whose parameters are searched.
@@ -46,6 +46,15 @@ impl Subject {
         }
     }
 
+    /// Returns the number of nodes that are visited to count the messages of a choice, or 0 if none
+    /// is.
+    fn visited(self, axes: &[(usize, bool)], choice: Choice) -> usize {
+        match self {
+            Self::Gossip(form, _) => choice.visited(axes, form.order),
+            Self::Rooted(_) => 0,
+        }
+    }
+
     /// Returns whether there are rounds, whose factor and steps are parameters.
     fn has_steps(self) -> bool {
         match self {
@@ -59,12 +68,25 @@ impl Subject {
         matches!(self, Self::Gossip(form, _) if form.order == Order::ByAxis && axes > 1)
     }
 
-    /// Returns the choices that agree with a given one, for rows of up to this many nodes.
-    fn open(self, given: Choice, nodes: usize) -> impl Iterator<Item = Choice> {
+    /// Returns the choices that agree with a given one, for rows of up to this many nodes: about all
+    /// a and b, and fewer of them with a growth that differs from a.
+    fn open(self, given: Choice, nodes: usize) -> Vec<Choice> {
+        let mut open = self.with_growth(given, nodes, 32);
+        if !given.has_growth() && matches!(self, Self::Gossip(..)) && (given.a == 0 || given.b == 0) {
+            let growths = numbers(2, nodes.max(2), 2).into_iter();
+            let choices = growths.flat_map(|growth| self.with_growth(given.growing(growth), nodes, 8));
+            open.extend(choices.filter(|choice| choice.a < nodes));
+        }
+        open
+    }
+
+    /// Returns the choices of the given growth: all numbers up to `all`, and about every `all`-th
+    /// after it.
+    fn with_growth(self, given: Choice, nodes: usize, all: usize) -> Vec<Choice> {
         let heads = if given.a > 0 {
             vec![given.a]
         } else if let Self::Gossip(form, _) = self {
-            let mut heads = numbers(1, nodes, 32);
+            let mut heads = numbers(1, nodes, all);
             // On diagonals the space between bridgeheads counts, which is rounded down.
             let is_most = |a: usize| form.order == Order::ByAxis || given.is_one_port() || nodes / (nodes / a) == a;
             heads.retain(|a| is_most(*a));
@@ -72,20 +94,20 @@ impl Subject {
         } else {
             numbers(2.min(nodes), nodes, 8)
         };
-        let choices = move |a: usize| {
+        let choices = |a: usize| {
             let factor = given.with(a, 0).factor();
             let least = given.least_steps(factor);
             let steps = match self {
                 _ if given.a > 0 && given.b > 0 => vec![given.b],
                 // All nodes are bridgeheads from the beginning: there are no steps to choose.
                 Self::Gossip(..) if a >= nodes => vec![0],
-                Self::Gossip(..) => numbers(least, least + (3 * factor).div_ceil(2), 32),
+                Self::Gossip(..) => numbers(least, least + (3 * factor).div_ceil(2), all),
                 // A pipeline of any number of parts.
                 Self::Rooted(_) => numbers(least.max(1), least + MAX_PARTS, 8),
             };
             steps.into_iter().map(move |b| given.with(a, b))
         };
-        heads.into_iter().flat_map(choices)
+        heads.into_iter().flat_map(choices).collect()
     }
 }
 
@@ -112,13 +134,16 @@ impl Found {
 }
 
 /// Returns the choices that agree with a given one, of which each is the best for some price of a
-/// start-up. Returns nothing if the given one has all parameters. Among 64 ranks and more, whose
-/// messages take long to count, leaves out those with nearly the transmission of another: a
-/// sixty-fourth more for each 64 ranks, up to a quarter. Of pipelines, which there are many of, it
-/// leaves out those within an eighth.
+/// start-up. Returns nothing if the given one has all parameters. If 64 nodes or more are visited to
+/// count its messages, which takes long, leaves out a choice with nearly the transmission of
+/// another: a sixty-fourth more for each 64 nodes, up to a quarter. Of pipelines, which there are
+/// many of, it leaves out those within an eighth.
 pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Choice) -> Vec<Choice> {
-    let least = if let Subject::Gossip(..) = subject { 0 } else { 8 };
-    let sixty_fourths = (problem.ranks() / 64).clamp(least, 16);
+    let axes = row_axes(problem).unwrap_or_default();
+    let sixty_fourths = |found: &Found| match subject {
+        Subject::Gossip(..) => (subject.visited(&axes, found.choice) / 64).min(16),
+        Subject::Rooted(_) => 8,
+    };
     choices(sparse(found(problem, subject, given), sixty_fourths))
 }
 
@@ -127,7 +152,8 @@ pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Cho
 /// rows, only the one of the fewest start-ups: pipelines along one axis after the other take more
 /// transmission than edge-disjoint trees.
 pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choice> {
-    let is_product = extents(problem).is_some_and(|extents| extents.iter().filter(|extent| **extent > 1).count() > 1);
+    let axes = row_axes(problem).unwrap_or_default();
+    let is_product = axes.iter().filter(|(extent, _)| *extent > 1).count() > 1;
     let by_axis = Choice::default().in_one_colour();
     if !subject.has_steps() {
         return if is_product { vec![by_axis] } else { vec![] };
@@ -141,13 +167,13 @@ pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choi
     match subject {
         Subject::Gossip(..) => {
             let most = |found: &Found| found.choice.a.max(found.choice.a2).max(found.startups);
-            found.retain(|found| most(found) * ranks <= MAX_WORK);
-            choices(sparse(found, 16))
+            found.retain(|found| most(found) * subject.visited(&axes, found.choice) <= MAX_WORK);
+            choices(sparse(found, |_| 16))
         }
         Subject::Rooted(_) => {
             found.retain(|found| found.startups <= FEW_STARTUPS.max(2 * ranks));
             found.truncate(if is_product { 1 } else { usize::MAX });
-            choices(sparse(found, 32))
+            choices(sparse(found, |_| 32))
         }
     }
 }
@@ -163,10 +189,10 @@ fn choices(found: Vec<Found>) -> Vec<Choice> {
 
 /// Keeps those of which each has less transmission than the one before, by this share at least, and
 /// the one of the least.
-fn sparse(mut found: Vec<Found>, sixty_fourths: usize) -> Vec<Found> {
+fn sparse(mut found: Vec<Found>, sixty_fourths: impl Fn(&Found) -> usize) -> Vec<Found> {
     let (mut least, least_of_all) = (usize::MAX, found.iter().map(|found| found.transmission).min());
     found.retain(|found| {
-        let much_less = found.transmission < least - least / 64 * sixty_fourths;
+        let much_less = found.transmission < least - least / 64 * sixty_fourths(found);
         let kept = much_less || found.transmission < least && Some(found.transmission) == least_of_all;
         least = if kept { found.transmission } else { least };
         kept
@@ -192,8 +218,7 @@ fn found(problem: &Problem, subject: Subject, given: Choice) -> Vec<Found> {
 
 fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Choice) -> Vec<Found> {
     let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
-    let is_counted = matches!(subject, Subject::Gossip(..));
-    let is_cheap = |choice: &Choice| !is_counted || choice.a >= longest || choice.a * problem.ranks() <= MAX_WORK;
+    let is_cheap = |choice: &Choice| choice.a >= longest || choice.a * subject.visited(axes, *choice) <= MAX_WORK;
     let fits = |choice: &Choice| is_cheap(choice) && subject.lacks(problem, *choice).is_none();
     let measured = |choice: Choice| {
         let [first, later] = subject.measured(problem, axes, choice);
@@ -201,7 +226,7 @@ fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Ch
         let share = axes.len().max(1) / choice.colours(axes.len()).max(1);
         [first, later].map(|(startups, transmission)| Found { startups, transmission: share * transmission, choice })
     };
-    let measured = |given: Choice| subject.open(given, longest).filter(fits).map(measured);
+    let measured = |given: Choice| subject.open(given, longest).into_iter().filter(fits).map(measured);
     let alike: Vec<[Found; 2]> = measured(given.first()).collect();
     let mut all: Vec<Found> = alike.iter().map(|[first, later]| first.then(*later)).collect();
     if subject.has_phases(axes.len()) && (given.a2 > 0 || given.a == 0) {
@@ -220,7 +245,7 @@ fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Ch
 /// difference.
 fn front(mut all: Vec<Found>) -> Vec<Found> {
     all.sort_by_key(|found| (found.startups, found.transmission, found.choice.a2 > 0));
-    sparse(all, 0)
+    sparse(all, |_| 0)
 }
 
 /// Returns all numbers up to `all`, then about every `all`-th, and the last.
