@@ -25,7 +25,8 @@ pub struct Choice {
     /// Whether the user named the algorithm.
     pub named: bool,
     /// All candidates in the registry's order: each algorithm, and its variants that fit. If the
-    /// chosen algorithm is not among them, such as your own algorithm or schedule, it comes last.
+    /// chosen algorithm is not among them, such as your own algorithm or schedule, or one whose
+    /// parameters were searched, it comes last.
     pub candidates: Vec<Candidate>,
     problem: String,
     block_bytes: u64,
@@ -92,7 +93,8 @@ impl Terms {
 /// Selects an algorithm by name, or the cheapest one that fits if the name is `auto`.
 ///
 /// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` does, the cheapest
-/// are selected. Among equal prices `auto` prefers a price that is not only a lower bound, and then
+/// are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm, and then all
+/// parameters that the cheapest of them leaves open. Among equal prices `auto` prefers a price that is not only a lower bound, and then
 /// the registry's order. Takes microseconds to milliseconds, the latter if messages must be
 /// counted; on networks of hundreds of nodes, up to seconds.
 ///
@@ -120,9 +122,13 @@ pub(crate) fn find_named(collective: &Collective, name: &str, native: bool) -> R
 /// parameters [open](Algorithm::alternatives), they are the cheapest.
 pub(crate) fn find_cheapest(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
     let algorithm = find_fitting(problem, name, terms)?;
+    let alternatives = algorithm.alternatives(problem);
+    if alternatives.is_empty() {
+        return Ok(algorithm);
+    }
     let search = Search::of(problem);
-    let alternatives = algorithm.alternatives(problem).into_iter();
-    let fitting = alternatives.filter(|one| one.fits(problem).is_ok() && breaks(&**one, problem, terms).is_none());
+    let fitting =
+        alternatives.into_iter().filter(|one| one.fits(problem).is_ok() && breaks(&**one, problem, terms).is_none());
     let total = |demand: Demand| demand.price(&terms.machine, terms.block_bytes).total;
     // What the ranks of a host do is counted, which takes long, and only adds to a price.
     let bound = |one: &Arc<dyn Algorithm>| Demand::claimed_within(&**one, &search).ok().map(total);
@@ -206,22 +212,33 @@ impl Field {
         let problem = &self.problem;
         let named = name != "auto";
         let mut candidates = self.candidates(terms);
-        let algorithm = if named {
+        if named {
             let algorithm = find_cheapest(problem, name, terms)?;
-            if candidates.iter().all(|candidate| candidate.algorithm.name() != algorithm.name()) {
-                let demand = demand(&*algorithm, &Search::of(problem), &terms.machine);
-                candidates.push(priced(&(Arc::clone(&algorithm), demand), terms));
-            }
-            algorithm
-        } else {
-            let cheapest = cheapest(&candidates).map(|candidate| Arc::clone(&candidate.algorithm));
+            self.add(&algorithm, &mut candidates, terms);
+            return Ok(self.choice(algorithm, true, candidates, terms));
+        }
+        let of = |candidates: &[Candidate]| {
             let keeping = match terms.ports {
                 Ports::Unlimited => String::new(),
                 ports => format!(" that promises ports {ports}"),
             };
-            cheapest.ok_or_else(|| unfit(problem, name.to_owned(), format!("there is no algorithm for it{keeping}")))?
+            let needs = || unfit(problem, name.to_owned(), format!("there is no algorithm for it{keeping}"));
+            cheapest(candidates).map(|one| Arc::clone(&one.algorithm)).ok_or_else(needs)
         };
-        Ok(self.choice(algorithm, named, candidates, terms))
+        let best = of(&candidates)?;
+        // The variants of an algorithm are few. By name it may have cheaper parameters.
+        if let Ok(open) = find_cheapest(problem, best.about().name, terms) {
+            self.add(&open, &mut candidates, terms);
+        }
+        Ok(self.choice(of(&candidates)?, false, candidates, terms))
+    }
+
+    /// Adds an algorithm to the candidates, unless it is one of them.
+    fn add(&self, algorithm: &Arc<dyn Algorithm>, candidates: &mut Vec<Candidate>, terms: &Terms) {
+        if candidates.iter().all(|candidate| candidate.algorithm.name() != algorithm.name()) {
+            let demand = demand(&**algorithm, &Search::of(&self.problem), &terms.machine);
+            candidates.push(priced(&(Arc::clone(algorithm), demand), terms));
+        }
     }
 
     fn choice(&self, algorithm: Arc<dyn Algorithm>, named: bool, candidates: Vec<Candidate>, terms: &Terms) -> Choice {
