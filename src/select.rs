@@ -289,8 +289,8 @@ fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option
     (fits && !algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}{}", other()))
 }
 
-/// Returns the name of the same algorithm with a parameter `ports` by which it keeps to a port model,
-/// and with the same other parameters if these fit.
+/// Returns the name of the same algorithm with a parameter `ports` by which it keeps to a port
+/// model, and with the same other parameters if these fit.
 fn keeping(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
     let parameter = algorithm.parameters().iter().find(|parameter| parameter.key == "ports")?;
     let Values::Words(words) = parameter.values else { return None };

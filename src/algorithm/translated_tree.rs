@@ -131,8 +131,8 @@ pub(super) fn lacks(problem: &Problem) -> Option<String> {
     }
 }
 
-/// Returns what a number of rounds lacks on a network of some diameter. Without rounds, there are as
-/// many as the diameter.
+/// Returns what a number of rounds lacks on a network of some diameter. Without rounds, there are
+/// as many as the diameter.
 pub(super) fn lacks_rounds(rounds: usize, diameter: impl FnOnce() -> usize) -> Option<String> {
     let diameter = if rounds == 0 { 0 } else { diameter() };
     (rounds < diameter).then(|| format!("rounds={rounds}: it needs at least {diameter}, the diameter"))

@@ -60,10 +60,10 @@
 //! not send and receive at once.
 //!
 //! With one port, blocks go round a ring in one direction, so that each node sends to one neighbour
-//! while it receives from the other (section 7.2). On a line they have to go both ways, so lines and
-//! meshes are left out; the paper's own machine is a mesh that counts as a torus (section 7.1). On
-//! diagonals a divides n, since exchanges along the other axes go round past the end of a row, where
-//! only equally spaced bridgeheads repeat evenly.
+//! while it receives from the other (section 7.2). On a line they have to go both ways, so lines
+//! and meshes are left out; the paper's own machine is a mesh that counts as a torus (section 7.1).
+//! On diagonals a divides n, since exchanges along the other axes go round past the end of a row,
+//! where only equally spaced bridgeheads repeat evenly.
 //!
 //! `growth` is the factor of the rounds, if it is not `a` (section 7.2). The paper's CIRCGOS(a1, a2,
 //! k), whose best settings are (a1, 2, 1), is `a=a1,growth=a2,b=k+a2-2,ports=one`.

@@ -24,7 +24,7 @@ pub(super) const A: Parameter = number(
 /// The number of bridgeheads on diagonals.
 pub(super) const A_ON_DIAGONALS: Parameter = number(
     "a",
-    "number of bridgeheads in a row, at least 2, which are s = n / a nodes apart, rounded down; a round multiplies it by the largest divisor of s up to a, or else the least; 0 takes the best by price; without prices, 2 if n is even, else 3, with one port the least divisor of n",
+    "number of bridgeheads in a row, at least 2, which are s = n / a nodes apart, rounded down; a round multiplies it by the largest divisor of s up to a, or else the least; 0 takes the best by price; without prices, 2 if n is even, else 3, with one port the least divisor of n above 1",
 );
 
 /// The factor of a round of a broadcast.
@@ -192,7 +192,7 @@ impl Choice {
         }
         if self.growth > 0 {
             let is_alone = [self.a, self.later().a].contains(&1) && !self.is_one_port();
-            // A single bridgehead sends in both directions, but there is one other node in a row of two.
+            // A single bridgehead sends both ways, but a row of two has one other node.
             let (least, why) = if is_alone && longest > 2 { (3, " with a single bridgehead") } else { (2, "") };
             let most = longest.max(least);
             if !(least..=most).contains(&self.growth) {

@@ -3,8 +3,8 @@
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998), section 4.2, phase 3 of CIRCGOS, from one bridgehead and
 //! along one dimension after the other. Needs: a ring, a line or a product of them, with rank i on
-//! node i. Model: all-port, or one-port with `ports=one` on rings and products of rings, where parts go
-//! round in one direction and along one axis at a time.
+//! node i. Model: all-port, or one-port with `ports=one` on rings and products of rings, where
+//! parts go round in one direction and along one axis at a time.
 //!
 //! In a row of n nodes, the number of bridgeheads grows by the factor `a` in each round, in `b` steps.
 //! The a - 1 new bridgeheads between two old ones get the block as 2 b - a + 2 parts, in order from
