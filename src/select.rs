@@ -9,7 +9,7 @@ use std::fmt;
 use std::iter;
 use std::sync::Arc;
 
-use crate::algorithm::{About, Algorithm, candidates, find};
+use crate::algorithm::{About, Algorithm, Settings, Values, candidates, find};
 use crate::bounds::Search;
 use crate::collective::Collective;
 use crate::cost::{Demand, MOST_COUNTED, Price};
@@ -302,7 +302,20 @@ fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option
         return Some(format!("it needs {needs}"));
     }
     let fits = is_native || algorithm.fits(problem).is_ok();
-    (fits && !algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}"))
+    let other = || keeping(algorithm, problem, ports).map_or(String::new(), |name| format!("; use {name}"));
+    (fits && !algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}{}", other()))
+}
+
+/// Returns the name of the same algorithm with a parameter `ports` by which it keeps to a port
+/// model, and with the same other parameters if these fit.
+fn keeping(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
+    let parameter = algorithm.parameters().iter().find(|parameter| parameter.key == "ports")?;
+    let Values::Words(words) = parameter.values else { return None };
+    let settings = [algorithm.settings(), Settings::default()].into_iter();
+    let mut others = settings
+        .flat_map(|settings| (0..words.len()).map(move |value| settings.clone().with(parameter, value)))
+        .filter_map(|settings| algorithm.with(&settings));
+    others.find(|other| other.fits(problem).is_ok() && other.keeps(problem, ports)).map(|other| other.name())
 }
 
 impl fmt::Debug for Field {

@@ -70,6 +70,11 @@ impl Group {
         self.axes.iter().map(steps_along).sum()
     }
 
+    /// Returns the diameter of the network.
+    pub(super) fn diameter(&self) -> usize {
+        self.axes.iter().map(|axis| axis.diameter() as usize).sum()
+    }
+
     /// Returns the distance of an address from node 0, and the last steps of all shortest paths to
     /// it.
     pub(super) fn paths(&self, address: usize) -> (usize, Vec<Step>) {

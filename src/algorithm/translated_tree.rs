@@ -33,10 +33,13 @@ use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, Ran
 /// The unmet requirement of algorithms that translate trees.
 pub(super) const NEEDS: &str = "a product of rings and complete networks, with rank i on node i";
 
+/// The claims of an algorithm that translates trees and takes them once.
+pub(super) const CLAIMS: &str = "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, one block more on tori of 2x5, 2x2x5, 2x2x7 and 2x2x9, two blocks more on 2x3x3x3; with rounds=k up to k start-ups, and for k = (N - 1) / D rounded up no more blocks but on 2x5; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1); contention-free";
+
 /// The number of rounds.
 const ROUNDS: Parameter = Parameter {
     key: "rounds",
-    summary: "most rounds, at least the diameter; more rounds send smaller messages",
+    summary: "most rounds, at least the diameter, which 0 takes; more rounds send smaller messages",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -106,7 +109,8 @@ impl Division {
     pub(super) fn lacks(self, problem: &Problem) -> Option<String> {
         let most = MAX_ENTRIES / problem.ranks().max(1);
         let parts = self.parts;
-        lacks(problem).or_else(|| {
+        let diameter = || Group::of(problem).map_or(0, |group| group.diameter());
+        lacks(problem).or_else(|| lacks_rounds(self.rounds, diameter)).or_else(|| {
             (parts > most).then(|| format!("parts={parts}: it needs at most {most} for {} ranks", problem.ranks()))
         })
     }
@@ -121,10 +125,17 @@ impl Division {
 pub(super) fn lacks(problem: &Problem) -> Option<String> {
     let ranks = problem.ranks();
     match Group::of(problem) {
-        None => Some(format!("it needs {NEEDS}")),
+        None => Some(format!("it needs {NEEDS}; on other networks use tree-packing")),
         Some(_) if ranks > MAX_RANKS => Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}")),
         Some(_) => None,
     }
+}
+
+/// Returns what a number of rounds lacks on a network of some diameter. Without rounds, there are
+/// as many as the diameter.
+pub(super) fn lacks_rounds(rounds: usize, diameter: impl FnOnce() -> usize) -> Option<String> {
+    let diameter = if rounds == 0 { 0 } else { diameter() };
+    (rounds < diameter).then(|| format!("rounds={rounds}: it needs at least {diameter}, the diameter"))
 }
 
 /// The last step to an address in the tree of a part.
@@ -532,7 +543,17 @@ mod tests {
         let spaces =
             (2..=6).flat_map(|a| (2..=6).flat_map(move |b| (2..=6).map(move |c| format!("torus:{a}x{b}x{c}"))));
         let cubes = (1..=10).map(|d| format!("hypercube:{d}"));
-        let others = ["torus:3x2x3x3", "torus:97x17", "ghc:4,2", "ghc:5,3", "ghc:3,4", "ghc:2x3x4", "complete:17"];
+        let others = [
+            "torus:3x2x3x3",
+            "torus:2x7x2",
+            "torus:9x2x2",
+            "torus:97x17",
+            "ghc:4,2",
+            "ghc:5,3",
+            "ghc:3,4",
+            "ghc:2x3x4",
+            "complete:17",
+        ];
         rings.chain(planes).chain(spaces).chain(cubes).chain(others.map(str::to_owned)).collect()
     }
 
@@ -551,7 +572,7 @@ mod tests {
         extents.sort_unstable();
         match extents[..] {
             [2, 5] => (1, 1),
-            [2, 2, 5] => (1, 0),
+            [2, 2, 5 | 7 | 9] => (1, 0),
             [2, 3, 3, 3] => (2, 0),
             _ => (0, 0),
         }

@@ -60,3 +60,31 @@ fn balanced_trees_have_variants_only_where_they_may_send_less() {
         assert_eq!((proof.startups, proof.transmission), (3, Volume::from(3)));
     }
 }
+
+#[test]
+fn balanced_trees_take_as_many_rounds_as_the_diameter_or_more() {
+    for (text, diameter) in [("torus:5x6", 5), ("hypercube:4", 4), ("ring:9", 4), ("ghc:3x4", 2), ("mesh:2x2", 2)] {
+        for collective in [Collective::Allgather, Collective::ReduceScatter, Collective::Allreduce] {
+            let problem = problem(text, collective);
+            let lacks = |rounds: usize| {
+                let name = format!("balanced-trees:rounds={rounds}");
+                find(problem.collective(), &name).unwrap().lacks(&problem)
+            };
+            for rounds in 1..diameter {
+                let wanted = format!("rounds={rounds}: it needs at least {diameter}, the diameter");
+                assert_eq!(lacks(rounds), Some(wanted), "{text}");
+            }
+            assert_eq!([0, diameter, 1 << 16].map(lacks), [None, None, None], "{text}");
+        }
+    }
+}
+
+#[test]
+fn balanced_trees_point_to_packed_trees_on_meshes() {
+    let problem = problem("mesh:3x3", Collective::Allgather);
+    let lacks = find(problem.collective(), "balanced-trees").unwrap().lacks(&problem);
+    let wanted =
+        "it needs a product of rings and complete networks, with rank i on node i; on other networks use tree-packing";
+    assert_eq!(lacks.as_deref(), Some(wanted));
+    assert!(find(problem.collective(), "tree-packing").unwrap().fits(&problem).is_ok());
+}

@@ -137,7 +137,7 @@ fn phases_have_parameters_of_their_own() {
         ("torus:9x14", "a=2,b=1,a2=5,b2=4"),
         ("torus:6x5", "a=6,a2=1,b2=2"),
         ("torus:7x7", "a=3,a2=7,colours=one"),
-        ("torus:8x6", "a=2,a2=4,b2=6,colours=one,ports=one"),
+        ("torus:8x6", "a=2,a2=4,b2=6,ports=one"),
         ("mesh:11x8", "a=3,b=2,a2=8"),
         ("mesh:5x9", "a2=2"),
         ("torus:3x4x5", "a=1,a2=5"),
@@ -264,9 +264,9 @@ fn one_port_suffices_on_rings_and_tori() {
     }
     for n in 2..=12_usize {
         let torus = format!("torus:{n}x{n}");
-        proved(&torus, "high-dim-gos:colours=one,ports=one");
+        proved(&torus, "high-dim-gos:ports=one");
         for a in (2..=n).filter(|a| n % a == 0) {
-            proved(&torus, &format!("torgos:a={a},colours=one,ports=one"));
+            proved(&torus, &format!("torgos:a={a},ports=one"));
         }
     }
     for (topology, algorithm) in [
@@ -278,10 +278,30 @@ fn one_port_suffices_on_rings_and_tori() {
         ("torus:3x3x3x3", "cubgos"),
     ] {
         let separator = if algorithm.contains(':') { ',' } else { ':' };
-        let text = format!("{algorithm}{separator}colours=one,ports=one");
+        let text = format!("{algorithm}{separator}ports=one");
         proved(topology, &text);
         assert_eq!(find(&Collective::Allgather, &text).unwrap().about().ports, Ports::One);
     }
+}
+
+/// Colours use several channels of a node at once, which one port cannot.
+#[test]
+fn one_port_implies_one_colour() {
+    for (name, given) in [
+        ("torgos:a=4,ports=one", "torgos:a=4,colours=one,ports=one"),
+        ("high-dim-gos:ports=one", "high-dim-gos:ports=one,colours=one"),
+        ("high-dim-gos:a=2,ports=one", "high-dim-gos:a=2,colours=all,ports=one"),
+    ] {
+        let [short, long] = [name, given].map(|text| find(&Collective::Allgather, text).unwrap());
+        assert_eq!([short.name(), long.name()], [name, name]);
+        assert_eq!(short.settings(), long.settings());
+        let proof = proved("torus:8x8", name);
+        assert!(proof.keeps(Ports::One), "{name}");
+    }
+    let problem = rooted("torus:4x5", "broadcast", 3);
+    let broadcast = find(problem.collective(), "bridgeheads:a=2,colours=one,ports=one").unwrap();
+    assert_eq!(broadcast.name(), "bridgeheads:a=2,ports=one");
+    assert!(proof(&*broadcast, &problem).keeps(Ports::One));
 }
 
 /// Section 7.2: n - 1 steps if all nodes are bridgeheads, and twice the logarithm to base 2 if one
@@ -329,13 +349,17 @@ fn bridgeheads_grow_by_a_factor_of_their_own() {
             }
         }
     }
+    for topology in ["ring:2", "line:2"] {
+        proved(topology, "circgos:a=1,growth=2");
+    }
+    proved("hypercube:3", "high-dim-gos:a=1,growth=2");
     for (topology, algorithm) in [
         ("torus:13x13", "torgos:a=3,growth=2"),
         ("torus:16x16", "torgos:a=2,b=2,growth=4"),
         ("mesh:12x12", "torgos:a=4,growth=2"),
         ("torus:7x10", "high-dim-gos:a=2,a2=4,growth=3"),
         ("torus:8x8x8", "cubgos:a=2,growth=4"),
-        ("torus:12x12", "torgos:a=4,growth=2,colours=one,ports=one"),
+        ("torus:12x12", "torgos:a=4,growth=2,ports=one"),
     ] {
         proved(topology, algorithm);
     }
@@ -435,28 +459,58 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
         ("torus:9x9", "high-dim-gos:b2=4", "b2=4: it needs a2 too, which says how large b2 must be"),
         ("torus:9x9", "high-dim-gos:a=1,a2=8,b2=3", "b2=3: with a2=8 it needs at least 4"),
         ("ring:27", "circgos:a=1,growth=2", "growth=2: with a single bridgehead it needs 3 to 27"),
+        ("ring:3", "circgos:a=1,growth=2", "growth=2: with a single bridgehead it needs 3"),
+        ("ring:2", "circgos:a=1,growth=3", "growth=3: it needs 2"),
         ("ring:27", "circgos:a=9,b=1,growth=4", "b=1: with growth=4 it needs at least 2"),
         ("ring:27", "circgos:a=8,b=6,ports=one", "b=6: with a=8 it needs at least 7"),
-        ("line:27", "circgos:ports=one", "ports=one: it needs a ring or a product of rings"),
-        ("torus:9x9", "torgos:ports=one", "ports=one: it needs colours=one, since colours use all axes at once"),
+        (
+            "line:27",
+            "circgos:ports=one",
+            "ports=one: blocks go round in one direction; it needs a ring or a product of rings",
+        ),
+        (
+            "mesh:9x9",
+            "torgos:ports=one",
+            "ports=one: blocks go round in one direction; it needs a ring or a product of rings",
+        ),
         ("torus:9x9", "torgos:a=1", "a=1: on diagonals it needs at least 2"),
         (
             "torus:9x9",
-            "torgos:a=4,colours=one,ports=one",
-            "a=4: with ports=one it needs a divisor of 9, the nodes of a row: 3, 9",
+            "torgos:a=4,ports=one",
+            "a=4: with ports=one blocks go round equally spaced bridgeheads; it needs a divisor of 9, the nodes of a row: 3, 9",
         ),
-        ("torus:9x9", "circgos", "it needs a ring or a line; the extents are 9x9"),
-        ("torus:9x8", "torgos", "it needs two rings or lines of the same extent; the extents are 9x8"),
-        ("ring:9", "high-dim-gos", "it needs a product of two or more rings or lines; the extents are 9"),
-        ("torus:9x9", "cubgos", "it needs three or more rings or lines of the same extent; the extents are 9x9"),
+        ("torus:9x9", "circgos", "it needs a ring or a line; the extents are 9x9; use high-dim-gos"),
+        (
+            "torus:9x8",
+            "torgos",
+            "it needs two rings or lines of the same extent; the extents are 9x8; use high-dim-gos",
+        ),
+        ("ring:9", "torgos", "it needs two rings or lines of the same extent; the extents are 9; use circgos"),
+        ("mesh:3x3x3", "torgos", "it needs two rings or lines of the same extent; the extents are 3x3x3; use cubgos"),
+        ("ring:9", "high-dim-gos", "it needs a product of two or more rings or lines; the extents are 9; use circgos"),
+        (
+            "torus:9x9",
+            "cubgos",
+            "it needs three or more rings or lines of the same extent; the extents are 9x9; use torgos",
+        ),
+        (
+            "torus:3x3x4",
+            "cubgos",
+            "it needs three or more rings or lines of the same extent; the extents are 3x3x4; use high-dim-gos",
+        ),
         (
             "complete:5",
             "high-dim-gos",
             "it needs a product of two or more rings or lines; complete:5 is not a product of rings and lines with rank i on node i",
         ),
     ];
-    for (topology, algorithm, wanted) in cases {
-        assert_eq!(lacks(topology, algorithm), wanted, "{algorithm} on {topology}");
+    for (topology, algorithm, wanted) in &cases {
+        assert_eq!(lacks(topology, algorithm), *wanted, "{algorithm} on {topology}");
+    }
+    for (topology, algorithm, wanted) in &cases {
+        if let Some((_, instead)) = wanted.split_once("; use ") {
+            assert!(fits(topology, instead), "{instead} instead of {algorithm} on {topology}");
+        }
     }
     assert!(fits("ring:27", "circgos:a=1,b=1") && fits("torus:29x29", "torgos:a=3"));
     let error = find(&Collective::Allgather, "circgos:a=x").err().unwrap().to_string();
@@ -486,7 +540,7 @@ fn rooted_proved(topology: &str, names: &[&str], heads: impl Fn(usize) -> Vec<us
             proved(&format!("bridgeheads:a={a},b={b}"));
             if has_one_port {
                 let b = (a - 1).max(1) + root % 4;
-                proved(&format!("bridgeheads:a={a},b={b},colours=one,ports=one"));
+                proved(&format!("bridgeheads:a={a},b={b},ports=one"));
             }
         }
     }

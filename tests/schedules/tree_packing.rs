@@ -16,7 +16,7 @@ fn proved(topology: &Arc<dyn Topology>, placement: &Placement) -> Vec<Proof> {
     let collectives = [Collective::Allgather, Collective::ReduceScatter, Collective::Allreduce];
     let proofs = collectives.into_iter().flat_map(|collective| {
         let problem = Problem::placed(Arc::clone(topology), placement.clone(), collective).unwrap();
-        ["tree-packing", "tree-packing:rounds=9", "tree-packing:rounds=40"].map(|text| {
+        ["tree-packing", "tree-packing:rounds=12", "tree-packing:rounds=40"].map(|text| {
             let proof = proof(&*find(problem.collective(), text).unwrap(), &problem);
             assert!(proof.contention_free && proof.keeps(Ports::All));
             proof
@@ -65,6 +65,21 @@ fn packed_trees_leave_homogeneous_networks_to_balanced_trees() {
     assert_eq!(["mesh:3x3", "line:5", "mesh:32x32"].map(lacks), [None, None, None]);
     for text in ["torus:4x4", "hypercube:3", "complete:5", "ring:1", "mesh:2x2", "mesh:33x32"] {
         assert!(lacks(text).is_some(), "{text}");
+    }
+}
+
+#[test]
+fn packed_trees_take_as_many_rounds_as_the_diameter_or_more() {
+    let tree = graph((1..23).map(|v| (v, (v - 1) / 2)));
+    for (network, diameter) in [(parse("mesh:3x5").unwrap(), 6), (parse("line:9").unwrap(), 8), (tree, 7)] {
+        let problem = Problem::new(network, Collective::Allgather).unwrap();
+        let lacks = |rounds: usize| find(problem.collective(), &format!("tree-packing:rounds={rounds}")).unwrap();
+        let lacks = |rounds: usize| lacks(rounds).lacks(&problem);
+        for rounds in [1, diameter - 1] {
+            let wanted = format!("rounds={rounds}: it needs at least {diameter}, the diameter");
+            assert_eq!(lacks(rounds), Some(wanted));
+        }
+        assert_eq!([0, diameter, diameter + 1, 1 << 16].map(lacks), [None, None, None, None]);
     }
 }
 

@@ -227,6 +227,27 @@ fn requested_port_model_is_verified_and_exported() {
 }
 
 #[test]
+fn port_limit_names_the_parameter_that_keeps_to_it() {
+    for (topology, collective, algorithm, ports, wanted) in [
+        ("ring:9", "allgather", "circgos", "one", "all, not one; use circgos:ports=one"),
+        ("ring:9", "allgather", "circgos:a=3,b=2", "one", "all, not one; use circgos:a=3,b=2,ports=one"),
+        // One step is too few with one port.
+        ("ring:9", "allgather", "circgos:a=3,b=1", "one", "all, not one; use circgos:ports=one"),
+        ("torus:4x4", "broadcast", "bridgeheads", "one-send", "all, not one-send; use bridgeheads:ports=one"),
+        ("ring:9", "alltoall", "bruck:radix=3,ports=all", "one", "unlimited, not one; use bruck:radix=3"),
+        // Without such a parameter, and with one that does not fit.
+        ("torus:4x4", "allgather", "balanced-trees", "one", "all, not one"),
+        ("line:9", "allgather", "circgos", "one", "all, not one"),
+    ] {
+        let plan = ["plan", "--topology", topology, "--collective", collective, "--algorithm", algorithm];
+        let output = necklace(&[&plan[..], &["--ports", ports]].concat());
+        let wanted = format!("it promises ports {wanted}\n");
+        assert!(stderr(&output).contains(&wanted), "{}", stderr(&output));
+        assert_eq!(output.status.code(), Some(2), "{algorithm} on {topology}");
+    }
+}
+
+#[test]
 fn auto_lists_the_candidates_it_compared() {
     let text = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall"]);
     let paragon = printed(&["plan", "--topology", "ring:6", "--collective", "alltoall", "--machine", "paragon"]);

@@ -17,7 +17,7 @@
 //! 4 x 4 x 4 x 4, with unequal extents too, and on cubes of up to 1024 nodes, with few exceptions: a
 //! channel carries one block more on tori of 5 x 2, 5 x 2 x 2, 7 x 2 x 2 and 9 x 2 x 2, and two more
 //! on 3 x 3 x 3 x 2, whatever the order of the axes. With `rounds=k`, k = (N - 1) / D rounded up,
-//! all of these but 5 x 2 take the least, in at most k rounds, or d if that is more.
+//! all of these but 5 x 2 take the least, in at most k rounds. k is d or more.
 //!
 //! With `parts=p`, blocks are cut into p parts, each with a tree of its own. Where D does not
 //! divide N - 1, it is the fraction (N - 1) / D that is the least, and parts reach it: on all these
@@ -33,7 +33,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::translated_tree::{Division, NEEDS, PARAMETERS, TranslatedTree};
+use crate::algorithm::translated_tree::{CLAIMS, Division, NEEDS, PARAMETERS, TranslatedTree};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
 use crate::ids::Rank;
@@ -49,7 +49,7 @@ static ABOUT: About = About {
     summary: "along one tree of shortest paths, translated to every rank, which loads all channels alike",
     source: "after Ho & Johnsson 1986",
     needs: NEEDS,
-    claims: "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, on a few small tori 1 or 2 more; with rounds=k up to k start-ups and fewer of these; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1); contention-free",
+    claims: CLAIMS,
     ports: Ports::All,
 };
 

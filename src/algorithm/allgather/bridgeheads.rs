@@ -54,16 +54,23 @@
 //! more than 2^18 bridgeheads in all rows, except n. It leaves `growth` as it is given.
 //!
 //! With `ports=one`, on rings and their products, a rank sends one message and receives one in each
-//! round. The steps are log_2(n / a) to collect, a - 1 to pass on, and b for rounds in which new
-//! bridgeheads get b - a + 2 parts, from one side. On diagonals, a divides n. `a=n` takes n - 1
+//! round, along one axis at a time. The steps are log_2(n / a) to collect, a - 1 to pass on, and b
+//! for rounds in which new bridgeheads get b - a + 2 parts, from one side. `a=n` takes n - 1
 //! start-ups on a ring and `a=1` twice the logarithm; the paper's times are those of nodes that do
 //! not send and receive at once.
+//!
+//! With one port, blocks go round a ring in one direction, so that each node sends to one neighbour
+//! while it receives from the other (section 7.2). On a line they have to go both ways, so lines
+//! and meshes are left out; the paper's own machine is a mesh that counts as a torus (section 7.1).
+//! On diagonals a divides n, since exchanges along the other axes go round past the end of a row,
+//! where only equally spaced bridgeheads repeat evenly.
 //!
 //! `growth` is the factor of the rounds, if it is not `a` (section 7.2). The paper's CIRCGOS(a1, a2,
 //! k), whose best settings are (a1, 2, 1), is `a=a1,growth=a2,b=k+a2-2,ports=one`.
 //!
 //! By default all axes are used at once, by as many colours: parts of every block that go through
-//! the axes in turned order (HIGH-DIM-GOS', CUBGOS'). `colours=one` uses one axis at a time.
+//! the axes in turned order (HIGH-DIM-GOS', CUBGOS'). `colours=one` uses one axis at a time, and so
+//! does `ports=one`.
 //!
 //! Each rank takes time in proportion to its blocks, and to the extents of the network for each
 //! round. The claims are counted, in time in proportion to ranks times rounds.

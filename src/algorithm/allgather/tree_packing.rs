@@ -4,10 +4,11 @@
 //! networks that look the same from every node. Needs: a rank on every node of a network of up to
 //! 1024 nodes for which `balanced-trees` does not fit. Model: all-port.
 //!
-//! With N ranks and the diameter d, at most max(d, `rounds`) rounds are taken. A node with c
-//! channels gets N - 1 blocks over these, so the busiest channel carries at least (N - 1) / c for
-//! the least c, rounded up: the bound. The table has the blocks over the busiest channel of each
-//! round, added up and divided by this bound: the average, and the worst in parentheses.
+//! With N ranks and the diameter d, at most `rounds` rounds are taken, which are d or more, by
+//! default d. A node with c channels gets N - 1 blocks over these, so the busiest channel carries
+//! at least (N - 1) / c for the least c, rounded up: the bound. The table has the blocks over the
+//! busiest channel of each round, added up and divided by this bound: the average, and the worst in
+//! parentheses.
 //!
 //! | networks | in d rounds | in up to 2 d | in up to max(4 d, bound) |
 //! |---|---|---|---|
@@ -81,7 +82,7 @@ impl Algorithm for TreePacking {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        Plan::lacks(problem, Course::Down)
+        Plan::lacks(problem, self.rounds, Course::Down)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

@@ -29,7 +29,7 @@ static ABOUT: About = About {
     summary: "parts of the vector are combined up a tree to every rank, and passed down the same trees",
     source: "after Ho & Johnsson 1986",
     needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
-    claims: "twice the diameter in start-ups, 2 (N - 1) / D parts of 1 / N, the fraction rounded up, over each of the D channels of a node; with rounds=k and parts=p as for allgather; contention-free",
+    claims: "twice the diameter in start-ups, 2 (N - 1) / D parts of 1 / N, the fraction rounded up, over each of the D channels of a node; exceptions, rounds=k and parts=p as for allgather; contention-free",
     ports: Ports::All,
 };
 

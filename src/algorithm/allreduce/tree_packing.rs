@@ -47,7 +47,7 @@ impl Algorithm for TreePacking {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        Plan::lacks(problem, Course::UpAndDown)
+        Plan::lacks(problem, self.rounds, Course::UpAndDown)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

@@ -5,61 +5,75 @@ use crate::algorithm::{Parameter, Settings, Values};
 use crate::topology::{Axis, Kind};
 use crate::vocabulary::Problem;
 
+/// Returns a parameter for a number that 0 leaves open.
+const fn number(key: &'static str, summary: &'static str) -> Parameter {
+    Parameter::new(key, summary, Values::Number { least: 0, most: 1 << 16 }, 0)
+}
+
+/// Returns a parameter that is all at once, or one at a time.
+const fn all_or_one(key: &'static str, summary: &'static str) -> Parameter {
+    Parameter::new(key, summary, Values::Words(&["all", "one"]), 0)
+}
+
 /// The number of bridgeheads.
-pub(in crate::algorithm) const A: Parameter = Parameter {
-    key: "a",
-    summary: "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold, with one port twofold); on diagonals bridgeheads are n / a apart, rounded down; 0 takes the best by price; without prices, 3, on diagonals of an even side 2, with one port the least divisor",
-    values: Values::Number { least: 0, most: 1 << 16 },
-    default: 0,
-};
+pub(super) const A: Parameter = number(
+    "a",
+    "number of bridgeheads in a row, and the factor by which it grows in a round (1 grows threefold, with one port twofold); 0 takes the best by price, without prices 3",
+);
+
+/// The number of bridgeheads on diagonals.
+pub(super) const A_ON_DIAGONALS: Parameter = number(
+    "a",
+    "number of bridgeheads in a row, at least 2, which are s = n / a nodes apart, rounded down; a round multiplies it by the largest divisor of s up to a, or else the least; 0 takes the best by price; without prices, 2 if n is even, else 3, with one port the least divisor of n above 1",
+);
+
+/// The factor of a round of a broadcast.
+pub(in crate::algorithm) const A_FROM_ONE: Parameter = number(
+    "a",
+    "factor by which the number of bridgeheads in a row grows in a round, from one (1 takes 3, with one port 2); 0 takes the best by price, without prices 3",
+);
 
 /// The steps of a round.
-pub(in crate::algorithm) const B: Parameter = Parameter {
-    key: "b",
-    summary: "number of steps in a round, at least a / 2 rounded down, with one port a - 1; 0 takes the best by price; without prices, the larger of 1.1 (a - 2) and a / 2, with one port a",
-    values: Values::Number { least: 0, most: 1 << 16 },
-    default: 0,
-};
+pub(in crate::algorithm) const B: Parameter = number(
+    "b",
+    "number of steps in a round in which the number of bridgeheads grows by a factor f, at least f / 2 rounded down, with one port f - 1; 0 takes the best by price; without prices, the larger of 1.1 (f - 2) and f / 2, with one port f",
+);
 
 /// The factor of a round.
-pub(in crate::algorithm) const GROWTH: Parameter = Parameter {
-    key: "growth",
-    summary: "factor by which the number of bridgeheads grows in a round, on diagonals at most; replaces a in the least b; 0 takes a",
-    values: Values::Number { least: 0, most: 1 << 16 },
-    default: 0,
-};
+pub(super) const GROWTH: Parameter =
+    number("growth", "factor by which the number of bridgeheads grows in a round; 0 takes that of a");
+
+/// The factor of a round on diagonals.
+pub(super) const GROWTH_ON_DIAGONALS: Parameter = number(
+    "growth",
+    "replaces a in the factor of a round, the largest divisor of the distance of bridgeheads up to it; 0 takes a",
+);
 
 /// The number of bridgeheads in all phases but the first.
-pub(in crate::algorithm) const A2: Parameter = Parameter {
-    key: "a2",
-    summary: "number of bridgeheads in a row in the phases after the first, in which blocks of whole rows are sent; 0 takes a, or, if that is 0 too, the best by price",
-    values: Values::Number { least: 0, most: 1 << 16 },
-    default: 0,
-};
+pub(super) const A2: Parameter = number(
+    "a2",
+    "number of bridgeheads in a row in the phases after the first, in which blocks of whole rows are sent; 0 takes a, or, if that is 0 too, the best by price",
+);
 
 /// The steps of a round in all phases but the first.
-pub(in crate::algorithm) const B2: Parameter = Parameter {
-    key: "b2",
-    summary: "number of steps in a round in the phases after the first, if a2 is given; like b",
-    values: Values::Number { least: 0, most: 1 << 16 },
-    default: 0,
-};
+pub(super) const B2: Parameter =
+    number("b2", "number of steps in a round in the phases after the first, if a2 is given; like b");
 
 /// Whether parts of a block take the axes in different orders.
-pub(in crate::algorithm) const COLOURS: Parameter = Parameter {
-    key: "colours",
-    summary: "whether all axes are used at once, each by a part of every block",
-    values: Values::Words(&["all", "one"]),
-    default: 0,
-};
+pub(in crate::algorithm) const COLOURS: Parameter =
+    all_or_one("colours", "whether all axes are used at once, each by a part of every block");
 
 /// Whether a rank sends one message and receives one at a time.
-pub(in crate::algorithm) const PORTS: Parameter = Parameter {
-    key: "ports",
-    summary: "whether a node uses all its channels at once; with one, on rings and tori, blocks go round in one way",
-    values: Values::Words(&["all", "one"]),
-    default: 0,
-};
+pub(in crate::algorithm) const PORTS: Parameter = all_or_one(
+    "ports",
+    "whether a node uses all its channels at once; with one, on rings and products of rings, blocks go round in one direction, along one axis at a time whatever colours is",
+);
+
+/// Whether a rank of a row sends one message and receives one at a time.
+pub(super) const PORTS_IN_A_ROW: Parameter = all_or_one(
+    "ports",
+    "whether a node uses both its channels at once; with one, on rings, blocks go round in one direction",
+);
 
 /// The most ranks for which a plan is made, and the most nodes that its claims visit.
 const MAX_RANKS: usize = 1 << 20;
@@ -83,7 +97,7 @@ pub(in crate::algorithm) struct Choice {
     pub(super) a2: usize,
     pub(super) b2: usize,
     growth: usize,
-    /// An index among the words of [`COLOURS`].
+    /// An index among the words of [`COLOURS`], 0 with one port, which implies one colour.
     colours: usize,
     /// An index among the words of [`PORTS`].
     ports: usize,
@@ -91,14 +105,15 @@ pub(in crate::algorithm) struct Choice {
 
 impl Choice {
     pub(in crate::algorithm) fn of(settings: &Settings) -> Self {
+        let ports = settings.of(&PORTS);
         Self {
             a: settings.of(&A),
             b: settings.of(&B),
             a2: settings.of(&A2),
             b2: settings.of(&B2),
             growth: settings.of(&GROWTH),
-            colours: settings.of(&COLOURS),
-            ports: settings.of(&PORTS),
+            colours: if ports == 1 { 0 } else { settings.of(&COLOURS) },
+            ports,
         }
     }
 
@@ -173,10 +188,9 @@ impl Choice {
             return Some(needs);
         }
         if self.is_one_port() && axes.iter().any(|&(extent, ring)| !ring && extent > 2) {
-            return Some("ports=one: it needs a ring or a product of rings".to_owned());
-        }
-        if self.is_one_port() && self.colours == 0 && axes.len() > 1 {
-            return Some("ports=one: it needs colours=one, since colours use all axes at once".to_owned());
+            return Some(
+                "ports=one: blocks go round in one direction; it needs a ring or a product of rings".to_owned(),
+            );
         }
         let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
         if order == Order::Diagonals && self.a == 1 && longest > 1 {
@@ -185,17 +199,19 @@ impl Choice {
         if order == Order::Diagonals && self.a > 0 && self.is_one_port() && longest % self.a > 0 {
             let right: Vec<String> = (2..=longest).filter(|a| longest % a == 0).map(|a| a.to_string()).collect();
             return Some(format!(
-                "a={}: with ports=one it needs a divisor of {longest}, the nodes of a row: {}",
+                "a={}: with ports=one blocks go round equally spaced bridgeheads; it needs a divisor of {longest}, the nodes of a row: {}",
                 self.a,
                 right.join(", ")
             ));
         }
         if self.growth > 0 {
             let is_alone = [self.a, self.later().a].contains(&1) && !self.is_one_port();
-            let (least, why) = if is_alone { (3, " with a single bridgehead") } else { (2, "") };
-            if !(least..=longest.max(least)).contains(&self.growth) {
-                let most = longest.max(least);
-                return Some(format!("growth={}:{why} it needs {least} to {most}", self.growth));
+            // A single bridgehead sends both ways, but a row of two has one other node.
+            let (least, why) = if is_alone && longest > 2 { (3, " with a single bridgehead") } else { (2, "") };
+            let most = longest.max(least);
+            if !(least..=most).contains(&self.growth) {
+                let up_to = if most > least { format!(" to {most}") } else { String::new() };
+                return Some(format!("growth={}:{why} it needs {least}{up_to}", self.growth));
             }
         }
         self.lacks_numbers(longest, ["a", "b"])
@@ -265,7 +281,7 @@ impl Choice {
 
     /// Returns the number of colours for a number of axes.
     pub(super) fn colours(self, axes: usize) -> usize {
-        if self.colours == 0 { axes } else { axes.min(1) }
+        if self.colours == 0 && !self.is_one_port() { axes } else { axes.min(1) }
     }
 
     /// Returns the number of steps of a round in which the number of bridgeheads grows by a factor.

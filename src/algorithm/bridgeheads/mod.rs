@@ -32,7 +32,7 @@ mod rows;
 mod search;
 mod streams;
 
-pub(super) use choice::{A, B, COLOURS, Choice, PORTS};
+pub(super) use choice::{A_FROM_ONE, B, COLOURS, Choice, PORTS};
 pub(super) use counts::claims;
 pub(super) use plan::Plan;
 pub(super) use rooted::{Rooted, RootedPlan};

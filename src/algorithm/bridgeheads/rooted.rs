@@ -1,11 +1,8 @@
 //! A broadcast from the root and a gather to it, along one axis after the other, and the same in
 //! reverse: a reduction and a scatter.
 //!
-//! Source: Juurlink, Sibeyn & Rao (1998), sections 4.1 and 4.2. The root is the only bridgehead of
-//! its row. In a broadcast the number of bridgeheads grows by a factor a in each round, in b steps,
-//! until all nodes of the row have the block, and then of the rows through them. In a gather the
-//! root collects the blocks of its row as bridgeheads do, after the nodes of the row have collected
-//! those of the rows through them.
+//! The root is the only bridgehead of its row. `src/algorithm/broadcast/bridgeheads.rs` and
+//! `src/algorithm/gather/bridgeheads.rs` say what they do and take.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -16,10 +13,11 @@ use super::axis::AxisCounts;
 use super::choice::{self, Choice, at_most, row_axes};
 use super::row::{self, Row, Stage};
 use super::streams::{self, Cargo, Stream};
+use crate::algorithm::About;
 use crate::algorithm::course::Course;
 use crate::block::{Block, Volume, gcd};
 use crate::ids::Rank;
-use crate::vocabulary::{Amount, Amounts, End, Problem, RankAmounts, RankRound, Share};
+use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Share};
 
 /// A collective with a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +39,29 @@ impl Rooted {
         matches!(self, Self::Reduce | Self::Scatter)
     }
 
+    /// Returns the description of the algorithm of this collective.
+    pub(in crate::algorithm) const fn about(self, summary: &'static str, ports: Ports) -> About {
+        let (collective, claims) = match self {
+            Self::Broadcast => ("broadcast", SPREAD),
+            Self::Reduce => ("reduce", SPREAD),
+            Self::Gather => ("gather", CONCENTRATED),
+            Self::Scatter => ("scatter", CONCENTRATED),
+        };
+        let source = match self {
+            Self::Broadcast | Self::Reduce => "after Juurlink, Sibeyn & Rao 1998, section 4.2",
+            Self::Gather | Self::Scatter => "after Juurlink, Sibeyn & Rao 1998, section 4.1",
+        };
+        let needs = match self {
+            Self::Reduce => {
+                "a ring, a line or a product of them, with rank i on node i, and an operation that commutes"
+            }
+            Self::Broadcast | Self::Gather | Self::Scatter => {
+                "a ring, a line or a product of them, with rank i on node i"
+            }
+        };
+        About::new(collective, "bridgeheads", ports).summary(summary).source(source).needs(needs).claims(claims)
+    }
+
     /// Returns what a problem lacks for a choice of parameters.
     pub(in crate::algorithm) fn lacks(self, problem: &Problem, choice: Choice) -> Option<String> {
         let order = if self == Self::Reduce { Course::Up.lacks_order(problem) } else { None };
@@ -49,6 +70,12 @@ impl Rooted {
         order.or_else(|| choice.lacks_but_steps(problem, choice::Order::ByAxis)).or_else(|| is_many.then(many))
     }
 }
+
+/// The claims of a broadcast and a reduction.
+const SPREAD: &str = "about b log_a n start-ups along each ring and b log_a n / (2 b - a + 2) blocks, divided by the colours; more along lines; contention-free";
+
+/// The claims of a gather and a scatter.
+const CONCENTRATED: &str = "ceil(log_3 n) start-ups along each ring, up to ceil(log_3 (2 n - 1)) along each line, in each phase those of the longest; contention-free";
 
 /// The most steps of a round. The numbers of parts in which rounds cut the block are up to 2 b + 2 and
 /// differ by at most one, so their common multiple for twelve colours has 32 bits.

@@ -1,6 +1,8 @@
 //! The algorithms of a collective: CIRCGOS, HIGH-DIM-GOS, TORGOS and CUBGOS.
 
-use super::choice::{A, A2, B, B2, COLOURS, GROWTH, Order, PORTS, extents};
+use super::choice::{
+    A, A_ON_DIAGONALS, A2, B, B2, COLOURS, GROWTH, GROWTH_ON_DIAGONALS, Order, PORTS, PORTS_IN_A_ROW, extents,
+};
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Parameter};
 use crate::vocabulary::{Ports, Problem};
@@ -24,7 +26,7 @@ pub(in crate::algorithm) const CIRC_GOS: Form = Form {
     name: "circgos",
     source: "Juurlink, Sibeyn & Rao 1998, section 4",
     order: Order::ByAxis,
-    parameters: &[A, B, GROWTH, PORTS],
+    parameters: &[A, B, GROWTH, PORTS_IN_A_ROW],
     right: |extents| extents.len() < 2,
     needs: "a ring or a line",
     described: [
@@ -52,7 +54,7 @@ pub(in crate::algorithm) const TOR_GOS: Form = Form {
     name: "torgos",
     source: "Juurlink, Sibeyn & Rao 1998, section 5.2",
     order: Order::Diagonals,
-    parameters: &[A, B, GROWTH, COLOURS, PORTS],
+    parameters: &[A_ON_DIAGONALS, B, GROWTH_ON_DIAGONALS, COLOURS, PORTS],
     right: |extents| extents.len() == 2 && equal(extents),
     needs: "two rings or lines of the same extent",
     described: [
@@ -66,7 +68,7 @@ pub(in crate::algorithm) const CUB_GOS: Form = Form {
     name: "cubgos",
     source: "Juurlink, Sibeyn & Rao 1998, section 6.2",
     order: Order::Diagonals,
-    parameters: &[A, B, GROWTH, COLOURS, PORTS],
+    parameters: &[A_ON_DIAGONALS, B, GROWTH_ON_DIAGONALS, COLOURS, PORTS],
     right: |extents| extents.len() > 2 && equal(extents),
     needs: "three or more rings or lines of the same extent",
     described: [
@@ -90,12 +92,21 @@ impl Form {
             Some(extents) if (self.right)(&extents) => return None,
             Some(extents) if extents.is_empty() => "the network is one node".to_owned(),
             Some(extents) => {
+                let use_instead = self.instead(&extents).map_or(String::new(), |name| format!("; use {name}"));
                 let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
-                format!("the extents are {}", extents.join("x"))
+                format!("the extents are {}{use_instead}", extents.join("x"))
             }
             None => format!("{} is not a product of rings and lines with rank i on node i", problem.topology().text()),
         };
         Some(format!("it needs {}; {found}", self.needs))
+    }
+
+    /// Returns the algorithm that fits these extents instead, on diagonals if this one is and there
+    /// is one.
+    fn instead(self, extents: &[usize]) -> Option<&'static str> {
+        let on_diagonals = [TOR_GOS, CUB_GOS].into_iter().filter(|_| self.order == Order::Diagonals);
+        let mut forms = on_diagonals.chain([CIRC_GOS, HIGH_DIM_GOS]);
+        forms.find(|form| (form.right)(extents)).map(|form| form.name)
     }
 }
 
@@ -169,15 +180,15 @@ macro_rules! gossip {
 
 /// Defines an algorithm of a collective with a root.
 macro_rules! rooted {
-    ($(#[$doc:meta])* $algorithm:ident, $call:expr, $about:expr, [$($parameter:ident),*]) => {
+    ($(#[$doc:meta])* $algorithm:ident, $call:expr, $summary:literal, [$($parameter:ident),*]) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default)]
         pub struct $algorithm(Choice);
 
         impl Algorithm for $algorithm {
             fn about(&self) -> &About {
-                static ALL: About = $about;
-                static ONE: About = About { ports: Ports::One, ..$about };
+                static ALL: About = $call.about($summary, Ports::All);
+                static ONE: About = $call.about($summary, Ports::One);
                 if self.0.is_one_port() { &ONE } else { &ALL }
             }
 

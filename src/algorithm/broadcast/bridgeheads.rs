@@ -3,7 +3,8 @@
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998), section 4.2, phase 3 of CIRCGOS, from one bridgehead and
 //! along one dimension after the other. Needs: a ring, a line or a product of them, with rank i on
-//! node i. Model: all-port, or one-port with `ports=one`.
+//! node i. Model: all-port, or one-port with `ports=one` on rings and products of rings, where
+//! parts go round in one direction and along one axis at a time.
 //!
 //! In a row of n nodes, the number of bridgeheads grows by the factor `a` in each round, in `b` steps.
 //! The a - 1 new bridgeheads between two old ones get the block as 2 b - a + 2 parts, in order from
@@ -33,7 +34,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::bridgeheads::{
-    A, B, COLOURS, Choice, PORTS, Rooted, RootedPlan, Subject, best, few, rooted, rooted_claims,
+    A_FROM_ONE, B, COLOURS, Choice, PORTS, Rooted, RootedPlan, Subject, best, few, rooted, rooted_claims,
 };
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;
@@ -43,10 +44,6 @@ rooted!(
     /// From bridgehead to bridgehead, at shrinking distance.
     Bridgeheads,
     Rooted::Broadcast,
-    About::new("broadcast", "bridgeheads", Ports::All)
-        .summary("the block goes in parts to ever more bridgeheads of each row, at shrinking distance")
-        .source("after Juurlink, Sibeyn & Rao 1998, section 4.2")
-        .needs("a ring, a line or a product of them, with rank i on node i")
-        .claims("about b log_a n start-ups along each ring and b log_a n / (2 b - a + 2) blocks, divided by the colours; more along lines; contention-free"),
-    [A, B, COLOURS, PORTS]
+    "the block goes in parts to ever more bridgeheads of each row, at shrinking distance",
+    [A_FROM_ONE, B, COLOURS, PORTS]
 );

@@ -31,10 +31,6 @@ rooted!(
     /// To one bridgehead, in threes.
     Bridgeheads,
     Rooted::Gather,
-    About::new("gather", "bridgeheads", Ports::All)
-        .summary("the root collects the blocks of its row in threes, after its nodes have collected those of theirs")
-        .source("after Juurlink, Sibeyn & Rao 1998, section 4.1")
-        .needs("a ring, a line or a product of them, with rank i on node i")
-        .claims("ceil(log_3 n) start-ups along each ring, up to ceil(log_3 (2 n - 1)) along each line, in each phase those of the longest; contention-free"),
+    "the root collects the blocks of its row in threes, after its nodes have collected those of theirs",
     [COLOURS]
 );

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::translated_tree::{Division, PARAMETERS, TranslatedTree};
+use crate::algorithm::translated_tree::{CLAIMS, Division, PARAMETERS, TranslatedTree};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -26,7 +26,7 @@ static ABOUT: About = About {
     summary: "up one tree of shortest paths, translated to every rank, which loads all channels alike",
     source: "after Ho & Johnsson 1986",
     needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
-    claims: "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, on a few small tori 1 or 2 more; with rounds=k up to k start-ups and fewer of these; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1); contention-free",
+    claims: CLAIMS,
     ports: Ports::All,
 };
 

@@ -43,7 +43,7 @@ impl Algorithm for TreePacking {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        Plan::lacks(problem, Course::Up)
+        Plan::lacks(problem, self.rounds, Course::Up)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

@@ -15,10 +15,6 @@ rooted!(
     /// From one bridgehead, in threes.
     Bridgeheads,
     Rooted::Scatter,
-    About::new("scatter", "bridgeheads", Ports::All)
-        .summary("the gather to a bridgehead in reverse: from one to three in each step")
-        .source("after Juurlink, Sibeyn & Rao 1998, section 4.1")
-        .needs("a ring, a line or a product of them, with rank i on node i")
-        .claims("ceil(log_3 n) start-ups along each ring, up to ceil(log_3 (2 n - 1)) along each line, in each phase those of the longest; contention-free"),
+    "the gather to a bridgehead in reverse: from one to three in each step",
     [COLOURS]
 );

@@ -352,6 +352,11 @@ fn scattered(node: usize, block: usize) -> u16 {
     ((mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 48) as u16
 }
 
+/// Returns the diameter of a connected network.
+pub(super) fn diameter(neighbours: &[Vec<usize>]) -> usize {
+    Network::new(neighbours).diameter
+}
+
 /// Returns whether the first node reaches all nodes.
 pub(super) fn is_connected(neighbours: &[Vec<usize>]) -> bool {
     let mut reached = vec![false; neighbours.len()];
@@ -459,10 +464,6 @@ mod tests {
         let mut links: Vec<_> = (1..nodes).map(|node| (node, below(node))).collect();
         links.extend((0..more).map(|_| (below(nodes), below(nodes))));
         linked(nodes, links)
-    }
-
-    fn diameter(neighbours: &[Vec<usize>]) -> usize {
-        Network::new(neighbours).diameter
     }
 
     /// Returns the rounds, and the blocks over the busiest channel of each, after checking that

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::packing::{Message, Round, bound, is_connected, packed, transmission};
+use super::packing::{Message, Round, bound, diameter, is_connected, packed, transmission};
 use crate::algorithm::counts::{Counts, Sent};
 use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
@@ -15,7 +15,7 @@ use crate::vocabulary::{Amount, Amounts, End, Problem, RankAmounts, RankRound, S
 /// The number of rounds.
 pub(in crate::algorithm) const ROUNDS: Parameter = Parameter {
     key: "rounds",
-    summary: "most rounds, at least the diameter; on irregular networks more rounds send smaller messages",
+    summary: "most rounds, at least the diameter, which 0 takes; on irregular networks more rounds send smaller messages",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -60,8 +60,8 @@ fn neighbours(problem: &Problem) -> Option<Vec<Vec<usize>>> {
 }
 
 impl Plan {
-    /// Returns what a problem lacks.
-    pub(in crate::algorithm) fn lacks(problem: &Problem, course: Course) -> Option<String> {
+    /// Returns what a problem lacks for a number of rounds.
+    pub(in crate::algorithm) fn lacks(problem: &Problem, most_rounds: usize, course: Course) -> Option<String> {
         let (ranks, nodes) = (problem.ranks(), problem.topology().nodes());
         if ranks != nodes {
             return Some(format!("it needs a rank on every node; there are {ranks} ranks and {nodes} nodes"));
@@ -77,10 +77,12 @@ impl Plan {
             let most = MAX_WORK / ranks;
             return Some(format!("it needs at most {most} channels for {ranks} ranks; there are {channels}"));
         }
-        if !neighbours(problem).is_some_and(|neighbours| is_connected(&neighbours)) {
+        let Some(neighbours) = neighbours(problem).filter(|neighbours| is_connected(neighbours)) else {
             return Some("it needs a connected network".to_owned());
-        }
-        course.lacks_order(problem)
+        };
+        static FOUND: Kept<Vec<Vec<usize>>, usize> = Kept::new(4);
+        let diameter = || FOUND.get(neighbours.clone(), || diameter(&neighbours));
+        translated_tree::lacks_rounds(most_rounds, diameter).or_else(|| course.lacks_order(problem))
     }
 
     /// Returns the variants for `auto`, if more rounds than the diameter could take fewer blocks:
@@ -90,7 +92,7 @@ impl Plan {
         problem: &Problem,
         with: impl Fn(usize) -> Arc<dyn Algorithm>,
     ) -> Vec<Arc<dyn Algorithm>> {
-        if Self::lacks(problem, Course::Down).is_some() {
+        if Self::lacks(problem, 0, Course::Down).is_some() {
             return vec![];
         }
         let least = bound(&neighbours(problem).unwrap_or_default());
