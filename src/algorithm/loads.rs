@@ -88,7 +88,7 @@ impl Pattern {
         Some(Self { load, hops })
     }
 
-    /// Counts the load of these messages, at most one from each rank.
+    /// Counts the load of these messages, at most as many as ranks.
     pub(in crate::algorithm) fn of(problem: &Problem, messages: Vec<(usize, usize)>) -> Option<Self> {
         let messages = messages.into_iter().map(|(from, to)| (from, to, 1));
         let Counted { load, hops, .. } = Counted::of(problem, problem.ranks() as u128, messages)?;
