@@ -42,8 +42,9 @@ pub struct Candidate {
     /// The price, or the reason why the algorithm does not fit.
     pub price: Result<Price, String>,
     /// The demands that the algorithm does not claim and that the machine charges for. If there
-    /// are any, the price is a lower bound. This happens with placements and on networks that are
-    /// not products, if they are large. On small ones the built-in algorithms count their messages.
+    /// are any, the price is a lower bound. This happens on networks of hundreds of nodes, if there
+    /// is no formula for the network or the placement. On smaller ones the built-in algorithms count
+    /// their messages.
     pub at_least: Vec<&'static str>,
     /// The algorithm whose price this is, for [`native`](crate::algorithm::Native): the cheapest of
     /// those that libraries are known to have, or the cheapest of all if the machine charges

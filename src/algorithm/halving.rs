@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use crate::algorithm::counts::Most;
 use crate::algorithm::loads::{Pattern, in_order, with_loads};
 use crate::algorithm::{doublings, is_complete};
 use crate::block::Volume;
@@ -125,9 +126,15 @@ pub(super) struct TreeCosts {
     pub(super) rounds: u64,
     /// The sum over rounds of the longest route.
     pub(super) hops: u64,
+    /// The sum over rounds of the first and the last channel of the longest route.
+    pub(super) ends: u64,
     /// The sum over rounds of the most ranks that are handed over, and the most in any round.
     pub(super) handed: u64,
     pub(super) most_handed: u64,
+    /// The sum over rounds of the largest product of the ranks handed over and the channels, and
+    /// with the first and the last of these channels alone.
+    pub(super) forwarded: u64,
+    pub(super) forwarded_at_ends: u64,
     /// The most handovers by one rank.
     pub(super) sends: u64,
 }
@@ -145,9 +152,14 @@ impl TreeCosts {
             let holder = (root / stride % axis.extent) as usize;
             let (along, sends) = Sends::along(*axis, holder);
             all.rounds += along.len() as u64;
-            all.hops += along.iter().map(|(hops, _)| hops).sum::<u64>();
-            all.handed += along.iter().map(|(_, handed)| handed * stride).sum::<u64>();
-            all.most_handed = along.iter().map(|(_, handed)| handed * stride).fold(all.most_handed, u64::max);
+            for Most { longest, largest, forwarded: (forwarded, at_ends), .. } in along {
+                all.hops += longest;
+                all.ends += longest.min(2);
+                all.handed += largest * stride;
+                all.most_handed = all.most_handed.max(largest * stride);
+                all.forwarded += forwarded * stride;
+                all.forwarded_at_ends += at_ends * stride;
+            }
             // A rank that gets it along this dimension hands over along the later ones as the root
             // does.
             all.sends = all.sends.max(sends.most + of_root);
@@ -157,7 +169,8 @@ impl TreeCosts {
         Some(all)
     }
 
-    /// Returns the claims of a tree whose messages are one block each.
+    /// Returns the claims of a tree whose messages are one block each, unless `of_one` says
+    /// otherwise.
     pub(super) fn claims(problem: &Problem, of_one: impl FnOnce(Self) -> Claims) -> Claims {
         let Some(costs) = Self::of(problem) else {
             let rounds = Some(u64::from(in_order(problem).map_or(0, |axes| rounds(&axes))));
@@ -175,7 +188,7 @@ impl TreeCosts {
 
 /// Returns for each round along a row the longest route and the most nodes handed over, and the
 /// handovers by one rank. None if the extent is too large for that.
-pub(super) fn handed_along(axis: Axis, root: usize) -> Option<(Vec<(u64, u64)>, Sends)> {
+pub(super) fn handed_along(axis: Axis, root: usize) -> Option<(Vec<Most>, Sends)> {
     let small = axis.extent <= MAX_EXTENT;
     small.then(|| Sends::along(axis, root))
 }
@@ -184,7 +197,7 @@ pub(super) fn handed_along(axis: Axis, root: usize) -> Option<(Vec<(u64, u64)>, 
 /// is too large for that.
 pub(super) fn routes_along(axis: Axis) -> Option<Vec<u64>> {
     let small = axis.extent <= MAX_EXTENT;
-    small.then(|| Sends::along(axis, 0).0.into_iter().map(|(hops, _)| hops).collect())
+    small.then(|| Sends::along(axis, 0).0.into_iter().map(|round| round.longest).collect())
 }
 
 /// Returns the claims of a tree over the ranks as one row, on any network. Each message is one
@@ -199,7 +212,7 @@ pub(super) fn claims_of_ranks(problem: &Problem, from_root: bool) -> Claims {
     let claims = Claims { messages: most, volume: most.map(Volume::from), ..Claims::of_single_blocks(rounds, apart) };
     let along = |axis: Axis| {
         let routes = handed_along(axis, root)?.0;
-        Some(routes.into_iter().map(|(hops, _)| Pattern { load: 1, hops }).collect::<Vec<_>>())
+        Some(routes.into_iter().map(|round| Pattern { load: 1, hops: round.longest }).collect::<Vec<_>>())
     };
     let counted = || {
         let mut all = vec![vec![]; rounds as usize];
@@ -209,11 +222,12 @@ pub(super) fn claims_of_ranks(problem: &Problem, from_root: bool) -> Claims {
         }
         all.into_iter().map(|round| Pattern::of(problem, round)).collect::<Option<Vec<_>>>()
     };
+    // As in a binomial tree, ranks differ in one bit, and share the lower ones with the root.
+    let bits = || Some(Pattern::bits(problem)?.into_iter().map(|bit| Pattern { load: 1, ..bit }).collect());
     let patterns = match in_order(problem).as_deref() {
         _ if ranks < 2 || apart => None,
         Some([axis]) => along(*axis),
-        // The trees by dimension are better there.
-        Some(_) => None,
+        Some(_) => bits().or_else(counted),
         None => counted(),
     };
     with_loads(claims, patterns.map(|patterns| patterns.into_iter().map(|pattern| (pattern, Volume::from(1)))))
@@ -239,16 +253,16 @@ pub(super) struct Sends {
 impl Sends {
     /// Counts them along a row, and returns for each round the longest route and the most nodes
     /// handed over.
-    fn along(axis: Axis, holder: usize) -> (Vec<(u64, u64)>, Self) {
+    fn along(axis: Axis, holder: usize) -> (Vec<Most>, Self) {
         let extent = axis.extent as usize;
-        let mut rounds = vec![(0, 0); doublings(extent) as usize];
+        let mut rounds = vec![Most::default(); doublings(extent) as usize];
         let sends = Self::count(axis, &(0..extent), holder, &mut rounds);
         (rounds, sends)
     }
 
     /// Counts them in a range, and collects for each round the longest route and the most nodes
     /// handed over.
-    fn count(axis: Axis, range: &Range<usize>, holder: usize, rounds: &mut [(u64, u64)]) -> Self {
+    fn count(axis: Axis, range: &Range<usize>, holder: usize, rounds: &mut [Most]) -> Self {
         let (Some((now, later)), true) = (rounds.split_first_mut(), range.len() > 1) else {
             return Self { holder: 0, most: 0 };
         };
@@ -259,7 +273,7 @@ impl Sends {
             Kind::Ring => distance.min(axis.extent - distance),
             Kind::Complete => 1,
         };
-        *now = (now.0.max(hops), now.1.max(other.len() as u64));
+        *now = now.with(other.len() as u64, hops);
         let (first, second) = (Self::count(axis, &own, holder, later), Self::count(axis, &other, receiver, later));
         let holder = first.holder + 1;
         Self { holder, most: holder.max(first.most).max(second.most) }

@@ -3,7 +3,7 @@
 //! The leader of a host is the root on the root's host, and elsewhere the host's first rank. In a
 //! round, all hosts are at the same level, so a smaller host idles while a larger one still works.
 
-use super::loads::{Crossing, with_loads};
+use super::loads::with_counted;
 use super::tree::{Merge, Ranges, at, below, broadcast, from_root, gathered};
 use super::{Claims, doublings, is_complete};
 use crate::block::{Block, Volume};
@@ -307,25 +307,4 @@ pub(super) fn scatter_sends(member: usize, root: usize, size: usize) -> u64 {
 /// Returns the number of messages that a member sends in a broadcast.
 pub(super) fn broadcast_sends(member: usize, root: usize, size: usize) -> u64 {
     (0..doublings(size)).filter(|&k| broadcast(member, root, size, k).0.is_some()).count() as u64
-}
-
-/// The most ranks whose messages are counted.
-const MOST_COUNTED: usize = 1 << 7;
-
-/// Adds to claims what follows from the routes of all messages, if there are few. On complete
-/// networks nothing needs to be counted.
-pub(super) fn with_counted(claims: Claims, problem: &Problem, rounds: impl Fn(Rank) -> Share) -> Claims {
-    if is_complete(problem) || problem.ranks() > MOST_COUNTED {
-        return claims;
-    }
-    let mut messages = Vec::<Vec<(usize, usize, u64)>>::new();
-    for rank in problem.all() {
-        for (number, round) in rounds(rank).enumerate() {
-            messages.resize(messages.len().max(number + 1), vec![]);
-            let sends = round.sends.iter();
-            messages[number].extend(sends.map(|end| (rank.index(), end.peer.index(), end.blocks.len() as u64)));
-        }
-    }
-    let loads = messages.iter().map(|round| Crossing::of(problem, round)).collect::<Option<Vec<_>>>();
-    with_loads(claims, loads)
 }

@@ -1,6 +1,6 @@
 //! Channel loads of default routes on products of lines, rings and complete networks, with rank i
-//! on node i, when all ranks send at once. For other networks and placements, messages are counted
-//! if there are few.
+//! on node i, when all ranks send at once. For other networks, placements and schedules, messages
+//! are counted if there are few.
 //!
 //! Default routes correct the last dimension first. So when a block moves along dimension d, its
 //! later coordinates are those of its destination, and its earlier ones those of its source. Of all
@@ -13,7 +13,7 @@ use crate::block::Volume;
 use crate::hash::Map;
 use crate::ids::Rank;
 use crate::topology::{Axis, Factor, Kind, axes};
-use crate::vocabulary::Problem;
+use crate::vocabulary::{Problem, Share};
 
 /// Returns the dimensions of the problem's network, if it is a product and every node has a rank.
 pub(in crate::algorithm) fn product(problem: &Problem) -> Option<Vec<Axis>> {
@@ -88,7 +88,7 @@ impl Pattern {
         Some(Self { load, hops })
     }
 
-    /// Counts the load of these messages, at most one from each rank.
+    /// Counts the load of these messages, at most as many as ranks.
     pub(in crate::algorithm) fn of(problem: &Problem, messages: Vec<(usize, usize)>) -> Option<Self> {
         let messages = messages.into_iter().map(|(from, to)| (from, to, 1));
         let Counted { load, hops, .. } = Counted::of(problem, problem.ranks() as u128, messages)?;
@@ -100,16 +100,17 @@ impl Pattern {
         if is_complete(problem) {
             return Some(Self { load: 1, hops: 1 });
         }
-        let Some(axes) = digits(problem) else { return Self::counted(problem, |rank| rank ^ 1 << bit) };
-        let mut bit = u64::from(bit);
-        for axis in axes.iter().rev() {
-            let bits = u64::from(axis.extent.ilog2());
-            if bit < bits {
-                return Some(exchange(*axis, 1 << bit));
-            }
-            bit -= bits;
+        match Self::bits(problem) {
+            Some(bits) => bits.get(bit as usize).copied(),
+            None => Self::counted(problem, |rank| rank ^ 1 << bit),
         }
-        None
+    }
+
+    /// Returns the loads of exchanges between ranks whose numbers differ in one bit, from the
+    /// lowest bit on, if there is a formula: on products whose extents are powers of two.
+    pub(in crate::algorithm) fn bits(problem: &Problem) -> Option<Vec<Self>> {
+        let along = |axis: &Axis| (0..axis.extent.ilog2()).map(|bit| exchange(*axis, 1 << bit)).collect::<Vec<_>>();
+        Some(digits(problem)?.iter().rev().flat_map(along).collect())
     }
 
     /// Returns the load of exchanges between the ranks 2i and 2i + 1, or, if `odd`, between 2i + 1
@@ -188,10 +189,9 @@ impl Crossing {
         is_complete(problem) || in_order(problem).is_some() || Counted::fits(problem, all())
     }
 
-    /// Counts the load of these messages, at most one from each rank, given as source, destination
-    /// and blocks.
-    pub(in crate::algorithm) fn of(problem: &Problem, messages: &[(usize, usize, u64)]) -> Option<Self> {
-        let counted = Counted::of(problem, problem.ranks() as u128, messages.iter().copied())?;
+    /// Counts the load of these messages, given as source, destination and blocks.
+    fn of(problem: &Problem, messages: &[(usize, usize, u64)]) -> Option<Self> {
+        let counted = Counted::of(problem, messages.len() as u128, messages.iter().copied())?;
         let node = |rank| problem.placement().node(Rank::new(rank));
         let forwarded = messages.iter().map(|&(from, to, blocks)| {
             let hops = problem.topology().distance(node(from), node(to)) as u64;
@@ -199,6 +199,12 @@ impl Crossing {
         });
         let forwarded = forwarded.max().unwrap_or_default();
         Some(Self { channel: counted.load.into(), hops: counted.hops, forwarded, free: counted.shared <= 1 })
+    }
+
+    /// Returns the load if blocks are parts of blocks.
+    fn in_parts(self, parts: u64) -> Self {
+        let Self { channel, forwarded: (moved, ends), .. } = self;
+        Self { channel: channel.part(parts), forwarded: (moved.part(parts), ends.part(parts)), ..self }
     }
 
     /// Returns the load of simultaneous rotations, given as shifts and numbers of blocks. Shifts
@@ -263,6 +269,40 @@ pub(in crate::algorithm) fn with_repeated(
         contention_free: free,
         ..claims
     }
+}
+
+/// Adds to claims what follows from the routes of all messages, if there are few: those of up to
+/// some hundred ranks. On complete networks nothing needs to be counted.
+pub(in crate::algorithm) fn with_counted(claims: Claims, problem: &Problem, shares: impl Fn(Rank) -> Share) -> Claims {
+    with_loads(claims, counted_rounds(problem, shares))
+}
+
+/// Returns the loads of all rounds. `None` on complete networks, and if there are too many messages
+/// or blocks are not all cut alike.
+fn counted_rounds(problem: &Problem, shares: impl Fn(Rank) -> Share) -> Option<Vec<Crossing>> {
+    if is_complete(problem) || !may_count(problem) {
+        return None;
+    }
+    let (mut rounds, mut count, mut parts) = (Vec::<Vec<(usize, usize, u64)>>::new(), 0, None);
+    for rank in problem.all() {
+        for (number, round) in shares(rank).enumerate() {
+            rounds.resize(rounds.len().max(number + 1), vec![]);
+            for end in &round.sends {
+                let mut cuts = end.blocks.iter().map(|block| block.of());
+                if !cuts.all(|of| *parts.get_or_insert(of) == of) {
+                    return None;
+                }
+                let size = end.blocks.iter().map(|block| u64::from(block.count())).sum();
+                rounds[number].push((rank.index(), end.peer.index(), size));
+            }
+            count += round.sends.len() as u128;
+        }
+        if count > COUNTED {
+            return None;
+        }
+    }
+    let parts = parts.map_or(1, u64::from);
+    rounds.iter().map(|round| Some(Crossing::of(problem, round)?.in_parts(parts))).collect()
 }
 
 /// The loads of the messages of one round, counted one by one: for networks and placements without

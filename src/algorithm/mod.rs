@@ -41,6 +41,7 @@ pub mod scan;
 pub mod scatter;
 mod shape;
 pub mod shift;
+mod star;
 mod translated_tree;
 mod tree;
 mod tree_packing;

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::counts::Most;
 use super::halving::{Handover, along, handed_along};
 use super::rows::{RingAxis, rows};
 use crate::block::{Block, Volume};
@@ -23,12 +24,16 @@ pub(super) struct Parts {
 
 /// The costs of a tree along the rows: rounds, hops, parts handed over, and the most handovers by
 /// one rank.
+#[derive(Default)]
 struct Tree {
     rounds: u64,
     hops: u64,
     handed: u64,
     /// The most parts that a rank other than the root hands over to its parent, in a gather.
     most_handed: u64,
+    /// The largest products of parts and channels, and with the first and the last channel alone.
+    forwarded: u64,
+    forwarded_at_ends: u64,
     sends: u64,
 }
 
@@ -190,12 +195,16 @@ impl Parts {
         let all = self.with_tree(&tree, tree.sends, self.volume(self.ranks as u64 - 1));
         // In pairs, neither rank has had what it gets from the other.
         let pairs = self.rows.iter().all(|row| row.extent() == 2);
+        let near = self.rows.iter().all(|row| row.longest() == 1);
         // Around a line of 3, no message that goes two hops may be left.
-        let short = self.rows.last().is_some_and(|row| row.extent() == 3);
+        let short = !near && self.rows.last().is_some_and(|row| row.extent() == 3);
         Claims {
             messages: all.messages.filter(|_| pairs),
             volume: all.volume.filter(|_| pairs),
             hops: all.hops.filter(|_| !short),
+            // Of long messages over two channels, some may be left that are shorter.
+            forwarded_transmission: all.forwarded_transmission.filter(|_| near),
+            end_transmission: all.end_transmission.filter(|_| near),
             ..all
         }
     }
@@ -207,12 +216,13 @@ impl Parts {
     fn with_tree(&self, tree: &Tree, sends: u64, sent: Volume) -> Claims {
         let rings = self.ring_claims(1);
         let plus = |claimed: Option<u64>, more: u64| claimed.map(|claimed| claimed + more);
+        let more = |claimed: Option<Volume>, parts: u64| claimed.map(|claimed| claimed + self.volume(parts));
         Claims {
             startups: plus(rings.startups, tree.rounds),
-            transmission: rings.transmission.map(|claimed| claimed + self.volume(tree.handed)),
+            transmission: more(rings.transmission, tree.handed),
             hops: plus(rings.hops, tree.hops),
-            forwarded_transmission: None,
-            end_transmission: None,
+            forwarded_transmission: more(rings.forwarded_transmission, tree.forwarded),
+            end_transmission: more(rings.end_transmission, tree.forwarded_at_ends),
             chained_hops: None,
             chained_forwarded: None,
             messages: plus(rings.messages, sends),
@@ -223,15 +233,19 @@ impl Parts {
 
     /// Counts the costs of a tree. None if an extent is too large for that.
     fn costs(&self, root: Rank) -> Option<Tree> {
-        let (mut all, mut of_root) = (Tree { rounds: 0, hops: 0, handed: 0, most_handed: 0, sends: 0 }, 0);
+        let (mut all, mut of_root) = (Tree::default(), 0);
         for row in self.rows.iter().rev() {
             let each = self.each(*row) as u64;
             let holder = root.index() / row.stride % row.extent();
             let (rounds, sends) = handed_along(row.axis, holder)?;
             all.rounds += rounds.len() as u64;
-            all.hops += rounds.iter().map(|(hops, _)| hops).sum::<u64>();
-            all.handed += rounds.iter().map(|(_, handed)| handed * each).sum::<u64>();
-            all.most_handed = rounds.iter().map(|(_, handed)| handed * each).fold(all.most_handed, u64::max);
+            for Most { longest, largest, forwarded: (forwarded, at_ends), .. } in rounds {
+                all.hops += longest;
+                all.handed += largest * each;
+                all.most_handed = all.most_handed.max(largest * each);
+                all.forwarded += forwarded * each;
+                all.forwarded_at_ends += at_ends * each;
+            }
             // A rank that gets parts along this row hands over along the later ones as the root
             // does.
             all.sends = all.sends.max(sends.most + of_root);

@@ -107,7 +107,7 @@ impl RingAxis {
     }
 
     /// Returns the longest route between neighbours on a ring.
-    fn longest(self) -> u64 {
+    pub(super) fn longest(self) -> u64 {
         if self.axis.kind == Kind::Line && self.axis.extent > 2 { 2 } else { 1 }
     }
 

@@ -1,8 +1,46 @@
 //! Binomial trees: by places relative to the root, or in rank order.
 
 use crate::algorithm::doublings;
+use crate::algorithm::loads::{Pattern, with_counted, with_loads};
 use crate::block::Volume;
-use crate::vocabulary::Combine;
+use crate::ids::Rank;
+use crate::vocabulary::{Claims, Combine, Problem, Share};
+
+/// Adds to claims of a broadcast what follows from the routes of its messages: in round k, 2^k
+/// ranks send one block each.
+pub(super) fn with_broadcast(claims: Claims, problem: &Problem, shares: impl Fn(Rank) -> Share) -> Claims {
+    // They send in one direction what an exchange sends in both, over as busy a channel: the
+    // senders are all ranks of a half of a row.
+    with_bits(claims, problem, |_, exchange| (exchange, Volume::from(1)), shares)
+}
+
+/// Adds to claims what follows from the routes of a tree's messages: those along the edges from
+/// subtrees of 2^k ranks have `size(k)` blocks, on products whose extents are powers of two.
+pub(super) fn with_edges(
+    claims: Claims,
+    problem: &Problem,
+    size: impl Fn(usize) -> u64,
+    shares: impl Fn(Rank) -> Share,
+) -> Claims {
+    // Ranks whose lower bits are the root's: one message in each range of 2^(k + 1) ranks of a row.
+    let edge = |k, exchange| (Pattern { load: 1, ..exchange }, Volume::from(size(k)));
+    with_bits(claims, problem, edge, shares)
+}
+
+/// Adds to claims what follows from the load of each bit's round, as a function of the load of
+/// exchanges between ranks that differ in this bit. Without a formula for those, counts the
+/// messages.
+fn with_bits(
+    claims: Claims,
+    problem: &Problem,
+    load: impl Fn(usize, Pattern) -> (Pattern, Volume),
+    shares: impl Fn(Rank) -> Share,
+) -> Claims {
+    match Pattern::bits(problem) {
+        Some(bits) => with_loads(claims, Some(bits.into_iter().enumerate().map(|(k, exchange)| load(k, exchange)))),
+        None => with_counted(claims, problem, shares),
+    }
+}
 
 /// Returns a rank's place relative to the root, which is at 0. For powers of two it is an exclusive
 /// or, so that messages follow the channels of a cube.

@@ -26,6 +26,7 @@ mod plans;
 mod prices;
 mod readme;
 mod replay;
+mod rooted;
 mod samples;
 mod simulate;
 mod textbook;

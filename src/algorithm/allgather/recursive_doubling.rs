@@ -23,8 +23,7 @@
 use std::ops::Range;
 
 use crate::algorithm::fold::Fold;
-use crate::algorithm::levels::with_counted;
-use crate::algorithm::loads::{Pattern, with_loads};
+use crate::algorithm::loads::{Pattern, with_counted, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;

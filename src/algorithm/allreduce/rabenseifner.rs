@@ -26,7 +26,7 @@
 //! i ends the first half with the chunk whose number is i with its bits reversed.
 
 use crate::algorithm::fold::Fold;
-use crate::algorithm::loads::{Pattern, with_loads};
+use crate::algorithm::loads::{Pattern, with_counted, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -64,9 +64,12 @@ impl Algorithm for Rabenseifner {
             combined: Some(combined + Volume::from(folds / 2)),
             ..Claims::of_single_blocks(2 * doublings + folds, is_complete(problem) || is_cube(problem))
         };
+        if folds > 0 {
+            return with_counted(claims, problem, |rank| self.rounds(problem, rank));
+        }
         let round = |k: u64| Some((Pattern::bit(problem, k as u32)?, half(k)));
         let rounds = (0..doublings).chain((0..doublings).rev()).map(round);
-        with_loads(claims, if folds == 0 { rounds.collect::<Option<Vec<_>>>() } else { None })
+        with_loads(claims, rounds.collect::<Option<Vec<_>>>())
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -23,7 +23,7 @@
 //! combining left or right keeps the order. At the end the odd ranks send the result back.
 
 use crate::algorithm::fold::Fold;
-use crate::algorithm::loads::{Pattern, with_loads};
+use crate::algorithm::loads::{Pattern, with_counted, with_loads};
 use crate::algorithm::{About, Algorithm, Claims, is_complete, is_cube};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -63,8 +63,11 @@ impl Algorithm for RecursiveDoubling {
             combined: Some(Volume::from(doublings + folds / 2)),
             ..Claims::of_single_blocks(doublings + folds, is_complete(problem) || is_cube(problem))
         };
+        if folds > 0 {
+            return with_counted(claims, problem, |rank| self.rounds(problem, rank));
+        }
         let round = |k: u32| Some((Pattern::bit(problem, k)?, Volume::from(1)));
-        with_loads(claims, if folds == 0 { (0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>() } else { None })
+        with_loads(claims, (0..ranks.ilog2()).map(round).collect::<Option<Vec<_>>>())
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -25,7 +25,8 @@
 //! ranks. All ranks get the same bits.
 
 use crate::algorithm::fold::Fold;
-use crate::algorithm::levels::{Levels, NEEDS, among, lacks_for_reduction, with_counted};
+use crate::algorithm::levels::{Levels, NEEDS, among, lacks_for_reduction};
+use crate::algorithm::loads::with_counted;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;

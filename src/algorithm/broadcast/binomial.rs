@@ -10,6 +10,9 @@
 //! | blocks sent | ceil(log N) |
 //! | hops on a cube | log N |
 //!
+//! What the busiest channel carries has a formula on products of lines, rings and complete networks
+//! whose extents are powers of two. Elsewhere messages are counted for up to some hundred ranks.
+//!
 //! A rank takes time and memory in proportion to log N.
 
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube, tree};
@@ -43,7 +46,8 @@ impl Algorithm for Binomial {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let apart = is_complete(problem) || is_cube(problem);
-        Claims::of_single_blocks(doublings(problem.ranks()).into(), apart)
+        let claims = Claims::of_single_blocks(doublings(problem.ranks()).into(), apart);
+        tree::with_broadcast(claims, problem, |rank| self.rounds(problem, rank))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -45,6 +45,8 @@ impl Algorithm for ByDimension {
     fn claims(&self, problem: &Problem) -> Claims {
         TreeCosts::claims(problem, |costs| Claims {
             transmission: Some(Volume::from(costs.rounds)),
+            forwarded_transmission: Some(Volume::from(costs.hops)),
+            end_transmission: Some(Volume::from(costs.ends)),
             messages: Some(costs.sends),
             volume: Some(Volume::from(costs.sends)),
             ..Claims::default()

@@ -7,12 +7,20 @@
 //! |---|---|
 //! | startups | 1 (0 for one rank) |
 //! | blocks through the root's port | N - 1 |
+//! | blocks of the busiest channel | the most of all dimensions, see below |
+//! | hops | the longest route from the root |
+//!
+//! The last two are formulas on products of lines, rings and complete networks with a rank on every
+//! node, by default routes; elsewhere they are counted for up to some hundred ranks. Along a
+//! dimension of k nodes, a channel carries at most m blocks for each choice of earlier coordinates: m is
+//! 1 on a complete network, fl(k/2) on a ring, and on a line the number of nodes on the longer side
+//! of the root.
 //!
 //! The root takes time and memory in proportion to N, other ranks O(1). Among threads all ranks
 //! copy from the root's memory at the same time.
 
-use crate::algorithm::{About, Algorithm, Claims, is_complete};
-use crate::block::{Block, Volume};
+use crate::algorithm::{About, Algorithm, Claims, star};
+use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
 
@@ -26,7 +34,7 @@ static ABOUT: About = About {
     summary: "the root sends the block directly to every rank",
     source: "the definition",
     needs: "nothing",
-    claims: "1 start-up; N - 1 blocks through the root's port; contention-free on complete networks",
+    claims: "1 start-up; N - 1 blocks through the root's port; over the busiest channel of a ring fl(N/2) blocks; contention-free where all ranks are neighbours of the root",
     ports: Ports::Unlimited,
 };
 
@@ -36,15 +44,7 @@ impl Algorithm for Direct {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        let others = problem.ranks() as u64 - 1;
-        Claims {
-            port_transmission: Some(Volume::from(others)),
-            received: Some(Volume::from(others.min(1))),
-            handled: Some(others + others.min(1)),
-            messages: Some(others),
-            volume: Some(Volume::from(others)),
-            ..Claims::of_single_blocks(others.min(1), is_complete(problem))
-        }
+        star::claims_from_root(problem)
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -10,9 +10,10 @@
 //! | startups | ceil(log N), the one-port lower bound |
 //! | blocks sent | ceil(log N) |
 //!
-//! A rank takes time and memory in proportion to log N. Without contention on lines, rings,
-//! complete networks and cubes, and on any tree whose leaves, in order, are the ranks. On products
-//! of these, [`ByDimension`](super::ByDimension) takes shorter routes.
+//! A rank takes time and memory in proportion to log N. Without contention on lines, rings and
+//! complete networks, on products of these whose extents are powers of two, and on any tree whose
+//! leaves, in order, are the ranks. On other products, [`ByDimension`](super::ByDimension) takes
+//! shorter routes.
 //!
 //! # Idea
 //!

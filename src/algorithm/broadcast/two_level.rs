@@ -22,7 +22,8 @@
 //! block goes down a binomial tree of the leaders, and then down one within each host. So it enters
 //! each host once; in a tree of all ranks it may enter as often as the host has ranks.
 
-use crate::algorithm::levels::{Levels, NEEDS, broadcast_sends, lacks, with_counted};
+use crate::algorithm::levels::{Levels, NEEDS, broadcast_sends, lacks};
+use crate::algorithm::loads::with_counted;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;

@@ -9,13 +9,15 @@
 //! | startups | ceil(log N) |
 //! | blocks sent | ceil(log N) |
 //!
-//! A rank takes time and memory in proportion to log N.
+//! A rank takes time and memory in proportion to log N. What channels carry is counted for up to
+//! some hundred ranks.
 //!
 //! # Idea
 //!
 //! A rank keeps the combination of the ranks before it. What it sends is that with its own
 //! contribution on the right. Both are temporaries, which have the same names on all ranks.
 
+use crate::algorithm::loads::with_counted;
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -45,7 +47,8 @@ impl Algorithm for RecursiveDoubling {
         // The combinations of what has arrived, and of what is passed on; the first message and the
         // last need only one of the two.
         let combined = Some(Volume::from(2 * rounds.saturating_sub(1)));
-        Claims { combined, ..Claims::of_single_blocks(rounds, is_complete(problem)) }
+        let claims = Claims { combined, ..Claims::of_single_blocks(rounds, is_complete(problem)) };
+        with_counted(claims, problem, |rank| self.rounds(problem, rank))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -8,9 +8,12 @@
 //! | blocks sent | N - 1 for powers of two, the lower bound; at most that otherwise |
 //! | hops on a cube | log N |
 //!
+//! Without contention on products of lines, rings and complete networks whose extents are powers of
+//! two. Elsewhere messages are counted for up to some hundred ranks.
+//!
 //! A rank takes time and memory in proportion to log N and to the blocks that pass through it.
 
-use crate::algorithm::tree::{at, below, from_root, gathered, transmission};
+use crate::algorithm::tree::{at, below, from_root, gathered, transmission, with_edges};
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -27,7 +30,7 @@ static ABOUT: About = About {
     summary: "round k: half of the ranks that still hold blocks send all of them to the other half",
     source: "Grama et al., 4.4",
     needs: "nothing",
-    claims: "ceil(log N) start-ups, for powers of two N - 1 blocks, on a cube log N hops; contention-free on cubes and complete networks",
+    claims: "ceil(log N) start-ups, for powers of two N - 1 blocks, on a cube log N hops; contention-free on complete networks, and on products of lines, rings and complete networks whose extents are powers of two",
     ports: Ports::One,
 };
 
@@ -38,14 +41,15 @@ impl Algorithm for Binomial {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let size = problem.ranks();
-        let rounds = u64::from(doublings(size));
+        let (rounds, apart) = (u64::from(doublings(size)), is_complete(problem) || is_cube(problem));
         let most = (0..doublings(size)).map(|k| below(1 << k, k, size).len() as u64).max();
-        Claims {
+        let claims = Claims {
             transmission: Some(transmission(size)),
             messages: Some(rounds.min(1)),
             volume: Some(Volume::from(most.unwrap_or(0))),
-            ..Claims::of_single_blocks(rounds, is_complete(problem) || is_cube(problem))
-        }
+            ..Claims::of_single_blocks(rounds, apart)
+        };
+        with_edges(claims, problem, |k| 1 << k, |rank| self.rounds(problem, rank))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

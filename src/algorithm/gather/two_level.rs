@@ -21,7 +21,8 @@
 //! host, the first rank elsewhere. Then the blocks of whole hosts go up a tree of the leaders. So
 //! few messages cross between hosts: one from each host but the root's.
 
-use crate::algorithm::levels::{Levels, NEEDS, lacks, with_counted};
+use crate::algorithm::levels::{Levels, NEEDS, lacks};
+use crate::algorithm::loads::with_counted;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;

@@ -10,6 +10,9 @@
 //! | blocks sent | ceil(log N), 1 by each rank but the root |
 //! | hops on a cube | log N |
 //!
+//! Without contention on products of lines, rings and complete networks whose extents are powers of
+//! two. Elsewhere messages are counted for up to some hundred ranks.
+//!
 //! A rank takes memory in proportion to log N, and time in proportion to its square.
 //!
 //! # Idea
@@ -19,7 +22,7 @@
 //! representative is the rank whose lowest k bits are the root's, where there is one. So the last
 //! is the root, whichever it is, and on a cube all messages of round k are along dimension k.
 
-use crate::algorithm::tree::{Merge, Ranges};
+use crate::algorithm::tree::{Merge, Ranges, with_edges};
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete, is_cube};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -35,7 +38,7 @@ static ABOUT: About = About {
     summary: "round k: neighbouring ranges of 2^k ranks are combined at one rank, the root's range at the root",
     source: "Grama et al., 4.1",
     needs: "nothing",
-    claims: "ceil(log N) start-ups and blocks, on a cube log N hops; contention-free on cubes and complete networks; combines in rank order",
+    claims: "ceil(log N) start-ups and blocks, on a cube log N hops; contention-free on complete networks, and on products of lines, rings and complete networks whose extents are powers of two; combines in rank order",
     ports: Ports::One,
 };
 
@@ -46,12 +49,14 @@ impl Algorithm for Binomial {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let rounds = u64::from(doublings(problem.ranks()));
-        Claims {
+        let apart = is_complete(problem) || is_cube(problem);
+        let claims = Claims {
             messages: Some(rounds.min(1)),
             volume: Some(Volume::from(rounds.min(1))),
             combined: Some(Volume::from(rounds)),
-            ..Claims::of_single_blocks(rounds, is_complete(problem) || is_cube(problem))
-        }
+            ..Claims::of_single_blocks(rounds, apart)
+        };
+        with_edges(claims, problem, |_| 1, |rank| self.rounds(problem, rank))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

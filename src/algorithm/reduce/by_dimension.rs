@@ -46,6 +46,8 @@ impl Algorithm for ByDimension {
     fn claims(&self, problem: &Problem) -> Claims {
         TreeCosts::claims(problem, |costs| Claims {
             transmission: Some(Volume::from(costs.rounds)),
+            forwarded_transmission: Some(Volume::from(costs.hops)),
+            end_transmission: Some(Volume::from(costs.ends)),
             combined: Some(Volume::from(costs.rounds)),
             messages: Some(costs.rounds.min(1)),
             volume: Some(Volume::from(costs.rounds.min(1))),

@@ -7,10 +7,18 @@
 //! |---|---|
 //! | startups | 1 |
 //! | blocks through the root's port | N - 1 |
+//! | blocks of the busiest channel | the most of all dimensions, see below |
+//! | hops | the longest route to the root |
+//!
+//! The last two are formulas on products of lines, rings and complete networks with a rank on every
+//! node, by default routes; elsewhere they are counted for up to some hundred ranks. Along a
+//! dimension of k nodes, a channel carries at most m blocks for each choice of later coordinates: m is
+//! 1 on a complete network, fl(k/2) on a ring, and on a line the number of nodes on the longer side
+//! of the root.
 //!
 //! The root takes time and memory in proportion to N, other ranks O(1).
 
-use crate::algorithm::{About, Algorithm, Claims, is_complete};
+use crate::algorithm::{About, Algorithm, Claims, star};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, End, Ports, Problem, RankRound, Share};
@@ -25,7 +33,7 @@ static ABOUT: About = About {
     summary: "each rank sends its contribution directly to the root",
     source: "the definition",
     needs: "nothing",
-    claims: "1 start-up; N - 1 blocks through the root's port; contention-free on complete networks; combines in rank order",
+    claims: "1 start-up; N - 1 blocks through the root's port; over the busiest channel of a ring fl(N/2) blocks; contention-free where all ranks are neighbours of the root; combines in rank order",
     ports: Ports::Unlimited,
 };
 
@@ -35,13 +43,8 @@ impl Algorithm for Direct {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        let others = problem.ranks() as u64 - 1;
-        Claims {
-            port_transmission: Some(Volume::from(others)),
-            combined: Some(Volume::from(others)),
-            handled: Some(others + others.min(1)),
-            ..Claims::of_single_blocks(others.min(1), is_complete(problem))
-        }
+        let combined = Some(Volume::from(problem.ranks() as u64 - 1));
+        Claims { combined, ..star::claims_to_root(problem, 1) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -9,13 +9,14 @@
 //! |---|---|
 //! | startups | 2 (0 for one rank) |
 //! | blocks through the root's port | 2 (N - 1) / N |
+//! | blocks of the busiest channel | those of [reduce-scatter](crate::algorithm::reduce_scatter::Direct) and [gather](crate::algorithm::gather::Direct), by N |
 //! | messages a rank | N |
 //! | blocks combined | (N - 1) / N, the lower bound |
 //!
 //! A rank takes time and memory in proportion to N. Among threads a rank combines its part straight
 //! from the memory of the others.
 
-use crate::algorithm::{About, Algorithm, Claims, is_complete, pairs};
+use crate::algorithm::{About, Algorithm, Claims, pairs, star};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
@@ -41,8 +42,9 @@ impl Algorithm for DirectParts {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let (ranks, others) = (problem.ranks() as u64, problem.ranks() as u64 - 1);
-        let (one, is_complete) = (others.min(1), is_complete(problem));
-        let claims = pairs::claims(problem, 1, ranks);
+        let one = others.min(1);
+        let (exchange, gather) = (pairs::claims(problem, 1, ranks), star::claims_to_root(problem, ranks));
+        let both = |of: fn(&Claims) -> Option<Volume>| Some(of(&exchange)? + of(&gather)?);
         Claims {
             startups: Some(2 * one),
             transmission: Some(Volume::new(2 * one, ranks)),
@@ -51,11 +53,11 @@ impl Algorithm for DirectParts {
             messages: Some(others + one),
             volume: Some(Volume::new(others + one, ranks)),
             combined: Some(Volume::new(others, ranks)),
-            hops: is_complete.then_some(2 * one),
-            channel_transmission: None,
-            forwarded_transmission: None,
-            end_transmission: None,
-            ..claims
+            hops: exchange.hops.zip(gather.hops).map(|(exchange, gather)| exchange + gather),
+            channel_transmission: both(|claims| claims.channel_transmission),
+            forwarded_transmission: both(|claims| claims.forwarded_transmission),
+            end_transmission: both(|claims| claims.end_transmission),
+            ..exchange
         }
     }
 

@@ -23,7 +23,8 @@
 //! each host. Both trees combine neighbouring ranges, so that the result is combined in rank order
 //! where hosts are ranges of ranks.
 
-use crate::algorithm::levels::{Levels, NEEDS, lacks_for_reduction, with_counted};
+use crate::algorithm::levels::{Levels, NEEDS, lacks_for_reduction};
+use crate::algorithm::loads::with_counted;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;

@@ -10,8 +10,10 @@
 //! | messages of the busiest rank | N - 1 |
 //! | blocks combined | N - 1 |
 //!
-//! A rank takes time and memory in proportion to N. For few ranks.
+//! A rank takes time and memory in proportion to N. For few ranks: what channels carry is counted
+//! for up to some hundred.
 
+use crate::algorithm::loads::with_counted;
 use crate::algorithm::{About, Algorithm, Claims, is_complete, pairs};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -38,14 +40,15 @@ impl Algorithm for Direct {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let others = problem.ranks() as u64 - 1;
-        Claims {
+        let claims = Claims {
             combined: Some(Volume::from(others)),
             port_transmission: Some(Volume::from(others)),
             handled: Some(2 * others),
             messages: Some(others),
             volume: Some(Volume::from(others)),
             ..Claims::of_single_blocks(others.min(1), is_complete(problem))
-        }
+        };
+        with_counted(claims, problem, |rank| self.rounds(problem, rank))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

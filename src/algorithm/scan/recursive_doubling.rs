@@ -9,7 +9,8 @@
 //! | startups | ceil(log N) |
 //! | blocks sent | ceil(log N) |
 //!
-//! A rank takes time and memory in proportion to log N.
+//! A rank takes time and memory in proportion to log N. What channels carry is counted for up to
+//! some hundred ranks.
 //!
 //! # Idea
 //!
@@ -17,6 +18,7 @@
 //! ranks. The running combination is therefore a temporary, which has the same name on all ranks:
 //! it starts as the rank's contribution, is sent, and ends as the result.
 
+use crate::algorithm::loads::with_counted;
 use crate::algorithm::{About, Algorithm, Claims, doublings, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -43,7 +45,9 @@ impl Algorithm for RecursiveDoubling {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let rounds = doublings(problem.ranks()).into();
-        Claims { combined: Some(Volume::from(rounds)), ..Claims::of_single_blocks(rounds, is_complete(problem)) }
+        let combined = Some(Volume::from(rounds));
+        let claims = Claims { combined, ..Claims::of_single_blocks(rounds, is_complete(problem)) };
+        with_counted(claims, problem, |rank| self.rounds(problem, rank))
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -46,6 +46,8 @@ impl Algorithm for ByDimension {
     fn claims(&self, problem: &Problem) -> Claims {
         TreeCosts::claims(problem, |costs| Claims {
             transmission: Some(Volume::from(costs.handed)),
+            forwarded_transmission: Some(Volume::from(costs.forwarded)),
+            end_transmission: Some(Volume::from(costs.forwarded_at_ends)),
             messages: Some(costs.sends),
             // The root sends all but its own block.
             volume: Some(Volume::from(problem.ranks() as u64 - 1)),

@@ -21,7 +21,8 @@
 //! blocks of whole hosts go down a binomial tree of the leaders, and then those of single ranks
 //! down one within each host. So few messages cross between hosts: one to each host but the root's.
 
-use crate::algorithm::levels::{Levels, NEEDS, lacks, scatter_sends, with_counted};
+use crate::algorithm::levels::{Levels, NEEDS, lacks, scatter_sends};
+use crate::algorithm::loads::with_counted;
 use crate::algorithm::{About, Algorithm, Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
