@@ -94,10 +94,10 @@ impl Terms {
 /// Selects an algorithm by name, or the cheapest one that fits if the name is `auto`.
 ///
 /// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` does, the cheapest
-/// are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm, and then all
-/// parameters that the cheapest of them leaves open. Among equal prices `auto` prefers a price that is not only a lower bound, and then
-/// the registry's order. Takes microseconds to milliseconds, the latter if messages must be
-/// counted; on networks of hundreds of nodes, up to seconds.
+/// are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm, and then
+/// all parameters that the cheapest of them leaves open. Among equal prices it prefers a price that
+/// is not only a lower bound, and then the registry's order. Takes microseconds to milliseconds, the
+/// latter if messages must be counted; on networks of hundreds of nodes, up to seconds.
 ///
 /// # Errors
 ///
@@ -122,10 +122,15 @@ pub(crate) fn find_named(collective: &Collective, name: &str, native: bool) -> R
 /// Returns the algorithm of a name, if it fits the problem and the terms. If the name leaves
 /// parameters [open](Algorithm::alternatives), they are the cheapest.
 pub(crate) fn find_cheapest(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
-    let algorithm = find_fitting(problem, name, terms)?;
+    Ok(cheapest_alternative(problem, find_fitting(problem, name, terms)?, terms))
+}
+
+/// Returns the cheapest of an algorithm's [alternatives](Algorithm::alternatives), or the algorithm
+/// itself if it leaves nothing open.
+fn cheapest_alternative(problem: &Problem, algorithm: Arc<dyn Algorithm>, terms: &Terms) -> Arc<dyn Algorithm> {
     let alternatives = algorithm.alternatives(problem);
     if alternatives.is_empty() {
-        return Ok(algorithm);
+        return algorithm;
     }
     let search = Search::of(problem);
     let fitting =
@@ -144,7 +149,16 @@ pub(crate) fn find_cheapest(problem: &Problem, name: &str, terms: &Terms) -> Res
         let Some(key) = key.filter(|key| cheapest.as_ref().is_none_or(|(least, _)| key < least)) else { continue };
         cheapest = Some((key, one));
     }
-    Ok(cheapest.map_or(algorithm, |(_, one)| one))
+    cheapest.map_or(algorithm, |(_, one)| one)
+}
+
+/// Returns the algorithm with the same words as parameters, and its numbers open, if it fits.
+fn with_open_numbers(problem: &Problem, algorithm: &dyn Algorithm, terms: &Terms) -> Option<Arc<dyn Algorithm>> {
+    let words = algorithm.parameters().iter().filter(|parameter| matches!(parameter.values, Values::Words(_)));
+    let given = algorithm.settings();
+    let settings = words.fold(Settings::default(), |settings, word| settings.with(word, given.of(word)));
+    let open = algorithm.with(&settings)?;
+    (open.fits(problem).is_ok() && breaks(&*open, problem, terms).is_none()).then_some(open)
 }
 
 /// Returns the algorithm of a name, if it fits the problem and the terms.
@@ -227,9 +241,9 @@ impl Field {
             cheapest(candidates).map(|one| Arc::clone(&one.algorithm)).ok_or_else(needs)
         };
         let best = of(&candidates)?;
-        // The variants of an algorithm are few. By name it may have cheaper parameters.
-        if let Ok(open) = find_cheapest(problem, best.about().name, terms) {
-            self.add(&open, &mut candidates, terms);
+        // The variants of an algorithm are few. It may have cheaper parameters.
+        if let Some(open) = with_open_numbers(problem, &*best, terms) {
+            self.add(&cheapest_alternative(problem, open, terms), &mut candidates, terms);
         }
         Ok(self.choice(of(&candidates)?, false, candidates, terms))
     }

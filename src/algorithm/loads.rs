@@ -1,6 +1,6 @@
 //! Channel loads of default routes on products of lines, rings and complete networks, with rank i
 //! on node i, when all ranks send at once. For other networks, placements and schedules, messages
-//! are counted if there are few.
+//! are [counted](super::counted) if there are few.
 //!
 //! Default routes correct the last dimension first. So when a block moves along dimension d, its
 //! later coordinates are those of its destination, and its earlier ones those of its source. Of all
@@ -8,9 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::counted::{Counted, MOST_MESSAGES};
 use super::{Claims, is_complete};
 use crate::block::Volume;
-use crate::hash::Map;
 use crate::ids::Rank;
 use crate::topology::{Axis, Factor, Kind, axes};
 use crate::vocabulary::{Problem, Share};
@@ -280,7 +280,7 @@ pub(in crate::algorithm) fn with_counted(claims: Claims, problem: &Problem, shar
 /// Returns the loads of all rounds. `None` on complete networks, and if there are too many messages
 /// or blocks are not all cut alike.
 fn counted_rounds(problem: &Problem, shares: impl Fn(Rank) -> Share) -> Option<Vec<Crossing>> {
-    if is_complete(problem) || !may_count(problem) {
+    if is_complete(problem) || !Counted::fits(problem, problem.ranks() as u128) {
         return None;
     }
     let (mut rounds, mut count, mut parts) = (Vec::<Vec<(usize, usize, u64)>>::new(), 0, None);
@@ -297,55 +297,12 @@ fn counted_rounds(problem: &Problem, shares: impl Fn(Rank) -> Share) -> Option<V
             }
             count += round.sends.len() as u128;
         }
-        if count > COUNTED {
+        if count > MOST_MESSAGES {
             return None;
         }
     }
     let parts = parts.map_or(1, u64::from);
     rounds.iter().map(|round| Some(Crossing::of(problem, round)?.in_parts(parts))).collect()
-}
-
-/// The loads of the messages of one round, counted one by one: for networks and placements without
-/// a formula.
-struct Counted {
-    /// The load of the busiest channel.
-    load: u64,
-    /// The most messages over one channel.
-    shared: u64,
-    /// The longest route.
-    hops: u64,
-}
-
-/// The most messages that are counted for one algorithm, and the most channels that are searched
-/// for their routes. Every rank spends these few milliseconds before it plans.
-const COUNTED: u128 = 1 << 14;
-const SEARCHED: usize = 1 << 20;
-
-impl Counted {
-    /// Returns whether this many messages may be counted.
-    fn fits(problem: &Problem, messages: u128) -> bool {
-        let topology = problem.topology();
-        let network = topology.nodes().saturating_add(topology.channels());
-        messages <= COUNTED && problem.ranks().saturating_mul(network) <= SEARCHED
-    }
-
-    /// Counts at most `most` messages, given as source, destination and blocks.
-    fn of(problem: &Problem, most: u128, messages: impl Iterator<Item = (usize, usize, u64)>) -> Option<Self> {
-        let mut counted = Self { load: 0, shared: 0, hops: 0 };
-        let mut channels: Map<(u64, u64)> = Map::default();
-        for (from, to, blocks) in Self::fits(problem, most).then_some(messages)? {
-            let node = |rank| problem.placement().node(Rank::new(rank));
-            let route = problem.topology().route(node(from), node(to));
-            counted.hops = counted.hops.max(route.len().saturating_sub(1) as u64);
-            for hop in route.windows(2) {
-                let channel = (hop[0].index() as u64) << 32 | hop[1].index() as u64;
-                let (load, shared) = channels.entry(channel).or_default();
-                (*load, *shared) = (*load + blocks, *shared + 1);
-                (counted.load, counted.shared) = (counted.load.max(*load), counted.shared.max(*shared));
-            }
-        }
-        Some(counted)
-    }
 }
 
 /// The loads of messages from every rank to the next, over all rounds of a ring.
@@ -433,11 +390,6 @@ impl Circle {
         let shortest = ways.iter().min().copied().unwrap_or(0);
         Some(Self { pattern, chain: all - shortest, falling: Volume::ratio(longest.unsigned_abs(), 1) })
     }
-}
-
-/// Returns whether a message from each rank may be counted on this network.
-pub(in crate::algorithm) fn may_count(problem: &Problem) -> bool {
-    Counted::fits(problem, problem.ranks() as u128)
 }
 
 /// Returns the dimensions of the product, if rank i sits on node i.

@@ -24,7 +24,8 @@ use std::iter::{once, successors};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::loads::{Pattern, in_order, may_count, with_repeated};
+use super::counted::Counted;
+use super::loads::{Pattern, in_order, with_repeated};
 use super::{Algorithm, Parameter, Values, is_complete};
 use crate::block::{Block, Volume};
 use crate::hash::Map;
@@ -155,7 +156,9 @@ impl Pipeline {
         };
         let loads = if is_complete(problem) {
             Some(BTreeMap::from([((1, 1), rounds)]))
-        } else if in_order(problem).is_some() && problem.ranks() <= MAX_RANKS || may_count(problem) {
+        } else if in_order(problem).is_some() && problem.ranks() <= MAX_RANKS
+            || Counted::fits(problem, problem.ranks() as u128)
+        {
             Some(self.loads(problem, &edges()))
         } else {
             None

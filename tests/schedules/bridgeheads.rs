@@ -407,6 +407,45 @@ fn long_blocks_on_large_rings_take_all_nodes_as_bridgeheads() {
     }
 }
 
+/// Among a few parameters of each algorithm, and then all of the cheapest.
+#[test]
+fn auto_is_as_cheap_as_a_name_alone() {
+    let networks = ["ring:16", "ring:36", "ring:100", "line:40", "torus:8x8", "torus:18x18", "torus:9x5", "torus:6x6x6"];
+    let machine = Machine::FREE.with_channel(1000).with_startup(10_000_000).with_hop(100_000);
+    for text in networks.into_iter().chain(["mesh:12x12", "mesh:3x40"]) {
+        for (ports, words) in [(Ports::All, ""), (Ports::One, ":ports=one")] {
+            let collectives = ["allgather", "reduce_scatter", "allreduce", "broadcast"];
+            for (collective, bytes) in collectives.into_iter().flat_map(|one| [8, 512, 4096].map(|bytes| (one, bytes))) {
+                let collective = Collective::named(collective, Rank::new(0)).unwrap();
+                let problem = Problem::new(parse(text).unwrap(), collective).unwrap();
+                let terms = Terms::new(bytes, &machine).keeping(ports);
+                let price = |name: &str| {
+                    let chosen = select(&problem, name, &terms).ok()?.algorithm;
+                    let price = Demand::claimed(&*chosen, &problem).unwrap().price(&machine, bytes).total;
+                    Some((price, chosen.name()))
+                };
+                let (auto, taken) = price("auto").unwrap();
+                for name in ["circgos", "high-dim-gos", "torgos", "cubgos", "bridgeheads"] {
+                    let Some((least, name)) = price(&format!("{name}{words}")) else { continue };
+                    assert!(100 * auto <= 105 * least, "{text}, {bytes}: {taken} at {auto}, {name} at {least}");
+                }
+            }
+        }
+    }
+}
+
+/// With one port, messages of recursive doubling wait for each other on a long ring.
+#[test]
+fn auto_takes_bridgeheads_by_one_port_on_large_rings_and_tori() {
+    let machine = Machine::FREE.with_channel(1000).with_startup(10_000_000).with_hop(100_000);
+    for (text, name) in [("ring:256", "circgos"), ("torus:32x32", "torgos")] {
+        let problem = problem(text);
+        let chosen = select(&problem, "auto", &Terms::new(128, &machine).keeping(Ports::One)).unwrap().algorithm;
+        let (taken, is_one) = (chosen.name(), chosen.keeps(&problem, Ports::One));
+        assert!(is_one && taken.starts_with(name) && taken.contains("ports=one"), "{text}: {taken}");
+    }
+}
+
 /// Of a broadcast every eighth number of steps is tried, which costs little.
 #[test]
 fn broadcast_by_name_alone_is_nearly_as_cheap_as_any() {

@@ -145,6 +145,11 @@ impl Choice {
         Self { a, b, ..self }
     }
 
+    /// Returns the choice by which a node sends one message and receives one at a time.
+    pub(super) fn by_one_port(self) -> Self {
+        Self { ports: 1, colours: 0, ..self }
+    }
+
     /// Returns this choice with a factor of a round.
     pub(super) fn growing(self, growth: usize) -> Self {
         Self { growth, ..self }

@@ -148,7 +148,7 @@ pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Cho
 }
 
 /// Returns a few of the [best] choices, with all axes at once or with one: on products of unequal
-/// rows, phases of all colours wait for the longest row. Of a collective with a root on a product of
+/// rows, phases of all colours wait for the longest row. Adds some by one port. Of a collective with a root on a product of
 /// rows, only the one of the fewest start-ups: pipelines along one axis after the other take more
 /// transmission than edge-disjoint trees.
 pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choice> {
@@ -167,8 +167,14 @@ pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choi
     match subject {
         Subject::Gossip(..) => {
             let most = |found: &Found| found.choice.a.max(found.choice.a2).max(found.startups);
-            found.retain(|found| most(found) * subject.visited(&axes, found.choice) <= MAX_WORK);
-            choices(sparse(found, |_| 16))
+            let is_cheap = |found: &Found| most(found) * subject.visited(&axes, found.choice) <= MAX_WORK;
+            let cheap = |found: Vec<Found>| found.into_iter().filter(is_cheap).collect::<Vec<_>>();
+            let mut few = sparse(cheap(found), |_| 16);
+            if ranks >= LONG_WAY {
+                let by_one_port = self::found(problem, subject, Choice::default().by_one_port());
+                few.extend(sparse(cheap(by_one_port), |_| 16));
+            }
+            choices(few)
         }
         Subject::Rooted(_) => {
             found.retain(|found| found.startups <= FEW_STARTUPS.max(2 * ranks));
@@ -177,6 +183,10 @@ pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choi
         }
     }
 }
+
+/// The ranks from which gossips by one port are among a few. Among fewer, recursive doubling is
+/// cheaper: its messages pass few others on the way.
+const LONG_WAY: usize = 1 << 5;
 
 /// The most start-ups of a few choices for a collective with a root among few ranks. What ranks do
 /// on the cores of a host is counted round by round, and more start-ups are for blocks of many
