@@ -152,12 +152,13 @@ fn cheapest_alternative(problem: &Problem, algorithm: Arc<dyn Algorithm>, terms:
     cheapest.map_or(algorithm, |(_, one)| one)
 }
 
-/// Returns the algorithm with the same words as parameters, and its numbers open, if it fits.
+/// Returns the algorithm with the same words as parameters, and its numbers
+/// [open](Algorithm::alternatives), if it has any and fits.
 fn with_open_numbers(problem: &Problem, algorithm: &dyn Algorithm, terms: &Terms) -> Option<Arc<dyn Algorithm>> {
     let words = algorithm.parameters().iter().filter(|parameter| matches!(parameter.values, Values::Words(_)));
     let given = algorithm.settings();
     let settings = words.fold(Settings::default(), |settings, word| settings.with(word, given.of(word)));
-    let open = algorithm.with(&settings)?;
+    let open = algorithm.with(&settings).filter(|open| !open.alternatives(problem).is_empty())?;
     (open.fits(problem).is_ok() && breaks(&*open, problem, terms).is_none()).then_some(open)
 }
 

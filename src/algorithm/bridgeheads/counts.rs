@@ -13,7 +13,7 @@ type Key = (Order, Vec<(usize, bool)>, Choice);
 
 /// Returns the claims for a problem that [lacks](Choice::lacks) nothing.
 pub(in crate::algorithm) fn claims(problem: &Problem, order: Order, choice: Choice, course: Course) -> Claims {
-    static COUNTED: Kept<Key, Counts> = Kept::new(64);
+    static COUNTED: Kept<Key, Counts> = Kept::new(256);
     let plan = Plan::new(problem, order, choice);
     let key = (order, row_axes(problem).unwrap_or_default(), choice);
     COUNTED.get(key, || counted(&plan)).claims(plan.chunk(course), course)
