@@ -26,8 +26,8 @@ use crate::table::{align, write_csv};
 use crate::{figures, machine, memory};
 
 pub(crate) const EXAMPLES: &str = "\
-A line \"formula\" is computed without a schedule, so it takes almost no time, however large the network is. On
-graph:@FILE, one search of at most about 2^26 nodes and links finds the bounds, in about a second. With --compare,
+A line \"formula\" is computed without a schedule, so it takes almost no time, however large the network is; a
+search of parameters, such as those of torgos, takes seconds on a million nodes. On graph:@FILE, one search of at most about 2^26 nodes and links finds the bounds, in about a second. With --compare,
 every schedule is built and verified, which takes long on large networks. If an algorithm has no formula for a
 demand that the machine charges for, its price is a lower bound. The table then names these demands in
 parentheses. So does the column at_least of --csv, which is empty if the price is exact.

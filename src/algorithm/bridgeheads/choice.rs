@@ -24,7 +24,7 @@ pub(super) const A: Parameter = number(
 /// The number of bridgeheads on diagonals.
 pub(super) const A_ON_DIAGONALS: Parameter = number(
     "a",
-    "number of bridgeheads in a row, at least 2, which are s = n / a nodes apart, rounded down; a round multiplies it by the largest divisor of s up to a, or else the least; 0 takes the best by price; without prices, 2 if n is even, else 3, with one port the least divisor of n above 1",
+    "number of bridgeheads in a row, at least 2, which are s = n / a nodes apart, rounded down; a round multiplies it by the largest divisor of s up to a, or else the least; 0 takes the best by price; without prices, 2 if n is even, else 3, with one port or more than 4096 ranks the least divisor of n above 1",
 );
 
 /// The factor of a round of a broadcast.
@@ -202,11 +202,10 @@ impl Choice {
             return Some("a=1: on diagonals it needs at least 2".to_owned());
         }
         if order == Order::Diagonals && self.a > 0 && self.is_one_port() && longest % self.a > 0 {
-            let right: Vec<String> = (2..=longest).filter(|a| longest % a == 0).map(|a| a.to_string()).collect();
             return Some(format!(
-                "a={}: with ports=one blocks go round equally spaced bridgeheads; it needs a divisor of {longest}, the nodes of a row: {}",
+                "a={}: with ports=one blocks go round equally spaced bridgeheads; it needs {}",
                 self.a,
-                right.join(", ")
+                divisors(longest)
             ));
         }
         if self.growth > 0 {
@@ -244,7 +243,8 @@ impl Choice {
             (0, Order::ByAxis) => 3,
             (0, Order::Diagonals) => {
                 let least = axes.first().map_or(1, |(extent, _)| least(*extent));
-                if self.is_one_port() { least } else { least.min(3) }
+                let nodes: usize = axes.iter().map(|(extent, _)| extent).product();
+                if self.is_one_port() || nodes > MAX_VISITED { least } else { least.min(3) }
             }
             (a, _) => a,
         }
@@ -278,8 +278,8 @@ impl Choice {
                 format!("on lines it needs at most {MAX_VISITED} ranks; there are {ranks}")
             }
             Order::Diagonals => {
-                let (side, heads) = (axes[0].0, self.heads(axes, order));
-                format!("a={heads}: for more than {MAX_VISITED} ranks it needs a divisor of {side}, the nodes of a row")
+                let side = axes.first().map_or(1, |(extent, _)| *extent);
+                format!("a={}: for more than {MAX_VISITED} ranks it needs {}", self.a, divisors(side))
             }
         })
     }
@@ -314,6 +314,12 @@ impl Choice {
             (growth, _) => growth,
         }
     }
+}
+
+/// Returns the text of the divisors of a row's nodes.
+fn divisors(nodes: usize) -> String {
+    let all: Vec<String> = (2..=nodes).filter(|a| nodes.is_multiple_of(*a)).map(|a| a.to_string()).collect();
+    format!("a divisor of {nodes}, the nodes of a row: {}", all.join(", "))
 }
 
 /// Returns a number of bridgeheads for a row. Three in a ring of four would be half a ring apart,

@@ -290,6 +290,7 @@ impl Plan {
         let (nodes, _) = self.axes[axis];
         let different = match self.order {
             Order::ByAxis => 1,
+            Order::Diagonals if self.is_regular => 1,
             Order::Diagonals => nodes / heads,
         };
         (0..different).map(move |others| self.row_along(axis, heads, others))

@@ -87,6 +87,11 @@ impl Subject {
             vec![given.a]
         } else if let Self::Gossip(form, _) = self {
             let mut heads = numbers(1, nodes, all);
+            if form.order == Order::Diagonals {
+                heads.extend((2..nodes).filter(|a| nodes.is_multiple_of(*a)));
+                heads.sort_unstable();
+                heads.dedup();
+            }
             // On diagonals the space between bridgeheads counts, which is rounded down.
             let is_most = |a: usize| form.order == Order::ByAxis || given.is_one_port() || nodes / (nodes / a) == a;
             heads.retain(|a| is_most(*a));
@@ -147,46 +152,36 @@ pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Cho
     choices(sparse(found(problem, subject, given), sixty_fourths))
 }
 
-/// Returns a few of the [best] choices, with all axes at once or with one: on products of unequal
-/// rows, phases of all colours wait for the longest row. Adds some by one port. Of a collective with a root on a product of
-/// rows, only the one of the fewest start-ups: pipelines along one axis after the other take more
-/// transmission than edge-disjoint trees.
+/// Returns a few of the [best] choices: with all axes at once, with one at a time, which sends fewer
+/// messages and does not wait for the longest row, and by one port. Of a collective with a root on
+/// a product of rows, only those of the fewest start-ups: pipelines along one axis after the other
+/// take more transmission than edge-disjoint trees.
 pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choice> {
     let axes = row_axes(problem).unwrap_or_default();
     let is_product = axes.iter().filter(|(extent, _)| *extent > 1).count() > 1;
-    let by_axis = Choice::default().in_one_colour();
+    let all = Choice::default();
     if !subject.has_steps() {
-        return if is_product { vec![by_axis] } else { vec![] };
+        return if is_product { vec![all.in_one_colour()] } else { vec![] };
     }
-    let mut found = found(problem, subject, Choice::default());
-    if is_product {
-        found.extend(self::found(problem, subject, by_axis));
-        found = front(found);
-    }
-    let ranks = problem.ranks();
-    match subject {
-        Subject::Gossip(..) => {
-            let most = |found: &Found| found.choice.a.max(found.choice.a2).max(found.startups);
-            let is_cheap = |found: &Found| most(found) * subject.visited(&axes, found.choice) <= MAX_WORK;
-            let cheap = |found: Vec<Found>| found.into_iter().filter(is_cheap).collect::<Vec<_>>();
-            let mut few = sparse(cheap(found), |_| 16);
-            if ranks >= LONG_WAY {
-                let by_one_port = self::found(problem, subject, Choice::default().by_one_port());
-                few.extend(sparse(cheap(by_one_port), |_| 16));
+    let by_axis = is_product.then(|| all.in_one_colour());
+    let ways = once(all).chain(by_axis).chain(once(all.by_one_port()));
+    let few_of = |given: Choice| {
+        let mut found = found(problem, subject, given);
+        match subject {
+            Subject::Gossip(..) => {
+                let most = |found: &Found| found.choice.a.max(found.choice.a2).max(found.startups);
+                found.retain(|found| most(found) * subject.visited(&axes, found.choice) <= MAX_WORK);
+                sparse(found, |_| 16)
             }
-            choices(few)
+            Subject::Rooted(_) => {
+                found.retain(|found| found.startups <= FEW_STARTUPS.max(2 * problem.ranks()));
+                found.truncate(if is_product { 1 } else { usize::MAX });
+                sparse(found, |_| 32)
+            }
         }
-        Subject::Rooted(_) => {
-            found.retain(|found| found.startups <= FEW_STARTUPS.max(2 * ranks));
-            found.truncate(if is_product { 1 } else { usize::MAX });
-            choices(sparse(found, |_| 32))
-        }
-    }
+    };
+    choices(ways.flat_map(few_of).collect())
 }
-
-/// The ranks from which gossips by one port are among a few. Among fewer, recursive doubling is
-/// cheaper: its messages pass few others on the way.
-const LONG_WAY: usize = 1 << 5;
 
 /// The most start-ups of a few choices for a collective with a root among few ranks. What ranks do
 /// on the cores of a host is counted round by round, and more start-ups are for blocks of many
