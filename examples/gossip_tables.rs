@@ -201,8 +201,8 @@ fn table_1() -> Table {
             best,
             bound,
             theorem,
-            approach(n, 1, &[n, 0], r),
-            approach(n, 1, &[1, 0], r),
+            approach(n, 1, [n, 0], r).to_string(),
+            approach(n, 1, [1, 0], r).to_string(),
             counted(n, 1, "circgos", r),
         ]
     })
@@ -230,7 +230,7 @@ fn table_2() -> Table {
         let torgos = rounded(search(n, |parameters| torgos(n, parameters, r)));
         let counted = |name| counted(n, 2, name, r);
         let bound = format!("{:.0}", equation_2(n, 2, r));
-        let [all, last, none] = [[n, n], [1, n], [1, 1]].map(|heads| approach(n, 2, &heads, r));
+        let [all, last, none] = [[n, n], [1, n], [1, 1]].map(|heads| approach(n, 2, heads, r).to_string());
         [one, mixed, two, twice, torgos, bound, all, last, none, counted("high-dim-gos"), counted("torgos")]
     })
 }
@@ -268,20 +268,20 @@ fn counted(n: u32, d: u32, name: &str, r: f64) -> String {
 
 /// Returns the counted time of an approach in the first phase, and of one in the others: with all
 /// nodes as bridgeheads it is Approach 1, with one of them Approach 2.
-fn approach(n: u32, d: u32, heads: &[u32; 2], r: f64) -> String {
+fn approach(n: u32, d: u32, heads: [u32; 2], r: f64) -> u64 {
     let [first, later] = heads.map(|heads| if heads == 1 { (1, 1) } else { (heads, 0) });
     let name = match d {
         1 => format!("circgos:a={},b={}", first.0, first.1),
         _ => format!("high-dim-gos:a={},b={},a2={},b2={}", first.0, first.1, later.0, later.1),
     };
-    schedule(n, d, &name, r).0.to_string()
+    schedule(n, d, &name, r).0
 }
 
 /// Returns the least counted time of approaches in three phases, and which they are.
 fn better_approach(n: u32, r: f64) -> String {
     let all = [([n, n], "1-1-1"), ([1, n], "2-1-1"), ([1, 1], "2-2-2")];
-    let all = all.map(|(heads, name)| (approach(n, 3, &heads, r), name));
-    let (time, name) = all.iter().min_by_key(|(time, _)| time.parse::<u64>().unwrap_or(u64::MAX)).expect("three times");
+    let all = all.map(|(heads, name)| (approach(n, 3, heads, r), name));
+    let (time, name) = all.into_iter().min().expect("three times");
     format!("{time} ({name})")
 }
 

@@ -25,6 +25,7 @@ mod fold;
 pub mod gather;
 mod group;
 mod halving;
+mod hop_rounds;
 mod kept;
 mod levels;
 mod loads;

@@ -1,19 +1,16 @@
 //! Gossiping from bridgeheads (Juurlink, Sibeyn & Rao 1998): every schedule verified and counted,
 //! for extents 2 to 30, and the figures of the paper.
 
-use necklace::Rank;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
-use necklace::cost::Demand;
 use necklace::error::BuildError;
-use necklace::machine::Machine;
 use necklace::schedule::{Ports, Problem, Proof, Volume};
-use necklace::select::{Terms, select};
 use necklace::topology::parse;
 
+use crate::bridgehead_roots::rooted;
 use crate::claims::proof;
 
-fn problem(text: &str) -> Problem {
+pub(crate) fn problem(text: &str) -> Problem {
     Problem::new(parse(text).unwrap(), Collective::Allgather).unwrap()
 }
 
@@ -153,32 +150,6 @@ fn phases_have_parameters_of_their_own() {
     ] {
         proved(topology, &format!("high-dim-gos:{parameters}"));
     }
-}
-
-#[test]
-fn name_alone_takes_the_best_parameters_of_each_phase() {
-    let problem = problem("torus:8x8");
-    let all = |a: usize| (1.max(a / 2)..=a + 1).map(move |b| (a, b));
-    let all: Vec<_> = [1, 2, 3, 4, 8].into_iter().flat_map(all).collect();
-    let both = all.iter().flat_map(|first| all.iter().map(move |later| (*first, *later)));
-    let demands: Vec<_> = both
-        .map(|((a, b), (a2, b2))| {
-            let text = format!("high-dim-gos:a={a},b={b},a2={a2},b2={b2}");
-            Demand::claimed(&*find(&Collective::Allgather, &text).unwrap(), &problem).unwrap()
-        })
-        .collect();
-    let mut of_their_own = 0;
-    for startup in [0, 2, 5, 10, 20, 1000] {
-        let machine = Machine::FREE.with_channel(1000).with_startup(startup * 1000);
-        let least = demands.iter().map(|demand| demand.price(&machine, 1).total).min().unwrap();
-        let chosen = select(&problem, "high-dim-gos", &Terms::new(1, &machine)).unwrap().algorithm;
-        let price = Demand::claimed(&*chosen, &problem).unwrap().price(&machine, 1).total;
-        assert!(100 * price <= 101 * least, "{startup}: {} at {price}, not {least}", chosen.name());
-        of_their_own += usize::from(chosen.name().contains("a2="));
-        let given = select(&problem, "high-dim-gos:a2=5", &Terms::new(1, &machine)).unwrap().algorithm.name();
-        assert!(given.starts_with("high-dim-gos:a=") && (given.contains("a2=5") || given.contains("a=5")), "{given}");
-    }
-    assert!(of_their_own > 0);
 }
 
 #[test]
@@ -373,126 +344,6 @@ fn bridgeheads_grow_by_a_factor_of_their_own() {
     }
 }
 
-/// The search of the paper's tables, by counted prices: a name without parameters is as cheap as
-/// the best of all a and b, within a hundredth.
-#[test]
-fn name_alone_takes_the_parameters_of_the_least_price() {
-    let rings = [2, 3, 4, 9, 16, 25, 27, 30].map(|n| (format!("ring:{n}"), "circgos", n));
-    let lines = [3, 10, 16, 27].map(|n| (format!("line:{n}"), "circgos", n));
-    let tori = [2, 6, 8, 9, 12].map(|n| (format!("torus:{n}x{n}"), "torgos", n));
-    let others = [("torus:4x4x4", "cubgos", 4), ("mesh:9x9", "torgos", 9), ("torus:9x5", "high-dim-gos", 9)];
-    let others = others.map(|(text, name, n)| (text.to_owned(), name, n));
-    for (text, name, n) in rings.into_iter().chain(lines).chain(tori).chain(others) {
-        let problem = problem(&text);
-        let all = (1..=n).flat_map(|a| (1.max(a / 2)..2 * a.max(3)).map(move |b| format!("{name}:a={a},b={b}")));
-        let all: Vec<_> = all.map(|text| find(&Collective::Allgather, &text).unwrap()).collect();
-        let fitting: Vec<_> = all.into_iter().filter(|algorithm| algorithm.fits(&problem).is_ok()).collect();
-        let demands: Vec<_> = fitting.iter().map(|one| Demand::claimed(&**one, &problem).unwrap()).collect();
-        // From a start-up that costs nothing to one that costs a thousand blocks.
-        for startup in [0, 2, 10, 50, 200, 1000] {
-            let machine = Machine::FREE.with_channel(1000).with_startup(startup * 1000);
-            let least = demands.iter().map(|demand| demand.price(&machine, 1).total).min().unwrap();
-            let chosen = select(&problem, name, &Terms::new(1, &machine)).unwrap();
-            let price = Demand::claimed(&*chosen.algorithm, &problem).unwrap().price(&machine, 1).total;
-            assert!(
-                100 * price <= 101 * least,
-                "{text}, {startup}: {} at {price}, not {least}",
-                chosen.algorithm.name()
-            );
-            assert!(chosen.named && chosen.algorithm.name().starts_with(name));
-        }
-    }
-}
-
-/// Among many ranks not all parameters are tried, but the least transmission is found.
-#[test]
-fn long_blocks_on_large_rings_take_all_nodes_as_bridgeheads() {
-    for (text, name, n) in [("ring:600", "circgos", 600), ("line:1024", "circgos", 1024), ("torus:30x30", "torgos", 30)]
-    {
-        let machine = Machine::FREE.with_channel(1000).with_startup(1);
-        let chosen = select(&problem(text), name, &Terms::new(1 << 20, &machine)).unwrap().algorithm.name();
-        assert_eq!(chosen, format!("{name}:a={n}"), "{text}");
-    }
-}
-
-/// Among a few parameters of each algorithm, and then all of the cheapest.
-#[test]
-fn auto_is_as_cheap_as_a_name_alone() {
-    let networks =
-        ["ring:15", "ring:36", "ring:100", "line:40", "torus:8x8", "torus:18x18", "torus:9x5", "torus:5x5x5"];
-    let networks = networks.into_iter().chain(["torus:1x30", "torus:3x3x3x3", "mesh:12x12", "mesh:3x40"]);
-    let charges_for_rounds = Machine::FREE.with_channel(1000).with_startup(10_000_000).with_hop(100_000);
-    let machines = [charges_for_rounds, Machine::PARAGON, Machine::MPI, Machine::TCP];
-    for (text, machine) in networks.flat_map(|text| machines.map(|machine| (text, machine))) {
-        for (ports, words) in [(Ports::All, ""), (Ports::All, ":colours=one"), (Ports::One, ":ports=one")] {
-            let collectives = ["allgather", "reduce_scatter", "allreduce", "broadcast"];
-            for (collective, bytes) in collectives.into_iter().flat_map(|one| [8, 512, 4096].map(|bytes| (one, bytes)))
-            {
-                let collective = Collective::named(collective, Rank::new(0)).unwrap();
-                let problem = Problem::new(parse(text).unwrap(), collective.clone()).unwrap();
-                let terms = Terms::new(bytes, &machine).keeping(ports);
-                let price = |name: &str| {
-                    let chosen = select(&problem, name, &terms).ok()?.algorithm;
-                    let price = Demand::claimed(&*chosen, &problem).unwrap().price(&machine, bytes).total;
-                    Some((price, chosen.name()))
-                };
-                let (auto, taken) = price("auto").unwrap();
-                for name in ["circgos", "high-dim-gos", "torgos", "cubgos", "bridgeheads"] {
-                    let Some((least, name)) = price(&format!("{name}{words}")) else { continue };
-                    let found =
-                        format!("{text}, {machine}, {collective}, {bytes}: {taken} at {auto}, {name} at {least}");
-                    assert!(100 * auto <= 105 * least, "{found}");
-                }
-            }
-        }
-    }
-}
-
-/// With one port, messages of recursive doubling wait for each other on a long ring.
-#[test]
-fn auto_takes_bridgeheads_by_one_port_on_large_rings_and_tori() {
-    let machine = Machine::FREE.with_channel(1000).with_startup(10_000_000).with_hop(100_000);
-    for (text, name) in [("ring:256", "circgos"), ("torus:32x32", "torgos")] {
-        let problem = problem(text);
-        let chosen = select(&problem, "auto", &Terms::new(128, &machine).keeping(Ports::One)).unwrap().algorithm;
-        let (taken, is_one) = (chosen.name(), chosen.keeps(&problem, Ports::One));
-        assert!(is_one && taken.starts_with(name) && taken.contains("ports=one"), "{text}: {taken}");
-    }
-}
-
-/// Of a broadcast every eighth number of steps is tried, which costs little.
-#[test]
-fn broadcast_by_name_alone_is_nearly_as_cheap_as_any() {
-    for (text, n) in [("ring:5", 5_usize), ("ring:16", 16), ("line:11", 11), ("torus:6x6", 6), ("hypercube:4", 2)] {
-        let problem =
-            Problem::new(parse(text).unwrap(), Collective::named("broadcast", Rank::new(1)).unwrap()).unwrap();
-        let all = (1..=n).flat_map(|a| (1.max(a / 2)..80).map(move |b| format!("bridgeheads:a={a},b={b}")));
-        let all: Vec<_> = all.map(|text| find(problem.collective(), &text).unwrap()).collect();
-        let fitting: Vec<_> = all.into_iter().filter(|algorithm| algorithm.fits(&problem).is_ok()).collect();
-        let demands: Vec<_> = fitting.iter().map(|one| Demand::claimed(&**one, &problem).unwrap()).collect();
-        for bytes in [1, 100, 10_000, 300_000] {
-            let machine = Machine::FREE.with_channel(1000).with_startup(10_000_000);
-            let least = demands.iter().map(|demand| demand.price(&machine, bytes).total).min().unwrap();
-            let chosen = select(&problem, "bridgeheads", &Terms::new(bytes, &machine)).unwrap().algorithm;
-            let price = Demand::claimed(&*chosen, &problem).unwrap().price(&machine, bytes).total;
-            assert!(100 * price <= 105 * least, "{text}, {bytes}: {} at {price}, not {least}", chosen.name());
-        }
-    }
-}
-
-#[test]
-fn given_parameters_are_kept_by_the_search() {
-    let problem = problem("ring:27");
-    let chosen = |name: &str, startup: u64| {
-        let machine = Machine::FREE.with_channel(1).with_startup(startup);
-        select(&problem, name, &Terms::new(1, &machine)).unwrap().algorithm.name()
-    };
-    assert_eq!(chosen("circgos:a=3,b=2", 50), "circgos:a=3,b=2");
-    assert!(chosen("circgos:a=3", 50).starts_with("circgos:a=3,b="));
-    assert_ne!(chosen("circgos:a=3", 0), chosen("circgos:a=3", 1000));
-    assert_eq!(chosen("circgos:a=27", 50), "circgos:a=27");
-}
-
 #[test]
 fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
     let lacks = |topology: &str, algorithm: &str| {
@@ -568,117 +419,4 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
     assert!(fits("ring:27", "circgos:a=1,b=1") && fits("torus:29x29", "torgos:a=3"));
     let error = find(&Collective::Allgather, "circgos:a=x").err().unwrap().to_string();
     assert!(error.contains("a=x") && error.contains("a=0..65536"), "{error}");
-}
-
-fn rooted(topology: &str, name: &str, root: usize) -> Problem {
-    Problem::new(parse(topology).unwrap(), Collective::named(name, Rank::new(root)).unwrap()).unwrap()
-}
-
-/// Proves the collectives with a root, or two of them, from every root of a network, for some numbers
-/// of bridgeheads. Each root has one number of steps more than the least.
-fn rooted_proved(topology: &str, names: &[&str], heads: impl Fn(usize) -> Vec<usize>) {
-    let has_one_port = !topology.starts_with("line") && !topology.starts_with("mesh");
-    for (root, name) in
-        (0..parse(topology).unwrap().nodes()).flat_map(|root| names.iter().map(move |name| (root, name)))
-    {
-        let problem = rooted(topology, name, root);
-        let proved = |text: &str| proof(&*find(problem.collective(), text).unwrap(), &problem);
-        proved("bridgeheads");
-        proved("bridgeheads:colours=one");
-        if ["gather", "scatter"].contains(name) {
-            continue;
-        }
-        for a in heads(root) {
-            let b = (a / 2).max(1) + root % 4;
-            proved(&format!("bridgeheads:a={a},b={b}"));
-            if has_one_port {
-                let b = (a - 1).max(1) + root % 4;
-                proved(&format!("bridgeheads:a={a},b={b},ports=one"));
-            }
-        }
-    }
-}
-
-/// Broadcast and gather, and these in reverse, from every root.
-#[test]
-fn collectives_with_a_root_go_through_bridgeheads() {
-    let all = ["broadcast", "reduce", "gather", "scatter"];
-    for n in 1..=30 {
-        for topology in [format!("ring:{n}"), format!("line:{n}")] {
-            if n <= 9 {
-                rooted_proved(&topology, &all, |_| (1..=n).collect());
-            } else {
-                // A network has either these or their reverse, and each root one number.
-                rooted_proved(
-                    &topology,
-                    if n % 2 == 0 { &["broadcast", "gather"] } else { &["reduce", "scatter"] },
-                    |root| vec![1 + 7 * root % n],
-                );
-            }
-        }
-    }
-    for (topology, longest) in [
-        ("torus:4x4", 4),
-        ("torus:5x3", 5),
-        ("torus:2x7", 7),
-        ("mesh:4x5", 5),
-        ("mesh:2x2x3", 3),
-        ("hypercube:4", 2),
-        ("torus:1x9", 9),
-    ] {
-        rooted_proved(topology, &all, |root| vec![1 + root % longest, longest]);
-    }
-    rooted_proved("torus:3x4x5", &["reduce", "gather"], |root| vec![1 + root % 5]);
-    rooted_proved("mesh:7x7", &["broadcast", "scatter"], |root| vec![1 + root % 7]);
-}
-
-/// The search takes the same time and finds the same for all roots.
-#[test]
-fn choices_of_a_and_b_do_not_depend_on_the_root() {
-    for topology in ["ring:12", "line:9", "mesh:3x4", "torus:4x4"] {
-        for name in ["broadcast", "reduce"] {
-            let names = |root| {
-                let problem = rooted(topology, name, root);
-                let algorithm = find(problem.collective(), "bridgeheads").unwrap();
-                let all = [algorithm.variants(&problem), algorithm.alternatives(&problem)];
-                all.map(|all| all.iter().map(|one| one.name()).collect::<Vec<_>>())
-            };
-            let of_first = names(0);
-            assert!(of_first.iter().all(|names| (1..16).contains(&names.len())), "{of_first:?}");
-            assert!((1..parse(topology).unwrap().nodes()).all(|root| names(root) == of_first), "{topology}");
-        }
-    }
-}
-
-/// Rounds that cut the block into numbers of parts without a common divisor.
-#[test]
-fn many_steps_cut_a_block_into_parts_of_one_size() {
-    for (topology, text) in [
-        ("ring:16", "bridgeheads:a=3,b=100"),
-        ("mesh:16x4", "bridgeheads:a=3,b=70"),
-        ("line:5", "bridgeheads:a=3,b=8192"),
-        ("torus:9x8", "bridgeheads:a=9"),
-    ] {
-        for name in ["broadcast", "reduce"] {
-            let problem = rooted(topology, name, 3);
-            proof(&*find(problem.collective(), text).unwrap(), &problem);
-        }
-    }
-    let problem = rooted("ring:9", "broadcast", 0);
-    let error = find(problem.collective(), "bridgeheads:a=3,b=8193").unwrap().fits(&problem).unwrap_err();
-    assert!(matches!(error, BuildError::Unfit { needs, .. } if needs == "b=8193: it needs at most 8192"));
-}
-
-/// Each start-up triples the nodes that have the block, or whose blocks are in one place.
-#[test]
-fn collectives_with_a_root_take_logarithms_to_base_3() {
-    for n in 3..=30_u64 {
-        let logarithm = (0..).find(|&power| 3_u64.pow(power) >= n).unwrap();
-        for (name, text) in [("broadcast", "bridgeheads:a=3,b=1"), ("gather", "bridgeheads")] {
-            let collective = Collective::named(name, Rank::new(n as usize / 3)).unwrap();
-            let problem = Problem::new(parse(&format!("ring:{n}")).unwrap(), collective).unwrap();
-            let proof = proof(&*find(problem.collective(), text).unwrap(), &problem);
-            assert_eq!(proof.startups, u64::from(logarithm), "{name} on ring:{n}");
-        }
-    }
 }

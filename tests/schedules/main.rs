@@ -6,6 +6,8 @@ mod fixtures;
 mod machine;
 
 mod balanced_trees;
+mod bridgehead_roots;
+mod bridgehead_search;
 mod bridgeheads;
 mod broken_topologies;
 mod by_dimension;

@@ -12,9 +12,9 @@
 //!
 //! The last two are formulas on products of lines, rings and complete networks with a rank on every
 //! node, by default routes; elsewhere they are counted for up to some hundred ranks. Along a
-//! dimension of k nodes, a channel carries at most m blocks for each choice of earlier coordinates: m is
-//! 1 on a complete network, fl(k/2) on a ring, and on a line the number of nodes on the longer side
-//! of the root.
+//! dimension of k nodes, a channel carries at most m blocks for each choice of earlier coordinates:
+//! m is 1 on a complete network, fl(k/2) on a ring, and on a line the number of nodes on the longer
+//! side of the root.
 //!
 //! The root takes time and memory in proportion to N, other ranks O(1). Among threads all ranks
 //! copy from the root's memory at the same time.

@@ -10,11 +10,8 @@
 //! | blocks of the busiest channel | the most of all dimensions, see below |
 //! | hops | the longest route to the root |
 //!
-//! The last two are formulas on products of lines, rings and complete networks with a rank on every
-//! node, by default routes; elsewhere they are counted for up to some hundred ranks. Along a
-//! dimension of k nodes, a channel carries at most m blocks for each choice of later coordinates: m is
-//! 1 on a complete network, fl(k/2) on a ring, and on a line the number of nodes on the longer side
-//! of the root.
+//! The last two as in a [broadcast](crate::algorithm::broadcast::Direct), with later coordinates in place
+//! of earlier ones.
 //!
 //! The root takes time and memory in proportion to N, other ranks O(1).
 
