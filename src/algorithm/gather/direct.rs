@@ -10,8 +10,8 @@
 //! | blocks of the busiest channel | the most of all dimensions, see below |
 //! | hops | the longest route to the root |
 //!
-//! The last two as in a [broadcast](crate::algorithm::broadcast::Direct), with later coordinates in place
-//! of earlier ones.
+//! The last two are those of a [broadcast](crate::algorithm::broadcast::Direct), with later
+//! coordinates in place of earlier ones.
 //!
 //! The root takes time and memory in proportion to N, other ranks O(1).
 

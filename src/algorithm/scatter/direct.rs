@@ -10,7 +10,7 @@
 //! | blocks of the busiest channel | the most of all dimensions, see below |
 //! | hops | the longest route from the root |
 //!
-//! The last two as in a [broadcast](crate::algorithm::broadcast::Direct).
+//! The last two are those of a [broadcast](crate::algorithm::broadcast::Direct).
 //!
 //! The root takes time and memory in proportion to N, other ranks O(1).
 
