@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::iter;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::algorithm::{About, Algorithm, Settings, Values, candidates, find};
 use crate::bounds::Search;
@@ -52,14 +52,6 @@ pub struct Candidate {
     pub priced_as: Option<String>,
 }
 
-impl Candidate {
-    /// Returns the key of the selection, the least of which wins: the price, then whether it is
-    /// only a lower bound.
-    fn key(&self) -> Option<(u128, bool)> {
-        Some((self.price.as_ref().ok()?.total, !self.at_least.is_empty()))
-    }
-}
-
 /// The inputs of a choice besides the problem. They must be equal on all ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
@@ -89,6 +81,11 @@ impl Terms {
     pub fn over_native(self, native: bool) -> Self {
         Self { native, ..self }
     }
+
+    /// Returns the price of a demand.
+    fn total(&self, demand: &Demand) -> u128 {
+        demand.price(&self.machine, self.block_bytes).total
+    }
 }
 
 /// Selects an algorithm by name, or the cheapest one that fits if the name is `auto`.
@@ -104,7 +101,7 @@ impl Terms {
 /// [`BuildError::Unknown`] for an unknown name; [`BuildError::Parameters`] for invalid parameters;
 /// [`BuildError::Unfit`] if the named algorithm does not fit, or none does.
 pub fn select(problem: &Problem, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
-    Field::of(problem, &terms.machine).select(name, terms)
+    Field::of(problem).select(name, terms)
 }
 
 /// Returns the algorithm of a name, or an error with the names that a choice accepts: also `auto`,
@@ -135,21 +132,8 @@ fn cheapest_alternative(problem: &Problem, algorithm: Arc<dyn Algorithm>, terms:
     let search = Search::of(problem);
     let fitting =
         alternatives.into_iter().filter(|one| one.fits(problem).is_ok() && breaks(&**one, problem, terms).is_none());
-    let total = |demand: Demand| demand.price(&terms.machine, terms.block_bytes).total;
-    // What the ranks of a host do is counted, which takes long, and only adds to a price.
-    let bound = |one: &Arc<dyn Algorithm>| Demand::claimed_within(&**one, &search).ok().map(total);
-    let mut bounded: Vec<_> = fitting.filter_map(|one| Some((bound(&one)?, one))).enumerate().collect();
-    bounded.sort_by_key(|(_, (bound, _))| *bound);
-    let mut cheapest: Option<((u128, usize), Arc<dyn Algorithm>)> = None;
-    for (index, (bound, one)) in bounded {
-        if cheapest.as_ref().is_some_and(|((least, _), _)| bound > *least) {
-            break;
-        }
-        let key = demand(&*one, &search, &terms.machine).ok().map(|demand| (total(demand), index));
-        let Some(key) = key.filter(|key| cheapest.as_ref().is_none_or(|(least, _)| key < least)) else { continue };
-        cheapest = Some((key, one));
-    }
-    cheapest.map_or(algorithm, |(_, one)| one)
+    let entrants: Vec<Entrant> = fitting.map(|one| Entrant::of(one, &search)).collect();
+    cheapest(entrants.iter().enumerate(), problem, terms).map_or(algorithm, |(_, one)| Arc::clone(&one.algorithm))
 }
 
 /// Returns the algorithm with the same words as parameters, and its numbers
@@ -180,81 +164,153 @@ fn unfit(problem: &Problem, algorithm: String, needs: String) -> BuildError {
 }
 
 /// The most ranks whose work is counted where they share cores. All of them count it on these
-/// cores, so that the time grows with the cube of their number: 20 ms for 32 threads on two cores.
+/// cores, so that the time grows with the cube of their number: up to 14 ms a call of 32 threads on
+/// two cores.
 const MOST_ON_CORES: usize = 1 << 5;
 
-/// Returns an algorithm's demand, or why it has none.
-fn demand(algorithm: &dyn Algorithm, search: &Search, machine: &Machine) -> Result<Demand, String> {
-    let most = if machine.host > 0 { MOST_COUNTED } else { MOST_ON_CORES };
-    match Demand::claimed_within(algorithm, search) {
-        Ok(demand) if machine.host > 0 || machine.cores > 0 => Ok(demand.with_hosts(algorithm, search.problem(), most)),
-        Ok(demand) => Ok(demand),
-        Err(BuildError::Unfit { needs, .. }) => Err(needs),
-        Err(other) => Err(other.to_string()),
+/// An algorithm and its demand, which does not depend on the block size.
+struct Entrant {
+    algorithm: Arc<dyn Algorithm>,
+    /// The demand without what is counted at hosts, or the reason why there is none.
+    claimed: Result<Demand, String>,
+    /// The demand with it, once it is counted.
+    counted: OnceLock<Demand>,
+}
+
+impl Entrant {
+    fn of(algorithm: Arc<dyn Algorithm>, search: &Search) -> Self {
+        let claimed = Demand::claimed_within(&*algorithm, search).map_err(|error| match error {
+            BuildError::Unfit { needs, .. } => needs,
+            other => other.to_string(),
+        });
+        Self { algorithm, claimed, counted: OnceLock::new() }
+    }
+
+    /// Returns the demand. What leaves and enters hosts, and what their ranks do together, is
+    /// counted if the machine charges for it, which takes milliseconds.
+    fn demand(&self, problem: &Problem, machine: &Machine) -> Result<&Demand, &str> {
+        let claimed = self.claimed.as_ref().map_err(String::as_str)?;
+        let most = match machine {
+            Machine { host: 1.., .. } => MOST_COUNTED,
+            Machine { cores: 1.., .. } => MOST_ON_CORES,
+            _ => return Ok(claimed),
+        };
+        Ok(self.counted.get_or_init(|| claimed.clone().with_hosts(&*self.algorithm, problem, most)))
+    }
+
+    /// Returns the key of the selection.
+    fn key(&self, problem: &Problem, terms: &Terms) -> Option<Key> {
+        let demand = self.demand(problem, &terms.machine).ok()?;
+        Some((terms.total(demand), !demand.uncertain(&terms.machine).is_empty()))
+    }
+
+    fn candidate(&self, problem: &Problem, terms: &Terms) -> Candidate {
+        let (price, at_least) = match self.demand(problem, &terms.machine) {
+            Ok(demand) => (Ok(demand.price(&terms.machine, terms.block_bytes)), demand.uncertain(&terms.machine)),
+            Err(why) => (Err(why.to_owned()), vec![]),
+        };
+        Candidate { algorithm: Arc::clone(&self.algorithm), price, at_least, priced_as: None }
     }
 }
 
-/// The algorithms for a problem and their demands, which do not depend on the block size. What
-/// leaves and enters hosts, and what their ranks do together, is counted only for a machine on
-/// which it counts. Finding the demands is the slow part of a selection: it takes milliseconds if
-/// the messages of placed ranks are counted.
+/// The key of the selection, the least of which wins: the price, then whether it is only a lower
+/// bound.
+type Key = (u128, bool);
+
+/// Returns the first entrant with the least key. Each comes with its place.
+///
+/// What is counted at hosts only adds to a price. So it is counted in the order of the prices
+/// without it, for those that may still be the cheapest.
+fn cheapest<'a>(
+    entrants: impl IntoIterator<Item = (usize, &'a Entrant)>,
+    problem: &Problem,
+    terms: &Terms,
+) -> Option<((Key, usize), &'a Entrant)> {
+    let bounded = entrants.into_iter().filter_map(|(place, entrant)| {
+        let bound = terms.total(entrant.claimed.as_ref().ok()?);
+        Some((bound, place, entrant))
+    });
+    let mut bounded: Vec<_> = bounded.collect();
+    bounded.sort_unstable_by_key(|(bound, place, _)| (*bound, *place));
+    let mut cheapest: Option<((Key, usize), &Entrant)> = None;
+    for (bound, place, entrant) in bounded {
+        if cheapest.is_some_and(|(((least, _), _), _)| bound > least) {
+            break;
+        }
+        let Some(key) = entrant.key(problem, terms).map(|key| (key, place)) else { continue };
+        if cheapest.is_none_or(|(least, _)| key < least) {
+            cheapest = Some((key, entrant));
+        }
+    }
+    cheapest
+}
+
+/// The algorithms for a problem, in the registry's order.
 pub(crate) struct Field {
     problem: Problem,
-    /// Algorithms in the registry's order, with their demand or the reason why there is none.
-    entrants: Vec<(Arc<dyn Algorithm>, Result<Demand, String>)>,
+    entrants: Vec<Entrant>,
 }
 
 impl Field {
-    pub(crate) fn of(problem: &Problem, machine: &Machine) -> Self {
+    pub(crate) fn of(problem: &Problem) -> Self {
         let search = Search::of(problem);
-        let entrants = candidates(problem).into_iter().map(|algorithm| {
-            let demand = demand(&*algorithm, &search, machine);
-            (algorithm, demand)
-        });
+        let entrants = candidates(problem).into_iter().map(|algorithm| Entrant::of(algorithm, &search));
         Self { entrants: entrants.collect(), problem: problem.clone() }
     }
 
     /// Chooses this algorithm, which need not be in the registry, and lists those of the registry
     /// beside it.
-    pub(crate) fn choose(mut self, algorithm: &Arc<dyn Algorithm>, terms: &Terms) -> Result<Choice, BuildError> {
+    pub(crate) fn choose(self, algorithm: &Arc<dyn Algorithm>, terms: &Terms) -> Result<Choice, BuildError> {
         algorithm.fits(&self.problem)?;
-        let demand = Demand::claimed(&**algorithm, &self.problem).map_err(|error| error.to_string());
-        self.entrants.push((Arc::clone(algorithm), demand));
-        Ok(self.choice(Arc::clone(algorithm), true, self.candidates(terms), terms))
+        let mut candidates = self.candidates(terms);
+        candidates.push(Entrant::of(Arc::clone(algorithm), &Search::of(&self.problem)).candidate(&self.problem, terms));
+        Ok(self.choice(Arc::clone(algorithm), true, candidates, terms))
     }
 
     /// Like [`select`].
     pub(crate) fn select(&self, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
-        let problem = &self.problem;
         let named = name != "auto";
+        let algorithm = if named { find_cheapest(&self.problem, name, terms)? } else { self.cheapest(terms)? };
         let mut candidates = self.candidates(terms);
-        if named {
-            let algorithm = find_cheapest(problem, name, terms)?;
-            self.add(&algorithm, &mut candidates, terms);
-            return Ok(self.choice(algorithm, true, candidates, terms));
+        if candidates.iter().all(|candidate| candidate.algorithm.name() != algorithm.name()) {
+            let entrant = Entrant::of(Arc::clone(&algorithm), &Search::of(&self.problem));
+            candidates.push(entrant.candidate(&self.problem, terms));
         }
-        let of = |candidates: &[Candidate]| {
+        Ok(self.choice(algorithm, named, candidates, terms))
+    }
+
+    /// Returns the algorithm that [`select`] takes for `auto`.
+    pub(crate) fn cheapest(&self, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
+        let problem = &self.problem;
+        let keeping =
+            self.entrants.iter().enumerate().filter(|(_, one)| breaks(&*one.algorithm, problem, terms).is_none());
+        let (native, scheduled): (Vec<_>, Vec<_>) = keeping.partition(|(_, one)| one.algorithm.priced_as().is_some());
+        let native = native.into_iter().filter_map(|(place, one)| {
+            let names = one.algorithm.priced_as()?;
+            let ((key, _), _) = cheapest(self.known_to_libraries(names, terms), problem, terms)?;
+            Some(((key, place), one))
+        });
+        let best = native.chain(cheapest(scheduled, problem, terms)).min_by_key(|(key, _)| *key);
+        let Some(((key, _), best)) = best else {
             let keeping = match terms.ports {
                 Ports::Unlimited => String::new(),
                 ports => format!(" that promises ports {ports}"),
             };
-            let needs = || unfit(problem, name.to_owned(), format!("there is no algorithm for it{keeping}"));
-            cheapest(candidates).map(|one| Arc::clone(&one.algorithm)).ok_or_else(needs)
+            return Err(unfit(problem, "auto".to_owned(), format!("there is no algorithm for it{keeping}")));
         };
-        let best = of(&candidates)?;
         // The variants of an algorithm are few. It may have cheaper parameters.
-        if let Some(open) = with_open_numbers(problem, &*best, terms) {
-            self.add(&cheapest_alternative(problem, open, terms), &mut candidates, terms);
-        }
-        Ok(self.choice(of(&candidates)?, false, candidates, terms))
+        let open = with_open_numbers(problem, &*best.algorithm, terms);
+        let cheaper = open.map(|open| Entrant::of(cheapest_alternative(problem, open, terms), &Search::of(problem)));
+        let cheaper = cheaper.filter(|one| one.key(problem, terms).is_some_and(|other| other < key));
+        Ok(cheaper.map_or_else(|| Arc::clone(&best.algorithm), |one| one.algorithm))
     }
 
-    /// Adds an algorithm to the candidates, unless it is one of them.
-    fn add(&self, algorithm: &Arc<dyn Algorithm>, candidates: &mut Vec<Candidate>, terms: &Terms) {
-        if candidates.iter().all(|candidate| candidate.algorithm.name() != algorithm.name()) {
-            let demand = demand(&**algorithm, &Search::of(&self.problem), &terms.machine);
-            candidates.push(priced(&(Arc::clone(algorithm), demand), terms));
-        }
+    /// Returns the algorithms that a library may have, with their places: those of these names, or
+    /// all if prices do not depend on the network.
+    fn known_to_libraries(&self, names: &[&str], terms: &Terms) -> impl Iterator<Item = (usize, &Entrant)> {
+        let all = !terms.machine.charges_for_network();
+        let known = move |one: &Entrant| all || names.contains(&one.algorithm.about().name);
+        self.entrants.iter().enumerate().filter(move |(_, one)| one.algorithm.priced_as().is_none() && known(one))
     }
 
     fn choice(&self, algorithm: Arc<dyn Algorithm>, named: bool, candidates: Vec<Candidate>, terms: &Terms) -> Choice {
@@ -264,49 +320,24 @@ impl Field {
     }
 
     fn candidates(&self, terms: &Terms) -> Vec<Candidate> {
-        (0..self.entrants.len()).map(|entrant| self.candidate(entrant, terms)).collect()
+        self.entrants.iter().map(|entrant| self.candidate(entrant, terms)).collect()
     }
 
-    fn candidate(&self, entrant: usize, terms: &Terms) -> Candidate {
-        let entrant = &self.entrants[entrant];
-        let (algorithm, _) = entrant;
-        if let Some(needs) = breaks(&**algorithm, &self.problem, terms) {
-            return Candidate {
-                algorithm: Arc::clone(algorithm),
-                price: Err(needs),
-                at_least: vec![],
-                priced_as: None,
-            };
+    fn candidate(&self, entrant: &Entrant, terms: &Terms) -> Candidate {
+        let algorithm = Arc::clone(&entrant.algorithm);
+        if let Some(needs) = breaks(&*algorithm, &self.problem, terms) {
+            return Candidate { algorithm, price: Err(needs), at_least: vec![], priced_as: None };
         }
-        if let Some(names) = algorithm.priced_as() {
-            // If prices do not depend on the network, a library may have any algorithm.
-            let all = !terms.machine.charges_for_network();
-            let known = self
-                .entrants
-                .iter()
-                .filter(|(one, _)| one.priced_as().is_none() && (all || names.contains(&one.about().name)));
-            let known: Vec<Candidate> = known.map(|entrant| priced(entrant, terms)).collect();
-            if let Some(Candidate { algorithm: like, price, at_least, .. }) = cheapest(&known) {
-                let (price, at_least, priced_as) = (price.clone(), at_least.clone(), Some(like.name()));
-                return Candidate { algorithm: Arc::clone(algorithm), price, at_least, priced_as };
+        let names = algorithm.priced_as();
+        let like = names.and_then(|names| cheapest(self.known_to_libraries(names, terms), &self.problem, terms));
+        match like {
+            Some((_, like)) => {
+                let priced_as = Some(like.algorithm.name());
+                Candidate { algorithm, priced_as, ..like.candidate(&self.problem, terms) }
             }
+            None => entrant.candidate(&self.problem, terms),
         }
-        priced(entrant, terms)
     }
-}
-
-fn priced(entrant: &(Arc<dyn Algorithm>, Result<Demand, String>), terms: &Terms) -> Candidate {
-    let (algorithm, demand) = entrant;
-    let (price, at_least) = match demand {
-        Ok(demand) => (Ok(demand.price(&terms.machine, terms.block_bytes)), demand.uncertain(&terms.machine)),
-        Err(why) => (Err(why.clone()), vec![]),
-    };
-    Candidate { algorithm: Arc::clone(algorithm), price, at_least, priced_as: None }
-}
-
-/// Returns the first candidate with the least key.
-fn cheapest(candidates: &[Candidate]) -> Option<&Candidate> {
-    candidates.iter().filter(|candidate| candidate.price.is_ok()).min_by_key(|candidate| candidate.key())
 }
 
 /// Returns the requirement of the terms that an algorithm does not meet.

@@ -273,7 +273,7 @@ impl Communicator {
         let (problem, terms) = (self.problem(collective.clone())?, self.terms(block_bytes));
         let how = self.how(collective.name(), false);
         Ok(match how.and_then(How::as_user) {
-            Some(user) => Field::of(&problem, &self.machine).choose(&user.algorithm, &terms)?,
+            Some(user) => Field::of(&problem).choose(&user.algorithm, &terms)?,
             None => select(&problem, how.and_then(How::as_name).unwrap_or("auto"), &terms)?,
         })
     }
@@ -284,7 +284,7 @@ impl Communicator {
 
     /// Returns the cheapest algorithm.
     pub(super) fn by_price(&self, problem: &Problem, block_bytes: u64) -> Result<Arc<dyn Algorithm>, BuildError> {
-        Ok(select(problem, "auto", &self.terms(block_bytes))?.algorithm)
+        Field::of(problem).cheapest(&self.terms(block_bytes))
     }
 
     /// Returns the cheapest algorithm that has a schedule.
@@ -293,7 +293,7 @@ impl Communicator {
         problem: &Problem,
         block_bytes: u64,
     ) -> Result<Arc<dyn Algorithm>, BuildError> {
-        Ok(select(problem, "auto", &self.terms(block_bytes).over_native(false))?.algorithm)
+        Field::of(problem).cheapest(&self.terms(block_bytes).over_native(false))
     }
 
     /// Returns the algorithm that is chosen by name, or else the cheapest one, and whether it is
@@ -313,10 +313,10 @@ impl Communicator {
             return Ok((find_cheapest(&self.problem_of(key)?, name, &terms)?, true));
         }
         if !self.fields.find_by(|(known, commuting)| known == collective && commuting == commutes) {
-            self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?, &self.machine));
+            self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?));
         }
         let field =
             self.fields.last().ok_or_else(|| Error::Internal("candidates just found are not in the cache".into()))?;
-        Ok((field.select("auto", &terms)?.algorithm, false))
+        Ok((field.cheapest(&terms)?, false))
     }
 }
