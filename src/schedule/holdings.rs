@@ -56,8 +56,14 @@ impl Holdings {
             Some(Held::Whole(who)) => see(span, Some(who)),
             Some(Held::Pieces(parts)) => {
                 let mut at = span.start;
-                let before = parts.range(..at).next_back().filter(|(_, part)| part.end > at);
-                for (&first, part) in before.into_iter().chain(parts.range(span.clone())) {
+                let before = parts.range(..=at).next_back().filter(|(_, part)| part.end > at);
+                // Mostly one part has all of it.
+                if let Some((_, part)) = before
+                    && part.end >= span.end
+                {
+                    return see(span, Some(&part.who));
+                }
+                for (&first, part) in before.into_iter().chain(parts.range(at + 1..span.end)) {
                     if at < first {
                         see(at..first, None);
                     }

@@ -9,6 +9,7 @@ mod order;
 mod source;
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use order::Order;
 use source::{Import, Sources};
@@ -21,9 +22,8 @@ fn order() -> Order {
     Order::read(&std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap())
 }
 
-fn library() -> Sources {
-    Sources::read(&root().join("src"))
-}
+/// The library's sources. To parse them takes longer than all else here.
+static LIBRARY: LazyLock<Sources> = LazyLock::new(|| Sources::read(&root().join("src")));
 
 /// Sources of a few lines, and an order of rooms `a`, `b`, `c`, of which `c` is not pure.
 fn small(files: &[(&str, &str)]) -> (Sources, Order) {
@@ -46,20 +46,19 @@ fn backwards(sources: &Sources, order: &Order) -> Vec<String> {
 
 #[test]
 fn rooms_import_only_from_earlier_rooms() {
-    let found = backwards(&library(), &order());
+    let found = backwards(&LIBRARY, &order());
     assert!(found.is_empty(), "{} imports to the right:\n{}", found.len(), found.join("\n"));
 }
 
 #[test]
 fn files_have_no_import_cycle() {
-    let sources = library();
-    let found = sources.circles();
+    let found = LIBRARY.circles();
     assert!(found.is_empty(), "{} circles:\n{}", found.len(), found.join("\n\n"));
 }
 
 #[test]
 fn methods_stand_in_the_room_of_their_type() {
-    let found = library().methods_elsewhere();
+    let found = LIBRARY.methods_elsewhere();
     assert!(found.is_empty(), "{} stand elsewhere:\n{}", found.len(), found.join("\n"));
     let (sources, _) = small(&[("a.rs", "pub struct Thing;"), ("b.rs", "use crate::a::Thing;\nimpl Thing { }")]);
     assert_eq!(sources.methods_elsewhere(), ["src/b.rs:2 has methods of Thing of src/a.rs"]);
@@ -72,15 +71,15 @@ fn methods_stand_in_the_room_of_their_type() {
 
 #[test]
 fn core_has_no_sockets_files_threads_clocks_or_unsafe() {
-    let (sources, order) = (library(), order());
+    let order = order();
     // The root re-exports what the core uses, so it is held to the same.
-    let found = sources.impurities(|file| file == "lib.rs" || order.is_pure(file));
+    let found = LIBRARY.impurities(|file| file == "lib.rs" || order.is_pure(file));
     assert!(found.is_empty(), "{} impurities:\n{}", found.len(), found.join("\n"));
 }
 
 #[test]
 fn imports_name_what_they_import() {
-    let found = library().hidden();
+    let found = LIBRARY.hidden();
     assert!(found.is_empty(), "{} hide imports:\n{}", found.len(), found.join("\n"));
     for (text, what) in [
         ("use crate::b::*;", "a glob import"),
@@ -106,13 +105,13 @@ fn root_has_no_macro_for_the_rooms() {
 
 #[test]
 fn every_room_has_a_place_in_the_order() {
-    let (sources, order) = (library(), order());
-    for file in &sources.files {
+    let order = order();
+    for file in &LIBRARY.files {
         assert!(file == "lib.rs" || order.place(file) > 0, "{file} is of no room in ARCHITECTURE.md's order");
     }
     for room in order.rooms() {
         assert!(
-            sources.files.iter().any(|file| order::room(file) == room),
+            LIBRARY.files.iter().any(|file| order::room(file) == room),
             "ARCHITECTURE.md's order has {room}, there is none"
         );
     }
