@@ -165,7 +165,7 @@ impl Cases {
             let mut algorithms = Vec::new();
             for name in &names {
                 let algorithm = find(problem.collective(), name)?;
-                algorithm.fits(&problem)?;
+                algorithm.fits(&problem).map_err(|error| problem::failure(error, &problem))?;
                 algorithms.push(algorithm);
             }
             once("--algorithm", &algorithms.iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>())?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use necklace::Rank;
+use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::schedule::{Hosts, Problem};
@@ -19,6 +20,26 @@ pub(crate) fn problem(
 ) -> Result<Problem, BuildError> {
     let problem = Problem::new(topology, collective)?;
     Ok(if problem.collective().is_reduction() && !commutative { problem.ordered() } else { problem })
+}
+
+/// Returns the failure of an error. It names `--commutative` if that is all that the algorithm
+/// needs.
+pub(crate) fn failure(error: BuildError, problem: &Problem) -> Failure {
+    let needs_any_order = |name: &str| -> Result<bool, BuildError> {
+        let algorithm = find(problem.collective(), name)?;
+        let free = Problem::new(Arc::clone(problem.topology()), problem.collective().clone())?;
+        let free = match problem.hosts() {
+            Some(hosts) => free.on_hosts(hosts.clone())?,
+            None => free,
+        };
+        Ok(algorithm.fits(problem).is_err() && algorithm.fits(&free).is_ok())
+    };
+    match &error {
+        BuildError::Unfit { algorithm, .. } if needs_any_order(algorithm).unwrap_or(false) => {
+            Failure::Usage(format!("{error}; add --commutative if the operation commutes"))
+        }
+        _ => error.into(),
+    }
 }
 
 /// Puts each `each` consecutive ranks on a host, if given.

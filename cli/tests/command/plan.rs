@@ -1,6 +1,6 @@
 //! Tests of `necklace plan`: its text, and its documents, which an independent checker accepts.
 
-use crate::support::{checked, directory, necklace, printed, stderr, stdout};
+use crate::support::{checked, directory, necklace, printed, refused, stderr, stdout};
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, registry};
 use necklace::collective::Collective;
@@ -185,6 +185,24 @@ fn counted_figures_are_printed_beside_formulas() {
     );
     assert!(text.contains("rounds 2 to 3     cells, dimension 2 of 2"), "{text}");
     assert!(text.contains("bound: a lower bound for any schedule with ports one, without contention\n"), "{text}");
+}
+
+#[test]
+fn algorithm_that_needs_any_order_is_refused_with_the_option() {
+    let of = |algorithm| ["--collective=allreduce", "--topology=ring:5", algorithm];
+    for command in [&["plan"][..], &["cost", "--bytes=8"]] {
+        let arguments = [command, &of("--algorithm=ring")].concat();
+        let words = ["ring does not fit allreduce on ring:5", "; add --commutative if the operation commutes"];
+        refused(&necklace(&arguments), &words);
+        printed(&[&arguments[..], &["--commutative"]].concat());
+    }
+    // Here it would not help.
+    for (algorithm, words) in [("--algorithm=direct", "promises ports"), ("--algorithm=torgos", "torgos does not fit")]
+    {
+        let output = necklace(&[&["plan", "--ports=one"], &of(algorithm)[..]].concat());
+        refused(&output, &[words]);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("--commutative"), "{output:?}");
+    }
 }
 
 #[test]
