@@ -72,7 +72,7 @@ fn squares_of_2_to_30_gossip_from_diagonals_and_by_axis() {
 
 /// If a divides the side, one row stands for all nodes when claims are counted.
 #[test]
-fn claims_on_diagonals_that_fit_the_torus_are_exact_with_any_steps() {
+fn claims_on_fitting_diagonals_are_exact_with_any_steps() {
     for (extents, a, parameters) in [
         ("8x8", 2, ["b=5", "b=3,growth=4", "colours=one"]),
         ("8x8", 4, ["b=2", "b=7", "b=9,growth=2,colours=one"]),
@@ -97,7 +97,7 @@ fn claims_on_diagonals_that_fit_the_torus_are_exact_with_any_steps() {
 
 /// Large networks are counted where few nodes stand for all.
 #[test]
-fn large_networks_take_parameters_for_which_few_nodes_stand_for_all() {
+fn large_networks_take_parameters_that_few_nodes_stand_for() {
     for (topology, algorithm, right) in [
         ("torus:243x243", "torgos:a=9", true),
         ("torus:243x243", "torgos:a=10", false),
@@ -137,6 +137,11 @@ fn phases_have_parameters_of_their_own() {
         let log = (0..).find(|&power| 3_u64.pow(power) >= n).unwrap();
         let proof = proved(&format!("torus:{n}x{n}"), &format!("high-dim-gos:a=1,b=1,a2={n}"));
         assert_eq!(proof.startups, n / 2 + 2 * u64::from(log), "{n}");
+        if n <= 9 {
+            // Approach 2-2-1.
+            let proof = proved(&format!("torus:{n}x{n}x{n}"), &format!("high-dim-gos:a=1,b=1,a3={n}"));
+            assert_eq!(proof.startups, n / 2 + 4 * u64::from(log), "{n}");
+        }
     }
     for (topology, parameters) in [
         ("torus:9x14", "a=2,b=1,a2=5,b2=4"),
@@ -146,6 +151,11 @@ fn phases_have_parameters_of_their_own() {
         ("mesh:11x8", "a=3,b=2,a2=8"),
         ("mesh:5x9", "a2=2"),
         ("torus:3x4x5", "a=1,a2=5"),
+        ("torus:3x4x5", "a=1,b=1,a3=5"),
+        ("torus:5x4x3", "a=2,a2=3,a3=1,b3=2"),
+        ("torus:3x4x5", "a=3,a2=1,a3=4,colours=one"),
+        ("torus:4x3x5", "a=2,a2=3,a3=5,ports=one"),
+        ("mesh:3x4x3x2", "a=1,a2=2,b2=2,a3=3"),
         ("mesh:4x5x4", "a=2,b=2,a2=4,b2=3"),
     ] {
         proved(topology, &format!("high-dim-gos:{parameters}"));
@@ -345,7 +355,7 @@ fn bridgeheads_grow_by_a_factor_of_their_own() {
 }
 
 #[test]
-fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
+fn unfit_networks_and_parameters_are_refused_with_a_remedy() {
     let lacks = |topology: &str, algorithm: &str| {
         let error = find(&Collective::Allgather, algorithm).unwrap().fits(&problem(topology)).unwrap_err();
         match error {
@@ -361,6 +371,11 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
         ("ring:27", "circgos:b=3", "b=3: it needs a too, which says how large b must be"),
         ("torus:9x9", "high-dim-gos:a=1,a2=10", "a2=10: it needs at most 9, the nodes of a row"),
         ("torus:9x9", "high-dim-gos:b2=4", "b2=4: it needs a2 too, which says how large b2 must be"),
+        ("torus:9x9", "high-dim-gos:a3=3", "a3=3: it needs three or more rings or lines; there are 2"),
+        ("torus:9x9", "high-dim-gos:a=3,b3=3", "b3=3: it needs three or more rings or lines; there are 2"),
+        ("torus:4x4x4", "high-dim-gos:b3=4", "b3=4: it needs a3 too, which says how large b3 must be"),
+        ("torus:4x4x4", "high-dim-gos:a3=5", "a3=5: it needs at most 4, the nodes of a row"),
+        ("torus:4x4x4", "high-dim-gos:a3=4,b3=1", "b3=1: with a3=4 it needs at least 2"),
         ("torus:9x9", "high-dim-gos:a=1,a2=8,b2=3", "b2=3: with a2=8 it needs at least 4"),
         ("ring:27", "circgos:a=1,growth=2", "growth=2: with a single bridgehead it needs 3 to 27"),
         ("ring:3", "circgos:a=1,growth=2", "growth=2: with a single bridgehead it needs 3"),
@@ -384,6 +399,13 @@ fn unfit_networks_and_parameters_are_named_with_what_would_be_right() {
             "a=4: with ports=one blocks go round equally spaced bridgeheads; it needs a divisor of 9, the nodes of a row: 3, 9",
         ),
         ("torus:9x9", "circgos", "it needs a ring or a line; the extents are 9x9; use high-dim-gos"),
+        ("torus:5000x2", "circgos", "it needs a ring or a line; the extents are 5000x2"),
+        (
+            "mesh:17x17x17",
+            "torgos",
+            "it needs two rings or lines of the same extent; the extents are 17x17x17; use high-dim-gos",
+        ),
+        ("mesh:17x17x17", "cubgos", "on lines it needs at most 4096 ranks; there are 4913; use high-dim-gos"),
         (
             "torus:9x8",
             "torgos",

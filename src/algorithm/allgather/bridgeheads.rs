@@ -42,16 +42,18 @@
 //! steps instead of f / 2.
 //!
 //! `high-dim-gos` has a phase for each axis. Blocks of whole rows are sent in the phases after the
-//! first, where more bridgeheads pay. `a2` and `b2` are the parameters of these phases; without
-//! them, all phases have `a` and `b`. On a torus of 27 x 27 nodes, `a=1,b=1,a2=27` is Approach 2-1
-//! of section 5.1, and `a=27` is Approach 1-1.
+//! first, where more bridgeheads pay. `a2` and `b2` are the parameters of these phases, `a3` and `b3`
+//! of those after the second; without them, a phase has those of the one before. On a torus of 27 x
+//! 27 nodes, `a=1,b=1,a2=27` is Approach 2-1 of section 5.1, and `a=27` is Approach 1-1. On one of
+//! 27 x 27 x 27, `a=1,b=1,a3=27` is Approach 2-2-1.
 //!
 //! More bridgeheads take more start-ups and less transmission. A choice by name that leaves `a` or
 //! `b` open, as `circgos` does, takes the cheapest for the length of a block and the machine. It
 //! considers all numbers up to 32, about every thirtieth above, and n, on diagonals the largest of
 //! each distance s. It finds the best of each phase by itself. Among 64 ranks and more it leaves out
 //! those with nearly the transmission of another, at 1024 ranks up to a quarter more, and those with
-//! more than 2^18 bridgeheads in all rows, except n. It leaves `growth` as it is given.
+//! more than 2^18 bridgeheads in all rows, except n. If `growth` is 0, it considers other factors
+//! than `a` too, with all `a` and `b` up to 8 and about every eighth above.
 //!
 //! With `ports=one`, on rings and their products, a rank sends one message and receives one in each
 //! round, along one axis at a time. The steps are log_2(n / a) to collect, a - 1 to pass on, and b

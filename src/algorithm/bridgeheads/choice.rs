@@ -40,24 +40,38 @@ pub(in crate::algorithm) const B: Parameter = number(
 );
 
 /// The factor of a round.
-pub(super) const GROWTH: Parameter =
-    number("growth", "factor by which the number of bridgeheads grows in a round; 0 takes that of a");
+pub(super) const GROWTH: Parameter = number(
+    "growth",
+    "factor by which the number of bridgeheads grows in a round; 0 takes that of a, or, if a or b is 0 too, the best by price",
+);
 
 /// The factor of a round on diagonals.
 pub(super) const GROWTH_ON_DIAGONALS: Parameter = number(
     "growth",
-    "replaces a in the factor of a round, the largest divisor of the distance of bridgeheads up to it; 0 takes a",
+    "replaces a in the factor of a round, the largest divisor of the distance of bridgeheads up to it; 0 takes a, or, if a or b is 0 too, the best by price",
 );
 
-/// The number of bridgeheads in all phases but the first.
+/// The number of bridgeheads in the second phase and, unless those have their own, in the others.
 pub(super) const A2: Parameter = number(
     "a2",
-    "number of bridgeheads in a row in the phases after the first, in which blocks of whole rows are sent; 0 takes a, or, if that is 0 too, the best by price",
+    "number of bridgeheads in a row in the second phase, in which blocks of whole rows are sent; 0 takes a, or, if that is 0 too, the best by price",
 );
 
-/// The steps of a round in all phases but the first.
-pub(super) const B2: Parameter =
-    number("b2", "number of steps in a round in the phases after the first, if a2 is given; like b");
+/// The steps of a round in these phases.
+pub(super) const B2: Parameter = number("b2", "number of steps in a round in the second phase, if a2 is given; like b");
+
+/// The number of bridgeheads in the phases after the second.
+pub(super) const A3: Parameter = number(
+    "a3",
+    "number of bridgeheads in a row in the phases after the second, in which blocks of whole planes and more are sent; 0 takes a2, or a if that is 0, or, if both are 0, the best by price",
+);
+
+/// The steps of a round in these phases.
+pub(super) const B3: Parameter =
+    number("b3", "number of steps in a round in the phases after the second, if a3 is given; like b");
+
+/// The phases that may have parameters of their own. Those after the last are like it.
+pub(super) const PHASES: usize = 3;
 
 /// Whether parts of a block take the axes in different orders.
 pub(in crate::algorithm) const COLOURS: Parameter =
@@ -93,9 +107,8 @@ pub(in crate::algorithm) enum Order {
 pub(in crate::algorithm) struct Choice {
     pub(super) a: usize,
     pub(super) b: usize,
-    /// Those of the phases after the first; 0 if they are the same.
-    pub(super) a2: usize,
-    pub(super) b2: usize,
+    /// Those of the second phase and of the phases after it; 0 if they are those of the phase before.
+    later: [(usize, usize); PHASES - 1],
     growth: usize,
     /// An index among the words of [`COLOURS`], 0 with one port, which implies one colour.
     colours: usize,
@@ -109,30 +122,47 @@ impl Choice {
         Self {
             a: settings.of(&A),
             b: settings.of(&B),
-            a2: settings.of(&A2),
-            b2: settings.of(&B2),
+            later: [(settings.of(&A2), settings.of(&B2)), (settings.of(&A3), settings.of(&B3))],
             growth: settings.of(&GROWTH),
             colours: if ports == 1 { 0 } else { settings.of(&COLOURS) },
             ports,
         }
     }
 
-    /// Returns the choice for the first phase.
-    pub(super) fn first(self) -> Self {
-        Self { a2: 0, b2: 0, ..self }
+    /// Returns the choice for a phase.
+    pub(super) fn phase(self, phase: usize) -> Self {
+        let given = self.later.iter().take(phase).rfind(|(a, _)| *a > 0);
+        let (a, b) = *given.unwrap_or(&(self.a, self.b));
+        Self { later: Default::default(), ..self.with(a, b) }
     }
 
-    /// Returns the choice for the phases after the first.
-    pub(super) fn later(self) -> Self {
-        if self.a2 == 0 { self.first() } else { self.with(self.a2, self.b2).first() }
-    }
-
-    /// Returns this choice for the first phase, and another for those after it.
-    pub(super) fn then(self, later: Self) -> Self {
-        if (later.a, later.b) == (self.a, self.b) {
-            return self.first();
+    /// Returns this choice with that of another for the phases from `phase` on. The one that has
+    /// rounds says by which factor both grow.
+    pub(super) fn then(self, phase: usize, later: Self) -> Self {
+        let before = self.phase(phase - 1);
+        let mut both = self.growing(self.growth.max(later.growth));
+        both.later[phase - 1..].fill((0, 0));
+        if (before.a, before.b) != (later.a, later.b) {
+            both.later[phase - 1] = (later.a, later.b);
         }
-        Self { a2: later.a, b2: later.b, ..self }
+        both
+    }
+
+    /// Returns whether a phase has numbers of its own, or may have them: if nothing is given for it
+    /// and the phases before.
+    pub(super) fn is_apart(self, phase: usize) -> bool {
+        let (given, before) = (self.later[phase - 1].0, self.phase(phase - 1).a);
+        given > 0 || before == 0
+    }
+
+    /// Returns the number of phases after the first that have numbers of their own.
+    pub(super) fn given_phases(self) -> usize {
+        self.later.iter().filter(|(a, _)| *a > 0).count()
+    }
+
+    /// Returns the most bridgeheads of a phase.
+    pub(super) fn most_heads(self) -> usize {
+        self.later.iter().fold(self.a, |most, (a, _)| most.max(*a))
     }
 
     /// Returns the choice that uses one axis at a time.
@@ -155,13 +185,15 @@ impl Choice {
         Self { growth, ..self }
     }
 
-    /// Returns whether the factor of a round is given.
-    pub(super) fn has_growth(self) -> bool {
-        self.growth > 0
+    /// Returns the factor of a round; 0 if it is not given.
+    pub(super) fn growth(self) -> usize {
+        self.growth
     }
 
     pub(in crate::algorithm) fn settings(self) -> Settings {
-        let numbers = Settings::default().with(&A, self.a).with(&B, self.b).with(&A2, self.a2).with(&B2, self.b2);
+        let [(a2, b2), (a3, b3)] = self.later;
+        let keys = [(&A, self.a), (&B, self.b), (&A2, a2), (&B2, b2), (&A3, a3), (&B3, b3)];
+        let numbers = keys.into_iter().fold(Settings::default(), |settings, (key, value)| settings.with(key, value));
         numbers.with(&GROWTH, self.growth).with(&COLOURS, self.colours).with(&PORTS, self.ports)
     }
 
@@ -176,7 +208,8 @@ impl Choice {
         let extents = extents(problem).unwrap_or_default();
         let most = problem.ranks().min(4 * extents.into_iter().max().unwrap_or(1));
         let many = |(key, b): (&str, usize)| (b > most).then(|| format!("{key}={b}: it needs at most {most}"));
-        let steps = [("b", self.b), ("b2", self.b2)];
+        let [(_, b2), (_, b3)] = self.later;
+        let steps = [("b", self.b), ("b2", b2), ("b3", b3)];
         self.lacks_but_steps(problem, order).or_else(|| steps.into_iter().find_map(many))
     }
 
@@ -209,7 +242,7 @@ impl Choice {
             ));
         }
         if self.growth > 0 {
-            let is_alone = [self.a, self.later().a].contains(&1) && !self.is_one_port();
+            let is_alone = (0..PHASES).any(|phase| self.phase(phase).a == 1) && !self.is_one_port();
             // A single bridgehead sends both ways, but a row of two has one other node.
             let (least, why) = if is_alone && longest > 2 { (3, " with a single bridgehead") } else { (2, "") };
             let most = longest.max(least);
@@ -218,8 +251,14 @@ impl Choice {
                 return Some(format!("growth={}:{why} it needs {least}{up_to}", self.growth));
             }
         }
-        self.lacks_numbers(longest, ["a", "b"])
-            .or_else(|| self.with(self.a2, self.b2).lacks_numbers(longest, ["a2", "b2"]))
+        let [second, third] = self.later;
+        let too_many =
+            [("a3", third.0), ("b3", third.1)].into_iter().find(|(_, given)| *given > 0 && axes.len() < PHASES);
+        if let Some((key, given)) = too_many {
+            return Some(format!("{key}={given}: it needs three or more rings or lines; there are {}", axes.len()));
+        }
+        let numbers = [((self.a, self.b), ["a", "b"]), (second, ["a2", "b2"]), (third, ["a3", "b3"])];
+        numbers.into_iter().find_map(|((a, b), keys)| self.with(a, b).lacks_numbers(longest, keys))
     }
 
     /// Returns what rows of up to `longest` nodes lack for the numbers with these keys.
@@ -275,7 +314,7 @@ impl Choice {
         Some(match order {
             Order::ByAxis => format!("it needs extents of at most {MAX_VISITED} together"),
             Order::Diagonals if axes.iter().any(|(_, ring)| !ring) => {
-                format!("on lines it needs at most {MAX_VISITED} ranks; there are {ranks}")
+                format!("on lines it needs at most {MAX_VISITED} ranks; there are {ranks}; use high-dim-gos")
             }
             Order::Diagonals => {
                 let side = axes.first().map_or(1, |(extent, _)| *extent);

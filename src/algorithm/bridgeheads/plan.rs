@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::choice::{Choice, Order, at_most, row_axes};
+use super::choice::{Choice, Order, PHASES, at_most, row_axes};
 use super::diagonal;
 use super::row::{self, Load, Message, Row, Stage};
 use crate::algorithm::course::Course;
@@ -48,8 +48,8 @@ pub(in crate::algorithm) struct Plan {
     /// The legs of each colour, one after the other. Each colour is a part of every block.
     colours: Vec<Vec<Leg>>,
     rounds: usize,
-    /// The rounds of the first phase.
-    first_phase: usize,
+    /// The rounds before the second phase and those after it.
+    phases: [usize; PHASES - 1],
     one_port: bool,
     /// Whether it is a gossip on the diagonals of a torus whose side is a multiple of theirs.
     is_regular: bool,
@@ -131,7 +131,7 @@ impl Plan {
         let axes = row_axes(problem).unwrap_or_default();
         let colours = vec![vec![]; choice.colours(axes.len())];
         let (one_port, is_regular) = (choice.is_one_port(), order == Order::Diagonals && choice.is_regular(&axes));
-        let mut plan = Self { order, axes, colours, rounds: 0, first_phase: 0, one_port, is_regular };
+        let mut plan = Self { order, axes, colours, rounds: 0, phases: Default::default(), one_port, is_regular };
         match order {
             Order::ByAxis => plan.along_each_axis(choice),
             Order::Diagonals => plan.on_diagonals(choice),
@@ -162,7 +162,7 @@ impl Plan {
         let count = self.axes.len();
         for phase in 0..count {
             let begin = self.rounds;
-            let choice = if phase == 0 { choice.first() } else { choice.later() };
+            let choice = choice.phase(phase);
             let a = choice.heads(&self.axes, self.order);
             for colour in 0..self.colours.len() {
                 let (nodes, _) = self.axes[(phase + colour) % count];
@@ -189,7 +189,7 @@ impl Plan {
                 }
                 legs.into_iter().fold(begin, |at, (stage, has)| self.leg(colour, at, first, (phase, stage, has)));
             }
-            self.first_phase = if phase == 0 { self.rounds } else { self.first_phase };
+            self.phases.iter_mut().skip(phase).for_each(|end| *end = self.rounds);
         }
     }
 
@@ -229,7 +229,7 @@ impl Plan {
                 self.leg(colour, begin, a, (axis, stage, has.clone()));
             }
         }
-        self.first_phase = self.rounds;
+        self.phases.fill(self.rounds);
     }
 
     pub(super) fn ranks(&self) -> usize {
@@ -386,16 +386,17 @@ impl Plan {
         nodes.iter().enumerate().map(along).collect()
     }
 
-    /// Returns, of the first phase and of the others, the rounds, and the sum over them of the size
-    /// of the longest message, in chunks, without visiting the nodes. It takes no account of the
-    /// blocks that a receiver has already.
-    pub(super) fn estimate(&self) -> [(usize, usize); 2] {
+    /// Returns, of the first phase, the second and the others, the rounds, and the sum over them of
+    /// the size of the longest message, in chunks, without visiting the nodes. It takes no account of
+    /// the blocks that a receiver has already.
+    pub(super) fn estimate(&self) -> [(usize, usize); PHASES] {
         let longest = |round| {
             (0..self.colours.len())
                 .filter_map(move |colour| self.at(colour, round))
                 .map(|(leg, step)| self.size(leg, step))
         };
-        [0..self.first_phase, self.first_phase..self.rounds]
+        let [second, third] = self.phases;
+        [0..second, second..third, third..self.rounds]
             .map(|rounds| (rounds.len(), rounds.filter_map(|round| longest(round).max()).sum()))
     }
 

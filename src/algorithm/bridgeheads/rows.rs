@@ -1,7 +1,8 @@
 //! The algorithms of a collective: CIRCGOS, HIGH-DIM-GOS, TORGOS and CUBGOS.
 
 use super::choice::{
-    A, A_ON_DIAGONALS, A2, B, B2, COLOURS, GROWTH, GROWTH_ON_DIAGONALS, Order, PORTS, PORTS_IN_A_ROW, extents,
+    A, A_ON_DIAGONALS, A2, A3, B, B2, B3, COLOURS, Choice, GROWTH, GROWTH_ON_DIAGONALS, Order, PORTS, PORTS_IN_A_ROW,
+    extents,
 };
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Parameter};
@@ -40,7 +41,7 @@ pub(in crate::algorithm) const HIGH_DIM_GOS: Form = Form {
     name: "high-dim-gos",
     source: "Juurlink, Sibeyn & Rao 1998, section 4.3",
     order: Order::ByAxis,
-    parameters: &[A, B, A2, B2, GROWTH, COLOURS, PORTS],
+    parameters: &[A, B, A2, B2, A3, B3, GROWTH, COLOURS, PORTS],
     right: |extents| extents.len() > 1,
     needs: "a product of two or more rings or lines",
     described: [
@@ -92,7 +93,7 @@ impl Form {
             Some(extents) if (self.right)(&extents) => return None,
             Some(extents) if extents.is_empty() => "the network is one node".to_owned(),
             Some(extents) => {
-                let use_instead = self.instead(&extents).map_or(String::new(), |name| format!("; use {name}"));
+                let use_instead = self.instead(problem, &extents).map_or(String::new(), |name| format!("; use {name}"));
                 let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
                 format!("the extents are {}{use_instead}", extents.join("x"))
             }
@@ -101,12 +102,13 @@ impl Form {
         Some(format!("it needs {}; {found}", self.needs))
     }
 
-    /// Returns the algorithm that fits these extents instead, on diagonals if this one is and there
-    /// is one.
-    fn instead(self, extents: &[usize]) -> Option<&'static str> {
+    /// Returns the algorithm that fits the problem, of these extents, instead: on diagonals if this
+    /// one is and there is one.
+    fn instead(self, problem: &Problem, extents: &[usize]) -> Option<&'static str> {
         let on_diagonals = [TOR_GOS, CUB_GOS].into_iter().filter(|_| self.order == Order::Diagonals);
         let mut forms = on_diagonals.chain([CIRC_GOS, HIGH_DIM_GOS]);
-        forms.find(|form| (form.right)(extents)).map(|form| form.name)
+        let fits = |form: &Form| (form.right)(extents) && Choice::default().lacks(problem, form.order).is_none();
+        forms.find(fits).map(|form| form.name)
     }
 }
 

@@ -3,12 +3,14 @@
 //! Source: Juurlink, Sibeyn & Rao (1998), sections 4 to 6: more bridgeheads take more start-ups and
 //! less transmission, and the price of a start-up decides which are best. The search leaves out
 //! parameters if others take neither more start-ups nor more transmission. Phases of HIGH-DIM-GOS
-//! take what they take whatever the other phases are, so the best parameters of the first phase and
-//! of the others are found one by one (section 4.3).
+//! take what they take whatever the other phases are, so the best parameters of the first phase, of
+//! the second and of the others are found one by one (section 4.3).
 
+use std::collections::BTreeSet;
 use std::iter::{once, successors};
+use std::ops::Range;
 
-use super::choice::{Choice, Order, row_axes};
+use super::choice::{Choice, Order, PHASES, row_axes};
 use super::plan::Plan;
 use super::rooted::{Rooted, RootedPlan};
 use super::rows::Form;
@@ -36,13 +38,12 @@ impl Subject {
         }
     }
 
-    /// Returns the start-ups and the transmission, which compares with that of other choices, of the
-    /// first phase and of the others. With a root they are those from root 0, so that all roots have
-    /// the same choices.
-    fn measured(self, problem: &Problem, axes: &[(usize, bool)], choice: Choice) -> [(usize, usize); 2] {
+    /// Returns the start-ups and the transmission, which compares with that of other choices, of each
+    /// phase. With a root they are those from root 0, so that all roots have the same choices.
+    fn measured(self, problem: &Problem, axes: &[(usize, bool)], choice: Choice) -> [(usize, usize); PHASES] {
         match self {
             Self::Gossip(form, _) => Plan::new(problem, form.order, choice).estimate(),
-            Self::Rooted(call) => [RootedPlan::of(axes, 0, call, choice).measured(), (0, 0)],
+            Self::Rooted(call) => [RootedPlan::of(axes, 0, call, choice).measured(), (0, 0), (0, 0)],
         }
     }
 
@@ -63,56 +64,65 @@ impl Subject {
         }
     }
 
-    /// Returns whether phases may have parameters of their own.
-    fn has_phases(self, axes: usize) -> bool {
-        matches!(self, Self::Gossip(form, _) if form.order == Order::ByAxis && axes > 1)
+    /// Returns the number of phases that may have parameters of their own.
+    fn phases(self, axes: usize) -> usize {
+        let has_phases = matches!(self, Self::Gossip(form, _) if form.order == Order::ByAxis);
+        if has_phases { axes.clamp(1, PHASES) } else { 1 }
     }
 
     /// Returns the choices that agree with a given one, for rows of up to this many nodes: about all
     /// a and b, and fewer of them with a growth that differs from a.
     fn open(self, given: Choice, nodes: usize) -> Vec<Choice> {
-        let mut open = self.with_growth(given, nodes, 32);
-        if !given.has_growth() && matches!(self, Self::Gossip(..)) && (given.a == 0 || given.b == 0) {
-            let growths = numbers(2, nodes.max(2), 2).into_iter();
-            let choices = growths.flat_map(|growth| self.with_growth(given.growing(growth), nodes, 8));
-            open.extend(choices.filter(|choice| choice.a < nodes));
+        let of_a = |a| self.with_steps(given, a, nodes, 32);
+        let mut open: Vec<Choice> = self.heads(given, nodes, 32).into_iter().flat_map(of_a).collect();
+        let Self::Gossip(form, _) = self else { return open };
+        if given.growth() > 0 || given.a > 0 && given.b > 0 {
+            return open;
+        }
+        for a in self.heads(given, nodes, 8).into_iter().filter(|a| *a < nodes) {
+            // On diagonals the distance of bridgeheads is divided.
+            let growths = match form.order {
+                Order::ByAxis => numbers(2, nodes.max(2), 2),
+                Order::Diagonals => (2..=nodes / a).filter(|growth| (nodes / a).is_multiple_of(*growth)).collect(),
+            };
+            open.extend(growths.into_iter().flat_map(|growth| self.with_steps(given.growing(growth), a, nodes, 8)));
         }
         open
     }
 
-    /// Returns the choices of the given growth: all numbers up to `all`, and about every `all`-th
-    /// after it.
-    fn with_growth(self, given: Choice, nodes: usize, all: usize) -> Vec<Choice> {
-        let heads = if given.a > 0 {
-            vec![given.a]
-        } else if let Self::Gossip(form, _) = self {
-            let mut heads = numbers(1, nodes, all);
-            if form.order == Order::Diagonals {
-                heads.extend((2..nodes).filter(|a| nodes.is_multiple_of(*a)));
-                heads.sort_unstable();
-                heads.dedup();
-            }
-            // On diagonals the space between bridgeheads counts, which is rounded down.
-            let is_most = |a: usize| form.order == Order::ByAxis || given.is_one_port() || nodes / (nodes / a) == a;
-            heads.retain(|a| is_most(*a));
-            heads
-        } else {
-            numbers(2.min(nodes), nodes, 8)
+    /// Returns the numbers of bridgeheads that agree with a given choice: all up to `all`, and about
+    /// every `all`-th after it.
+    fn heads(self, given: Choice, nodes: usize, all: usize) -> Vec<usize> {
+        if given.a > 0 {
+            return vec![given.a];
+        }
+        let Self::Gossip(form, _) = self else { return numbers(2.min(nodes), nodes, 8) };
+        let mut heads = numbers(1, nodes, all);
+        if form.order == Order::Diagonals {
+            heads.extend((2..nodes).filter(|a| nodes.is_multiple_of(*a)));
+            heads.sort_unstable();
+            heads.dedup();
+        }
+        // On diagonals the space between bridgeheads counts, which is rounded down.
+        let is_most = |a: usize| form.order == Order::ByAxis || given.is_one_port() || nodes / (nodes / a) == a;
+        heads.retain(|a| is_most(*a));
+        heads
+    }
+
+    /// Returns the choices of a number of bridgeheads, with all numbers of steps up to `all`, and
+    /// about every `all`-th after it.
+    fn with_steps(self, given: Choice, a: usize, nodes: usize, all: usize) -> impl Iterator<Item = Choice> {
+        let factor = given.with(a, 0).factor();
+        let least = given.least_steps(factor);
+        let steps = match self {
+            _ if given.a > 0 && given.b > 0 => vec![given.b],
+            // All nodes are bridgeheads from the beginning: there are no steps to choose.
+            Self::Gossip(..) if a >= nodes => vec![0],
+            Self::Gossip(..) => numbers(least, least + (3 * factor).div_ceil(2), all),
+            // A pipeline of any number of parts.
+            Self::Rooted(_) => numbers(least.max(1), least + MAX_PARTS, 8),
         };
-        let choices = |a: usize| {
-            let factor = given.with(a, 0).factor();
-            let least = given.least_steps(factor);
-            let steps = match self {
-                _ if given.a > 0 && given.b > 0 => vec![given.b],
-                // All nodes are bridgeheads from the beginning: there are no steps to choose.
-                Self::Gossip(..) if a >= nodes => vec![0],
-                Self::Gossip(..) => numbers(least, least + (3 * factor).div_ceil(2), all),
-                // A pipeline of any number of parts.
-                Self::Rooted(_) => numbers(least.max(1), least + MAX_PARTS, 8),
-            };
-            steps.into_iter().map(move |b| given.with(a, b))
-        };
-        heads.into_iter().flat_map(choices).collect()
+        steps.into_iter().map(move |b| given.with(a, b))
     }
 }
 
@@ -128,13 +138,14 @@ struct Found {
 }
 
 impl Found {
-    /// Returns what this first phase and others after it take together.
-    fn then(self, later: Self) -> Self {
-        Self {
-            startups: self.startups + later.startups,
-            transmission: self.transmission + later.transmission,
-            choice: self.choice.then(later.choice),
-        }
+    /// Returns what this and the phases from `phase` on take together.
+    fn then(self, phase: usize, later: Self) -> Self {
+        Self { choice: self.choice.then(phase, later.choice), ..self.with(later) }
+    }
+
+    /// Returns what this and other phases of the same choice take together.
+    fn with(self, other: Self) -> Self {
+        Self { startups: self.startups + other.startups, transmission: self.transmission + other.transmission, ..self }
     }
 }
 
@@ -169,7 +180,7 @@ pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choi
         let mut found = found(problem, subject, given);
         match subject {
             Subject::Gossip(..) => {
-                let most = |found: &Found| found.choice.a.max(found.choice.a2).max(found.startups);
+                let most = |found: &Found| found.choice.most_heads().max(found.startups);
                 found.retain(|found| most(found) * subject.visited(&axes, found.choice) <= MAX_WORK);
                 sparse(found, |_| 16)
             }
@@ -226,30 +237,55 @@ fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Ch
     let is_cheap = |choice: &Choice| choice.a >= longest || choice.a * subject.visited(axes, *choice) <= MAX_WORK;
     let fits = |choice: &Choice| is_cheap(choice) && subject.lacks(problem, *choice).is_none();
     let measured = |choice: Choice| {
-        let [first, later] = subject.measured(problem, axes, choice);
         // Colours divide the block.
         let share = axes.len().max(1) / choice.colours(axes.len()).max(1);
-        [first, later].map(|(startups, transmission)| Found { startups, transmission: share * transmission, choice })
+        let phases = subject.measured(problem, axes, choice);
+        phases.map(|(startups, transmission)| Found { startups, transmission: share * transmission, choice })
     };
-    let measured = |given: Choice| subject.open(given, longest).into_iter().filter(fits).map(measured);
-    let alike: Vec<[Found; 2]> = measured(given.first()).collect();
-    let mut all: Vec<Found> = alike.iter().map(|[first, later]| first.then(*later)).collect();
-    if subject.has_phases(axes.len()) && (given.a2 > 0 || given.a == 0) {
-        let later: Vec<[Found; 2]> = if given.a2 > 0 { measured(given.later()).collect() } else { alike.clone() };
-        let later = front(later.into_iter().map(|[_, later]| later).collect());
-        let first = front(alike.into_iter().map(|[first, _]| first).collect());
-        all.retain(|_| given.a2 == 0);
-        all.extend(first.iter().flat_map(|first| later.iter().map(|later| first.then(*later))));
+    let measured = |given: Choice| -> Vec<[Found; PHASES]> {
+        subject.open(given, longest).into_iter().filter(fits).map(measured).collect()
+    };
+    let first = measured(given.phase(0));
+    // The phases of a range, all with the same numbers.
+    let alike = |phases: Range<usize>| -> Vec<Found> {
+        let own = given.phase(phases.start);
+        let found = if own == given.phase(0) { first.clone() } else { measured(own) };
+        found.into_iter().filter_map(|found| found[phases.clone()].iter().copied().reduce(Found::with)).collect()
+    };
+    let apart = (1..subject.phases(axes.len())).filter(|phase| given.is_apart(*phase));
+    let begins: Vec<usize> = once(0).chain(apart).chain(once(PHASES)).collect();
+    let groups: Vec<_> = begins.windows(2).map(|pair| (pair[0], alike(pair[0]..pair[1]))).collect();
+    // All phases grow by the same factor, those without rounds by any.
+    let growths: BTreeSet<usize> = first.iter().map(|[found, ..]| found.choice.growth()).collect();
+    let mut all: Vec<Found> = growths.into_iter().flat_map(|growth| one_by_one(&groups, growth, longest)).collect();
+    if given.given_phases() == 0 {
+        all.extend(alike(0..PHASES));
     }
     // If all parameters are given, there is nothing to choose.
     all.retain(|found| found.choice != given);
     front(all)
 }
 
+/// Returns the best for groups of phases that have numbers of their own, by the first phase of each,
+/// and that grow by a factor or have all of `longest` nodes as bridgeheads.
+fn one_by_one(groups: &[(usize, Vec<Found>)], growth: usize, longest: usize) -> Vec<Found> {
+    let grows = |found: &&Found| found.choice.growth() == growth || found.choice.a >= longest;
+    let mut best: Option<Vec<Found>> = None;
+    for (phase, found) in groups {
+        let later = front(found.iter().filter(grows).copied().collect());
+        let all = best.take().map_or(later.clone(), |before| {
+            let both = before.iter().flat_map(|before| later.iter().map(|later| before.then(*phase, *later)));
+            front(both.collect())
+        });
+        best = Some(all);
+    }
+    best.unwrap_or_default()
+}
+
 /// Returns those that are best for some price of a start-up, with fewer parameters if it makes no
 /// difference.
 fn front(mut all: Vec<Found>) -> Vec<Found> {
-    all.sort_by_key(|found| (found.startups, found.transmission, found.choice.a2 > 0));
+    all.sort_by_key(|found| (found.startups, found.transmission, found.choice.given_phases()));
     sparse(all, |_| 0)
 }
 
