@@ -92,7 +92,7 @@ impl Terms {
 ///
 /// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` does, the cheapest
 /// are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm, and then
-/// all parameters that the cheapest of them leaves open. Among equal prices it prefers a price that
+/// all parameters that the cheapest of them, and others within a third of its price, leave open. Among equal prices it prefers a price that
 /// is not only a lower bound, and then the registry's order. Takes microseconds to milliseconds, the
 /// latter if messages must be counted; on networks of hundreds of nodes, up to seconds.
 ///
@@ -298,11 +298,19 @@ impl Field {
             };
             return Err(unfit(problem, "auto".to_owned(), format!("there is no algorithm for it{keeping}")));
         };
-        // The variants of an algorithm are few. It may have cheaper parameters.
-        let open = with_open_numbers(problem, &*best.algorithm, terms);
-        let cheaper = open.map(|open| Entrant::of(cheapest_alternative(problem, open, terms), &Search::of(problem)));
-        let cheaper = cheaper.filter(|one| one.key(problem, terms).is_some_and(|other| other < key));
-        Ok(cheaper.map_or_else(|| Arc::clone(&best.algorithm), |one| one.algorithm))
+        // The variants of an algorithm are few. It may have cheaper parameters, which save up to a
+        // quarter.
+        let search = Search::of(problem);
+        let near = self.entrants.iter().filter(|one| {
+            let bound = one.claimed.as_ref().map(|demand| terms.total(demand));
+            bound.is_ok_and(|bound| bound <= key.0.saturating_add(key.0 / 3))
+        });
+        let mut open: Vec<_> = near.filter_map(|one| with_open_numbers(problem, &*one.algorithm, terms)).collect();
+        open.dedup_by_key(|one| one.name());
+        let cheaper = open.into_iter().map(|open| Entrant::of(cheapest_alternative(problem, open, terms), &search));
+        let keyed = cheaper.filter_map(|one| Some((one.key(problem, terms)?, one.algorithm)));
+        let cheapest = keyed.min_by_key(|(key, _)| *key).filter(|(other, _)| *other < key);
+        Ok(cheapest.map_or_else(|| Arc::clone(&best.algorithm), |(_, algorithm)| algorithm))
     }
 
     /// Returns the algorithms that a library may have, with their places: those of these names, or
