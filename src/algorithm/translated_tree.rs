@@ -11,6 +11,7 @@
 //! node. All N trees together load each channel with as many blocks as there are addresses whose
 //! last step it is: in a balanced tree, (N - 1) / D rounded up, for D steps. Where D does not
 //! divide N - 1, blocks in several parts, each with a tree of its own, load the channels alike.
+//! On 2x5 no tree of shortest paths is balanced; there one path is a channel longer.
 //!
 //! The trees are found with the axes in descending order of their extents, which loads channels
 //! more alike than other orders. So they are the same trees for all orders.
@@ -29,13 +30,14 @@ use super::kept::Kept;
 use super::{Algorithm, Claims, Parameter, Settings, Values};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
+use crate::topology::Kind;
 use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, RankRound, Share};
 
 /// The unmet requirement of algorithms that translate trees.
 pub(super) const NEEDS: &str = "a product of rings and complete networks, with rank i on node i";
 
 /// The claims of an algorithm that translates trees and takes them once.
-pub(super) const CLAIMS: &str = "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, or 1 or 2 blocks more on some products of unequal extents, such as 2x5, 2x2x11 and 2x3x3x3; with rounds=k up to k start-ups, and for k = (N - 1) / D rounded up no more blocks but on 2x5; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1); contention-free";
+pub(super) const CLAIMS: &str = "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, or 1 or 2 blocks more on some products of unequal extents, such as 2x2x11 and 2x3x3x3; with rounds=k up to k start-ups, and for k = (N - 1) / D rounded up no more blocks; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1); contention-free";
 
 /// The number of rounds.
 const ROUNDS: Parameter = Parameter {
@@ -126,7 +128,7 @@ impl Division {
 pub(super) fn lacks(problem: &Problem) -> Option<String> {
     let ranks = problem.ranks();
     match Group::of(problem) {
-        None => Some(format!("it needs {NEEDS}; on other networks use tree-packing")),
+        None => Some(format!("it needs {NEEDS}; on other networks of up to 1024 nodes use tree-packing")),
         Some(_) if ranks > MAX_RANKS => Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}")),
         Some(_) => None,
     }
@@ -219,6 +221,17 @@ impl Balance {
     }
 }
 
+/// The distance in the tree, and the last step, by the address that it leads to from node 0, of
+/// each address of a ring of 5 times 2 nodes. The path to address 6 is a step longer than the
+/// shortest.
+const ON_5_BY_2: [(usize, usize); 10] =
+    [(0, 0), (1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2), (3, 8), (1, 8), (2, 8)];
+
+fn is_5_by_2(group: &Group) -> bool {
+    let extents = group.axes.iter().filter(|axis| axis.extent > 1).map(|axis| (axis.extent, axis.kind == Kind::Ring));
+    extents.take(3).map(|(extent, ring)| (extent, ring && extent > 2)).eq([(5, true), (2, false)])
+}
+
 impl TranslatedTree {
     /// Returns balanced trees, taken in at most the given number of rounds, or in as few as the
     /// diameter.
@@ -236,8 +249,12 @@ impl TranslatedTree {
         // An entry is an address of a part.
         let entries = nodes * parts;
         let is_root = |entry: usize| entry.is_multiple_of(nodes);
-        let (distances, options): (Vec<usize>, Vec<Vec<Step>>) =
-            (0..entries).map(|entry| sorted.paths(entry % nodes)).unzip();
+        let (distances, options): (Vec<usize>, Vec<Vec<Step>>) = match parts {
+            1 if is_5_by_2(&sorted) => {
+                ON_5_BY_2.map(|(distance, step)| (distance, sorted.paths(step).1)).into_iter().unzip()
+            }
+            _ => (0..entries).map(|entry| sorted.paths(entry % nodes)).unzip(),
+        };
         let diameter = distances.iter().copied().max().unwrap_or(0);
         let mut levels = vec![vec![]; diameter + 1];
         for (entry, &distance) in distances.iter().enumerate() {
@@ -456,16 +473,15 @@ mod tests {
         product(problem).unwrap().into_iter().map(Axis::diameter).sum()
     }
 
-    /// The blocks above the least for any schedule, (N - 1) / D rounded up: in as few rounds as the
-    /// diameter, and in as many as there are blocks.
-    fn above_least(text: &str) -> (u64, u64) {
+    /// The blocks above the least for any schedule, (N - 1) / D rounded up, in as few rounds as the
+    /// diameter. In as many as there are blocks there are none.
+    fn above_least(text: &str) -> u64 {
         let mut extents: Vec<u64> = product(&problem(text)).unwrap().iter().map(|axis| axis.extent).collect();
         extents.sort_unstable();
         match extents[..] {
-            [2, 5] => (1, 1),
-            [2, 2, 5 | 7 | 9] => (1, 0),
-            [2, 3, 3, 3] => (2, 0),
-            _ => (0, 0),
+            [2, 2, 5 | 7 | 9] => 1,
+            [2, 3, 3, 3] => 2,
+            _ => 0,
         }
     }
 
@@ -478,8 +494,8 @@ mod tests {
             let least = (problem.ranks() as u64 - 1).div_ceil(trees(0).steps as u64);
             let [fewest, more] = [0, least as usize].map(|rounds| trees(rounds).claims(1, 1));
             let found = [fewest.transmission, more.transmission];
-            let above = above_least(&text);
-            assert_eq!(found, [least + above.0, least + above.1].map(|blocks| Some(blocks.into())), "{text}");
+            let blocks = [least + above_least(&text), least];
+            assert_eq!(found, blocks.map(|blocks| Some(blocks.into())), "{text}");
             assert_eq!(fewest.startups, Some(diameter), "{text}");
             assert!((diameter..=least.max(diameter)).contains(&more.startups.unwrap()), "{text}");
         }
@@ -493,7 +509,7 @@ mod tests {
             let steps = TranslatedTree::of(&problem, Division::default()).steps;
             let others = problem.ranks() - 1;
             let parts = (1..=steps).find(|parts| (parts * others).is_multiple_of(steps)).unwrap();
-            let parts = if above_least(text).0 > 0 { parts.max(steps) } else { parts };
+            let parts = if above_least(text) > 0 { parts.max(steps) } else { parts };
             let claims = TranslatedTree::of(&problem, Division { rounds: 0, parts }).claims(1, 1);
             assert_eq!(claims.startups, Some(diameter(&problem)), "{text}");
             assert_eq!(claims.transmission, Some(Volume::new(others as u64, steps as u64)), "{text}");

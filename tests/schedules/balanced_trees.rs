@@ -19,6 +19,10 @@ fn balanced_trees_send_the_least_on_tori_with_axes_in_any_order() {
         "torus:2x2x4",
         "torus:4x2x2",
         "torus:3x5x4",
+        "torus:2x5",
+        "torus:5x2",
+        "mesh:2x1x2",
+        "torus:1x5x2",
         "torus:2x30",
         "torus:30x2",
         "torus:17x23",
@@ -52,12 +56,14 @@ fn balanced_trees_have_variants_only_where_they_may_send_less() {
     }
     assert_eq!(variants("torus:4x4"), ["balanced-trees:parts=4"]);
     assert_eq!(variants("torus:2x5x2"), ["balanced-trees:rounds=5", "balanced-trees:parts=4"]);
-    // Blocks of which the channels of a node carry 9 / 3.
-    assert_eq!(variants("torus:2x5"), ["balanced-trees:parts=3"]);
+    // The channels of a node carry 9 / 3 blocks: whole ones by a path that is not the shortest.
+    assert_eq!(variants("torus:2x5"), [""; 0]);
     for collective in [Collective::Allgather, Collective::ReduceScatter] {
         let problem = problem("torus:2x5", collective);
-        let proof = proof(&*find(problem.collective(), "balanced-trees:parts=3").unwrap(), &problem);
-        assert_eq!((proof.startups, proof.transmission), (3, Volume::from(3)));
+        for name in ["balanced-trees", "balanced-trees:parts=3"] {
+            let proof = proof(&*find(problem.collective(), name).unwrap(), &problem);
+            assert_eq!((proof.startups, proof.transmission), (3, Volume::from(3)), "{name}");
+        }
     }
 }
 
@@ -83,8 +89,12 @@ fn balanced_trees_take_as_many_rounds_as_the_diameter_or_more() {
 fn balanced_trees_point_to_packed_trees_on_meshes() {
     let problem = problem("mesh:3x3", Collective::Allgather);
     let lacks = find(problem.collective(), "balanced-trees").unwrap().lacks(&problem);
-    let wanted =
-        "it needs a product of rings and complete networks, with rank i on node i; on other networks use tree-packing";
+    let wanted = "it needs a product of rings and complete networks, with rank i on node i; on other networks of up to 1024 nodes use tree-packing";
     assert_eq!(lacks.as_deref(), Some(wanted));
-    assert!(find(problem.collective(), "tree-packing").unwrap().fits(&problem).is_ok());
+    let packing = find(problem.collective(), "tree-packing").unwrap();
+    assert!(packing.fits(&problem).is_ok());
+    let refused = |text: &str| packing.lacks(&self::problem(text, Collective::Allgather));
+    let alike = "it is for networks that do not look the same from every node; use balanced-trees";
+    assert_eq!(["complete:5", "torus:40x40"].map(refused), [(); 2].map(|()| Some(alike.to_owned())));
+    assert_eq!(refused("mesh:40x40").as_deref(), Some("it needs at most 1024 ranks; there are 1600"));
 }

@@ -66,11 +66,11 @@ impl Plan {
         if ranks != nodes {
             return Some(format!("it needs a rank on every node; there are {ranks} ranks and {nodes} nodes"));
         }
-        if ranks > MAX_RANKS {
-            return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
-        }
         if translated_tree::lacks(problem).is_none() {
             return Some("it is for networks that do not look the same from every node; use balanced-trees".to_owned());
+        }
+        if ranks > MAX_RANKS {
+            return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
         }
         let channels = problem.topology().channels();
         if ranks * channels > MAX_WORK {
