@@ -6,23 +6,35 @@
 
 use std::f64::consts::E;
 
+/// A network whose nodes are ranks, all with as many channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Regular {
+    /// The number of ranks.
+    pub ranks: usize,
+    /// The number of channels of a node.
+    pub degree: usize,
+    /// The most channels on a shortest route between two nodes.
+    pub diameter: usize,
+}
+
 /// Returns a lower bound on the time in which one rank collects the blocks of all ranks, and so on
 /// the time of an allgather.
 ///
-/// Lemma 1: the greatest of (N - 1) / D transmissions, half the `diameter` in hops, and the
-/// logarithm of N to base D + 1 in start-ups, for N `ranks` and D channels a node, the `degree`.
-/// `startup` is the time of a start-up and `hop` that of crossing a channel. Equation 2 of the
+/// Lemma 1: the greatest of (N - 1) / D transmissions, half the diameter in hops, and the
+/// logarithm of N to base D + 1 in start-ups, for N ranks and D channels a node. `startup` is the time of a start-up and `hop` that of crossing a channel. Equation 2 of the
 /// paper has N for N - 1, but the rank has its own block. 0 for one rank, infinite for several
 /// without channels.
 ///
 /// ```
-/// use necklace::bounds::collection_time;
+/// use necklace::bounds::{Regular, collection_time};
 /// // A ring of 27 nodes, whose start-ups take as long as two blocks and as ten.
-/// assert_eq!(collection_time(27, 2, 13, 2.0, 0.0), 13.0);
-/// assert_eq!(collection_time(27, 2, 13, 10.0, 0.0).round(), 30.0);
+/// let ring = Regular { ranks: 27, degree: 2, diameter: 13 };
+/// assert_eq!(collection_time(ring, 2.0, 0.0), 13.0);
+/// assert_eq!(collection_time(ring, 10.0, 0.0).round(), 30.0);
 /// ```
 #[must_use]
-pub fn collection_time(ranks: usize, degree: usize, diameter: usize, startup: f64, hop: f64) -> f64 {
+pub fn collection_time(network: Regular, startup: f64, hop: f64) -> f64 {
+    let Regular { ranks, degree, diameter } = network;
     if ranks < 2 {
         return 0.0;
     }
@@ -42,8 +54,8 @@ pub fn collection_time(ranks: usize, degree: usize, diameter: usize, startup: f6
 /// The value is not a lower bound by itself, since the constant of proportion is not stated. By
 /// Lemma 3, one rank of a ring with channels to the right only spreads n / r messages of r blocks
 /// in no fewer than n / r ln n / ln(n / r) steps, up to terms of lower order; each step takes at
-/// least r. By Lemma 2, an allgather takes at least the time of that less the time in which one rank
-/// collects all blocks. Messages of other sizes and both directions change the constant.
+/// least r. By Lemma 2, the time of an allgather is at least that time minus the time in which one
+/// rank collects all blocks. Messages of other sizes and both directions change the constant.
 ///
 /// ```
 /// use necklace::bounds::ring_growth;
@@ -64,13 +76,15 @@ mod tests {
 
     #[test]
     fn collection_takes_the_greatest_term() {
-        assert_eq!(collection_time(27, 2, 13, 2.0, 0.0), 13.0);
-        assert_eq!(collection_time(27, 2, 13, 2.0, 4.0), 26.0);
-        assert!((collection_time(27, 2, 13, 10.0, 4.0) - 30.0).abs() < 1e-9);
-        assert_eq!([collection_time(1, 0, 0, 5.0, 5.0), collection_time(0, 2, 0, 5.0, 5.0)], [0.0, 0.0]);
-        assert_eq!([0.0, 5.0].map(|startup| collection_time(5, 0, 0, startup, 0.0)), [f64::INFINITY; 2]);
+        let of = |ranks, degree, diameter| Regular { ranks, degree, diameter };
+        let ring = of(27, 2, 13);
+        assert_eq!(collection_time(ring, 2.0, 0.0), 13.0);
+        assert_eq!(collection_time(ring, 2.0, 4.0), 26.0);
+        assert!((collection_time(ring, 10.0, 4.0) - 30.0).abs() < 1e-9);
+        assert_eq!([of(1, 0, 0), of(0, 2, 0)].map(|network| collection_time(network, 5.0, 5.0)), [0.0, 0.0]);
+        assert_eq!([0.0, 5.0].map(|startup| collection_time(of(5, 0, 0), startup, 0.0)), [f64::INFINITY; 2]);
         // Two ranks take a start-up and a block at once: this bound takes the greater.
-        assert!((collection_time(2, 1, 1, 3.0, 0.0) - 3.0).abs() < 1e-9);
+        assert!((collection_time(of(2, 1, 1), 3.0, 0.0) - 3.0).abs() < 1e-9);
     }
 
     #[test]

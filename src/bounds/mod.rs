@@ -45,5 +45,5 @@ mod product;
 mod search;
 
 pub use found::Search;
-pub use gossip::{collection_time, ring_growth};
+pub use gossip::{Regular, collection_time, ring_growth};
 pub use least::Bounds;
