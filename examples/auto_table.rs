@@ -13,6 +13,7 @@
 
 use std::error::Error;
 
+use lexopt::{Arg, ValueExt};
 use necklace::Rank;
 use necklace::bounds::Search;
 use necklace::collective::Collective;
@@ -108,10 +109,30 @@ fn table(collective: &Collective) -> Result<Vec<String>, Box<dyn Error>> {
     Ok(lines)
 }
 
+const USAGE: &str = "\
+Prints what auto takes on rings, tori, cubes, lines and meshes, and how near its price is to the bound.
+
+Usage: auto_table [COLLECTIVE]
+
+COLLECTIVE is allgather unless given.";
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let name = std::env::args().nth(1).unwrap_or_else(|| "allgather".to_owned());
-    let known = || format!("{name} is no collective; expected one of {}", Collective::syntax());
-    let collective = Collective::named(&name, Rank::new(0)).ok_or_else(known)?;
+    let mut collective = Collective::Allgather;
+    let mut arguments = lexopt::Parser::from_env();
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Arg::Long("help") | Arg::Short('h') => {
+                println!("{USAGE}");
+                return Ok(());
+            }
+            Arg::Value(name) => {
+                let name = name.string()?;
+                let known = || format!("unknown collective {name:?}; expected one of {}", Collective::syntax());
+                collective = Collective::named(&name, Rank::new(0)).ok_or_else(known)?;
+            }
+            other => return Err(other.unexpected().into()),
+        }
+    }
     table(&collective)?.into_iter().for_each(|line| println!("{line}"));
     Ok(())
 }

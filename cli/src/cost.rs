@@ -27,7 +27,8 @@ use crate::{figures, machine, memory};
 
 pub(crate) const EXAMPLES: &str = "\
 A line \"formula\" is computed without a schedule, so it takes almost no time, however large the network is; a
-search of parameters, such as those of torgos, takes seconds on a million nodes. On graph:@FILE, one search of at most about 2^26 nodes and links finds the bounds, in about a second. With --compare,
+search of parameters, such as those of torgos, takes seconds on a million nodes. For graph:@FILE, the bounds take
+one search of the graph: about a second for 2^26 nodes and links, the most that are searched. With --compare,
 every schedule is built and verified, which takes long on large networks. If an algorithm has no formula for a
 demand that the machine charges for, its price is a lower bound. The table then names these demands in
 parentheses. So does the column at_least of --csv, which is empty if the price is exact.
@@ -164,6 +165,10 @@ impl Cases {
             let problem = on_hosts(problem(topology, collective.clone(), self.commutative)?, self.hosts_of)?;
             let mut algorithms = Vec::new();
             for name in &names {
+                if name == "auto" {
+                    let instead = "leave it out to compare all, or use necklace plan, which takes the cheapest";
+                    return Err(Failure::Usage(format!("--algorithm auto: {instead}")));
+                }
                 let algorithm = find(problem.collective(), name)?;
                 algorithm.fits(&problem).map_err(|error| problem::failure(error, &problem))?;
                 algorithms.push(algorithm);

@@ -194,3 +194,11 @@ fn simulation_prints_channel_use_beside_times() {
     let large = ["simulate", "--topology=hypercube:29", "--collective=barrier", "--bytes=0"];
     assert_eq!(necklace(&large).status.code(), Some(1));
 }
+
+#[test]
+fn auto_is_refused_with_what_compares_all() {
+    let arguments = ["cost", "--topology=ring:4", "--collective=alltoall", "--bytes=8"];
+    let auto = necklace(&[&arguments[..], &["--algorithm=auto"]].concat());
+    refused(&auto, &["--algorithm auto: leave it out to compare all, or use necklace plan"]);
+    assert!(printed(&arguments).contains("direct"));
+}

@@ -179,7 +179,7 @@ fn library_ranks_end_and_remove_the_key_when_all_else_is_killed() {
 }
 
 #[test]
-fn library_rank_that_returns_because_another_has_ended_ends_its_children() {
+fn library_rank_ends_its_children_after_another_has_ended() {
     let sandbox = Sandbox::new("returning_library");
     // So few calls that it returns in time once they fail, and too many to be done before.
     let rank = format!(
