@@ -123,9 +123,9 @@ pub trait Algorithm: Send + Sync {
         vec![]
     }
 
-    /// Returns the same algorithm with the parameters among which a choice by name takes the
-    /// cheapest, for the length of a block and the machine, if its own leave some open. Calculated
-    /// from the problem alone. None by default: the algorithm stands for itself.
+    /// Returns the same algorithm with all parameters that are priced if a name leaves some open. The
+    /// cheapest is taken, for the length of a block and the machine. They must depend on the problem
+    /// alone. None by default: the algorithm leaves nothing open.
     fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         let _ = problem;
         vec![]

@@ -166,7 +166,9 @@ impl Communicator {
         for (collective, how) in &parent.algorithms {
             if let Err(error) = self.choose_how(collective, how.clone()) {
                 let (rank, size, context) = (self.rank(), self.size(), self.context.id);
-                log::debug!("rank {rank} of {size} in communicator {context}: {collective} not by {how}: {error}");
+                log::debug!(
+                    "rank {rank} of {size} in communicator {context}: {collective} does not inherit {how}: {error}"
+                );
             }
         }
     }

@@ -64,8 +64,8 @@ use crate::error::JobError;
 /// If one that starts programs of MPI has started a program with the feature `mpi`, its ranks are
 /// those of MPI. Otherwise the ranks connect over TCP; for all but torchrun, set `NECKLACE_ROOT` or
 /// `NECKLACE_RENDEZVOUS`. If `TORCHELASTIC_USE_AGENT_STORE` is `True`, torchrun itself listens on
-/// `MASTER_PORT`, and rank 0 takes the port above it. A launcher that says that the size is 1 is ignored, except by
-/// [`connect`]. Slurm's variables of a batch script give way to a launcher that was started in the
+/// `MASTER_PORT`, and rank 0 takes the port above it. A launcher that reports a single rank is
+/// ignored by [`launch`], but not by [`connect`]. Slurm's variables of a batch script give way to a launcher that was started in the
 /// script. `NECKLACE_*` overrides all others.
 ///
 /// # Errors

@@ -172,7 +172,7 @@ fn environment_algorithms_reach_parts_and_are_logged() {
             "planned alltoall of blocks of 1 x 1 bytes (u8) among 2 ranks by bruck:radix=3 on complete:2",
             "planned alltoall of blocks of 7 x 1 bytes (u8) among 2 ranks by bruck:radix=3 on complete:2",
             "planned allgather of blocks of 1 x 1 bytes (u8) among 2 ranks by ring on complete:2",
-            ": alltoallv not by torus-exchange: torus-exchange does not fit alltoall on complete:2",
+            ": alltoallv does not inherit torus-exchange: torus-exchange does not fit alltoall on complete:2",
             "planned alltoallv of 1-byte elements (u8) among 2 ranks by direct on complete:2",
         ] {
             assert!(said.contains(line), "{line:?} is not in\n{said}");

@@ -77,8 +77,8 @@ fn single(scenario: &Scenario, fault: &Fault, stories: &[Story]) -> Vec<String> 
         Some((_, Outcome::Failed { words, culprit, kind })) => Some((rank, words, *culprit, kind.as_str())),
         _ => None,
     });
-    // Who sleeps until all others have ended may find nothing of theirs but their absence: what
-    // they had to say may not have fitted between a full message and the end of their patience.
+    // A rank that is stopped until all others have ended may see only that they are gone: their
+    // reports of the failure may not have arrived in time.
     let missed = |rank: usize, kind: &str| fault.kind == Kind::Stop && rank == fault.rank && kind.starts_with("gone:");
     let failed: Vec<_> = failed.filter(|(rank, _, _, kind)| !missed(*rank, kind)).collect();
     for pair in failed.windows(2).filter(|_| !apart) {

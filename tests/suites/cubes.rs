@@ -62,7 +62,7 @@ pub(super) fn subcubes_of_any_dimensions_exchange_concurrently() {
     });
 }
 
-/// Elements that say where they were first; who has them and where is looked at afterwards.
+/// Permutes elements that hold their first address, and checks where each one arrives.
 fn permuted(comm: &mut necklace::Communicator, map: &BitMap, way: Method) {
     let each = (1 << map.bits()) / comm.size();
     let address = |place: usize| (comm.rank() * each + place) as u64;
