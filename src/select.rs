@@ -357,20 +357,23 @@ fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option
         return Some(format!("it needs {needs}"));
     }
     let fits = is_native || algorithm.fits(problem).is_ok();
-    let other = || keeping(algorithm, problem, ports).map_or(String::new(), |name| format!("; use {name}"));
+    let other = || keeping(algorithm, problem, ports).map_or(String::new(), |remedy| format!("; {remedy}"));
     (fits && !algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}{}", other()))
 }
 
-/// Returns the name of the same algorithm with a parameter `ports` by which it keeps to a port
-/// model, and with the same other parameters if these fit.
+/// Says to use the same algorithm with a parameter `ports` by which it keeps to a port model, and
+/// with the same other parameters if these fit, or what the problem lacks for that.
 fn keeping(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
     let parameter = algorithm.parameters().iter().find(|parameter| parameter.key == "ports")?;
     let Values::Words(words) = parameter.values else { return None };
     let settings = [algorithm.settings(), Settings::default()].into_iter();
-    let mut others = settings
+    let others = settings
         .flat_map(|settings| (0..words.len()).map(move |value| settings.clone().with(parameter, value)))
         .filter_map(|settings| algorithm.with(&settings));
-    others.find(|other| other.fits(problem).is_ok() && other.keeps(problem, ports)).map(|other| other.name())
+    let others: Vec<_> = others.collect();
+    let fits = others.iter().find(|other| other.fits(problem).is_ok() && other.keeps(problem, ports));
+    let unfit = || others.iter().find(|other| other.about().ports.implies(ports))?.lacks(problem);
+    fits.map(|other| format!("use {}", other.name())).or_else(unfit)
 }
 
 impl fmt::Debug for Field {

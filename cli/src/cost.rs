@@ -163,6 +163,7 @@ impl Cases {
         let mut cases = Vec::new();
         for topology in topologies {
             let problem = on_hosts(problem(topology, collective.clone(), self.commutative)?, self.hosts_of)?;
+            let terms = Terms::new(0, &self.machine);
             let mut algorithms = Vec::new();
             for name in &names {
                 if name == "auto" {
@@ -170,7 +171,7 @@ impl Cases {
                     return Err(Failure::Usage(format!("--algorithm auto: {instead}")));
                 }
                 let algorithm = find(problem.collective(), name)?;
-                algorithm.fits(&problem).map_err(|error| problem::failure(error, &problem))?;
+                algorithm.fits(&problem).map_err(|error| problem::failure(error, &problem, &terms))?;
                 algorithms.push(algorithm);
             }
             once("--algorithm", &algorithms.iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>())?;

@@ -156,7 +156,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let problem = on_hosts(problem(Arc::clone(topology), collective, arguments.commutative)?, arguments.hosts_of)?;
     let (machine, block_bytes) = (arguments.machine, arguments.bytes.unwrap_or(BLOCK_BYTES));
     let terms = Terms::new(block_bytes, &machine).keeping(arguments.ports.unwrap_or(Ports::Unlimited));
-    let choice = select(&problem, &arguments.algorithm, &terms).map_err(|error| problem::failure(error, &problem))?;
+    let choice =
+        select(&problem, &arguments.algorithm, &terms).map_err(|error| problem::failure(error, &problem, &terms))?;
     if let Some(ranks) = arguments.verify_sample {
         return sample(&choice, &problem, ranks as usize, arguments.memory);
     }

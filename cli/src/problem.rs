@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use necklace::Rank;
-use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::error::BuildError;
 use necklace::schedule::{Hosts, Problem};
+use necklace::select::{Terms, select};
 use necklace::topology::Topology;
 
 use crate::output::Failure;
@@ -22,20 +22,19 @@ pub(crate) fn problem(
     Ok(if problem.collective().is_reduction() && !commutative { problem.ordered() } else { problem })
 }
 
-/// Returns the failure of an error. It names `--commutative` if that is all that the algorithm
-/// needs.
-pub(crate) fn failure(error: BuildError, problem: &Problem) -> Failure {
-    let needs_any_order = |name: &str| -> Result<bool, BuildError> {
-        let algorithm = find(problem.collective(), name)?;
+/// Returns the failure of a choice for a problem. It names `--commutative` if that is all that the
+/// algorithm, or `auto`, needs.
+pub(crate) fn failure(error: BuildError, problem: &Problem, terms: &Terms) -> Failure {
+    let fits_in_any_order = |name: &str| -> Result<(), BuildError> {
         let free = Problem::new(Arc::clone(problem.topology()), problem.collective().clone())?;
         let free = match problem.hosts() {
             Some(hosts) => free.on_hosts(hosts.clone())?,
             None => free,
         };
-        Ok(algorithm.fits(problem).is_err() && algorithm.fits(&free).is_ok())
+        select(&free, name, terms).map(drop)
     };
     match &error {
-        BuildError::Unfit { algorithm, .. } if needs_any_order(algorithm).unwrap_or(false) => {
+        BuildError::Unfit { algorithm, .. } if !problem.commutative() && fits_in_any_order(algorithm).is_ok() => {
             Failure::Usage(format!("{error}; add --commutative if the operation commutes"))
         }
         _ => error.into(),

@@ -162,6 +162,21 @@ fn phases_have_parameters_of_their_own() {
     }
 }
 
+/// A round without messages would count as a start-up in the search.
+#[test]
+fn every_round_of_a_gossip_on_diagonals_has_messages() {
+    let squares = [5, 8, 11, 13, 14]
+        .into_iter()
+        .flat_map(|n| ["mesh", "torus"].map(|kind| (format!("{kind}:{n}x{n}"), "torgos", n)));
+    let cubes = (2..=5).flat_map(|n| ["mesh", "torus"].map(|kind| (format!("{kind}:{n}x{n}x{n}"), "cubgos", n)));
+    for (topology, name, n) in squares.chain(cubes) {
+        for a in 2..=n {
+            let proof = proof(&*find(&Collective::Allgather, &format!("{name}:a={a}")).unwrap(), &problem(&topology));
+            assert_eq!(proof.startups, proof.rounds, "{name}:a={a} on {topology}");
+        }
+    }
+}
+
 #[test]
 fn concentrations_in_three_and_four_steps_are_reversed() {
     for topology in ["ring:54", "ring:55", "ring:81", "line:81"] {

@@ -196,6 +196,10 @@ fn algorithm_that_needs_any_order_is_refused_with_the_option() {
         refused(&necklace(&arguments), &words);
         printed(&[&arguments[..], &["--commutative"]].concat());
     }
+    let auto = ["plan", "--collective=reduce_scatter", "--topology=mesh:2x20", "--ports=all"];
+    let words = ["auto does not fit", "promises ports all", "; add --commutative if the operation commutes"];
+    refused(&necklace(&auto), &words);
+    printed(&[&auto[..], &["--commutative"]].concat());
     // Here it would not help.
     for (algorithm, words) in [("--algorithm=direct", "promises ports"), ("--algorithm=torgos", "torgos does not fit")]
     {
@@ -255,7 +259,13 @@ fn port_limit_names_the_parameter_that_keeps_to_it() {
         ("ring:9", "alltoall", "bruck:radix=3,ports=all", "one", "unlimited, not one; use bruck:radix=3"),
         // Without such a parameter, and with one that does not fit.
         ("torus:4x4", "allgather", "balanced-trees", "one", "all, not one"),
-        ("line:9", "allgather", "circgos", "one", "all, not one"),
+        (
+            "line:9",
+            "allgather",
+            "circgos",
+            "one",
+            "all, not one; ports=one: blocks go round in one direction; it needs a ring or a product of rings",
+        ),
     ] {
         let plan = ["plan", "--topology", topology, "--collective", collective, "--algorithm", algorithm];
         let output = necklace(&[&plan[..], &["--ports", ports]].concat());

@@ -15,14 +15,15 @@
 //!
 //! This holds on rings of up to 40 nodes, tori of up to 30 x 30, 10 x 10 x 10, 5 x 5 x 5 x 5 and 4 x
 //! 4 x 4 x 4 x 4, with unequal extents too, and on cubes of up to 1024 nodes, with few exceptions: a
-//! channel carries one block more on tori of 5 x 2, 5 x 2 x 2, 7 x 2 x 2 and 9 x 2 x 2, and two more
-//! on 3 x 3 x 3 x 2, whatever the order of the axes. With `rounds=k`, k = (N - 1) / D rounded up,
-//! all of these but 5 x 2 take the least, in at most k rounds. k is d or more.
+//! channel carries one block more on tori of 5 x 2 x 2, 7 x 2 x 2 and 9 x 2 x 2, and two more on 3 x
+//! 3 x 3 x 2, whatever the order of the axes. With `rounds=k`, k = (N - 1) / D rounded up, all of
+//! these take the least too, in at most k rounds. k is d or more.
 //!
 //! With `parts=p`, blocks are cut into p parts, each with a tree of its own. Where D does not
 //! divide N - 1, it is the fraction (N - 1) / D that is the least, and parts reach it: on all these
-//! networks, p such that D divides p (N - 1) takes d start-ups and (N - 1) / D blocks at once. On 5
-//! x 2, p = 3 does.
+//! networks, p such that D divides p (N - 1) takes d start-ups and (N - 1) / D blocks at once.
+//!
+//! Paths are the shortest, but for one on 5 x 2.
 //!
 //! A rank takes memory in proportion to N p, and time that grows faster where a node has hundreds
 //! of channels.
@@ -46,7 +47,7 @@ pub struct BalancedTrees(Division);
 static ABOUT: About = About {
     collective: "allgather",
     name: "balanced-trees",
-    summary: "along one tree of shortest paths, translated to every rank, which loads all channels alike",
+    summary: "along one tree, translated to every rank, which loads all channels alike",
     source: "after Ho & Johnsson 1986",
     needs: NEEDS,
     claims: CLAIMS,

@@ -74,8 +74,10 @@ pub(super) const B3: Parameter =
 pub(super) const PHASES: usize = 3;
 
 /// Whether parts of a block take the axes in different orders.
-pub(in crate::algorithm) const COLOURS: Parameter =
-    all_or_one("colours", "whether all axes are used at once, each by a part of every block");
+pub(in crate::algorithm) const COLOURS: Parameter = all_or_one(
+    "colours",
+    "whether all axes are used at once, each by a part of every block; one is often cheaper for short blocks, and on unequal extents",
+);
 
 /// Whether a rank sends one message and receives one at a time.
 pub(in crate::algorithm) const PORTS: Parameter = all_or_one(

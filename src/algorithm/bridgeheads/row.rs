@@ -213,7 +213,8 @@ impl Row {
                 // Beyond the last bridgeheads of a line, parts come from one side.
                 let last = self.index(self.nodes - 1, count);
                 let up = self.beyond(self.head(last, count), next, Heading::Up);
-                let down = self.beyond(self.head((last + 1) % count, count), next, Heading::Down);
+                let first = (last + 1) % self.count(count);
+                let down = self.beyond(self.head(first, count), next, Heading::Down);
                 let parts = self.parts(count, next, steps);
                 steps.max(Some(up.max(down)).filter(|new| *new > 0).map_or(0, |new| new + parts - 1))
             }

@@ -23,7 +23,7 @@ pub struct BalancedTrees(Division);
 static ABOUT: About = About {
     collective: "reduce_scatter",
     name: "balanced-trees",
-    summary: "up one tree of shortest paths, translated to every rank, which loads all channels alike",
+    summary: "up one tree, translated to every rank, which loads all channels alike",
     source: "after Ho & Johnsson 1986",
     needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
     claims: CLAIMS,
