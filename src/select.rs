@@ -92,9 +92,10 @@ impl Terms {
 ///
 /// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` does, the cheapest
 /// are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm, and then
-/// all parameters that the cheapest of them, and others within a third of its price, leave open. Among equal prices it prefers a price that
-/// is not only a lower bound, and then the registry's order. Takes microseconds to milliseconds, the
-/// latter if messages must be counted; on networks of hundreds of nodes, up to seconds.
+/// all parameters that the cheapest of them, and others within a third of its price, leave open.
+/// Among equal prices it prefers a price that is not only a lower bound, and then the registry's
+/// order. Takes microseconds to milliseconds, the latter if messages must be counted; on networks of
+/// hundreds of nodes, up to seconds.
 ///
 /// # Errors
 ///
@@ -125,15 +126,22 @@ pub(crate) fn find_cheapest(problem: &Problem, name: &str, terms: &Terms) -> Res
 /// Returns the cheapest of an algorithm's [alternatives](Algorithm::alternatives), or the algorithm
 /// itself if it leaves nothing open.
 fn cheapest_alternative(problem: &Problem, algorithm: Arc<dyn Algorithm>, terms: &Terms) -> Arc<dyn Algorithm> {
+    keyed_alternative(problem, &*algorithm, terms).map_or(algorithm, |(_, one)| one)
+}
+
+/// Returns the cheapest of an algorithm's alternatives with its key, or `None` if it leaves nothing
+/// open.
+fn keyed_alternative(problem: &Problem, algorithm: &dyn Algorithm, terms: &Terms) -> Option<(Key, Arc<dyn Algorithm>)> {
     let alternatives = algorithm.alternatives(problem);
     if alternatives.is_empty() {
-        return algorithm;
+        return None;
     }
     let search = Search::of(problem);
     let fitting =
         alternatives.into_iter().filter(|one| one.fits(problem).is_ok() && breaks(&**one, problem, terms).is_none());
     let entrants: Vec<Entrant> = fitting.map(|one| Entrant::of(one, &search)).collect();
-    cheapest(entrants.iter().enumerate(), problem, terms).map_or(algorithm, |(_, one)| Arc::clone(&one.algorithm))
+    let ((key, _), one) = cheapest(entrants.iter().enumerate(), problem, terms)?;
+    Some((key, Arc::clone(&one.algorithm)))
 }
 
 /// Returns the algorithm with the same words as parameters, and its numbers
@@ -171,9 +179,10 @@ const MOST_ON_CORES: usize = 1 << 5;
 /// An algorithm and its demand, which does not depend on the block size.
 struct Entrant {
     algorithm: Arc<dyn Algorithm>,
-    /// The demand without what is counted at hosts, or the reason why there is none.
+    /// The claimed demand, which leaves out hosts and their cores, or the reason why the algorithm
+    /// has no schedule.
     claimed: Result<Demand, String>,
-    /// The demand with it, once it is counted.
+    /// The demand that includes hosts and their cores, once it is counted.
     counted: OnceLock<Demand>,
 }
 
@@ -300,15 +309,13 @@ impl Field {
         };
         // The variants of an algorithm are few. It may have cheaper parameters, which save up to a
         // quarter.
-        let search = Search::of(problem);
         let near = self.entrants.iter().filter(|one| {
             let bound = one.claimed.as_ref().map(|demand| terms.total(demand));
             bound.is_ok_and(|bound| bound <= key.0.saturating_add(key.0 / 3))
         });
         let mut open: Vec<_> = near.filter_map(|one| with_open_numbers(problem, &*one.algorithm, terms)).collect();
         open.dedup_by_key(|one| one.name());
-        let cheaper = open.into_iter().map(|open| Entrant::of(cheapest_alternative(problem, open, terms), &search));
-        let keyed = cheaper.filter_map(|one| Some((one.key(problem, terms)?, one.algorithm)));
+        let keyed = open.iter().filter_map(|open| keyed_alternative(problem, &**open, terms));
         let cheapest = keyed.min_by_key(|(key, _)| *key).filter(|(other, _)| *other < key);
         Ok(cheapest.map_or_else(|| Arc::clone(&best.algorithm), |(_, algorithm)| algorithm))
     }

@@ -473,8 +473,8 @@ mod tests {
         product(problem).unwrap().into_iter().map(Axis::diameter).sum()
     }
 
-    /// The blocks above the least for any schedule, (N - 1) / D rounded up, in as few rounds as the
-    /// diameter. In as many as there are blocks there are none.
+    /// Returns how many blocks the trees send above the bound, (N - 1) / D rounded up, if the number
+    /// of rounds is the diameter. With as many rounds as blocks they reach the bound.
     fn above_least(text: &str) -> u64 {
         let mut extents: Vec<u64> = product(&problem(text)).unwrap().iter().map(|axis| axis.extent).collect();
         extents.sort_unstable();
