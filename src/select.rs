@@ -179,8 +179,8 @@ const MOST_ON_CORES: usize = 1 << 5;
 /// An algorithm and its demand, which does not depend on the block size.
 struct Entrant {
     algorithm: Arc<dyn Algorithm>,
-    /// The claimed demand, which leaves out hosts and their cores, or the reason why the algorithm
-    /// has no schedule.
+    /// The claimed demand, or the reason why the algorithm has no schedule. Few algorithms claim the
+    /// demand at hosts and their cores; others leave it out.
     claimed: Result<Demand, String>,
     /// The demand that includes hosts and their cores, once it is counted.
     counted: OnceLock<Demand>,
@@ -196,7 +196,7 @@ impl Entrant {
     }
 
     /// Returns the demand. What leaves and enters hosts, and what their ranks do together, is
-    /// counted if the machine charges for it, which takes milliseconds.
+    /// counted if the machine charges for it and it is not claimed, which takes milliseconds.
     fn demand(&self, problem: &Problem, machine: &Machine) -> Result<&Demand, &str> {
         let claimed = self.claimed.as_ref().map_err(String::as_str)?;
         let most = match machine {
@@ -205,6 +205,13 @@ impl Entrant {
             _ => return Ok(claimed),
         };
         Ok(self.counted.get_or_init(|| claimed.clone().with_hosts(&*self.algorithm, problem, most)))
+    }
+
+    /// Returns whether a library may have the algorithm: one of these names, or any if prices do not
+    /// depend on the network.
+    fn is_known(&self, names: &[&str], terms: &Terms) -> bool {
+        let all = !terms.machine.charges_for_network();
+        self.algorithm.priced_as().is_none() && (all || names.contains(&self.algorithm.about().name))
     }
 
     /// Returns the key of the selection.
@@ -308,8 +315,9 @@ impl Field {
             return Err(unfit(problem, "auto".to_owned(), format!("there is no algorithm for it{keeping}")));
         };
         // The variants of an algorithm are few. It may have cheaper parameters, which save up to a
-        // quarter.
-        let near = self.entrants.iter().filter(|one| {
+        // quarter. So may what a library has of it.
+        let in_library = |one: &Entrant| best.algorithm.priced_as().is_some_and(|names| one.is_known(names, terms));
+        let near = self.entrants.iter().filter(|one| !in_library(one)).filter(|one| {
             let bound = one.claimed.as_ref().map(|demand| terms.total(demand));
             bound.is_ok_and(|bound| bound <= key.0.saturating_add(key.0 / 3))
         });
@@ -320,12 +328,9 @@ impl Field {
         Ok(cheapest.map_or_else(|| Arc::clone(&best.algorithm), |(_, algorithm)| algorithm))
     }
 
-    /// Returns the algorithms that a library may have, with their places: those of these names, or
-    /// all if prices do not depend on the network.
+    /// Returns the algorithms that a library [may have](Entrant::is_known), with their places.
     fn known_to_libraries(&self, names: &[&str], terms: &Terms) -> impl Iterator<Item = (usize, &Entrant)> {
-        let all = !terms.machine.charges_for_network();
-        let known = move |one: &Entrant| all || names.contains(&one.algorithm.about().name);
-        self.entrants.iter().enumerate().filter(move |(_, one)| one.algorithm.priced_as().is_none() && known(one))
+        self.entrants.iter().enumerate().filter(move |(_, one)| one.is_known(names, terms))
     }
 
     fn choice(&self, algorithm: Arc<dyn Algorithm>, named: bool, candidates: Vec<Candidate>, terms: &Terms) -> Choice {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::iter::{once, successors};
 
 use crate::vocabulary::BuildError;
 
@@ -86,6 +87,13 @@ macro_rules! one_parameter {
 }
 
 pub(super) use one_parameter;
+
+/// Returns numbers from `first` to `last` to choose among: all up to `all`, then about every
+/// `all`-th, and the last.
+pub(super) fn spaced(first: usize, last: usize, all: usize) -> Vec<usize> {
+    let next = move |at: &usize| Some(at + (at / all).max(1));
+    successors(Some(first), next).take_while(|at| *at < last).chain(once(last)).collect()
+}
 
 /// Shows the accepted texts: `radix=2..64`, `ports=one|all`.
 impl fmt::Display for Parameter {

@@ -105,10 +105,10 @@ pub struct Demand {
     /// Sum over rounds of the longest route, or less: [`Figures::chained_hops`].
     pub hops: u64,
     /// Sum over rounds of the largest volume that leaves or enters one host, if the problem knows
-    /// its hosts. [`claimed`](Self::claimed) counts it for up to 128 ranks.
+    /// its hosts. If it is not claimed, [`claimed`](Self::claimed) counts it for up to 128 ranks.
     pub host: Volume,
-    /// The work of the ranks of one host together, if the problem knows its hosts.
-    /// [`claimed`](Self::claimed) counts it for up to 128 ranks.
+    /// The work of the ranks of one host together, if the problem knows its hosts. If it is not
+    /// claimed, [`claimed`](Self::claimed) counts it for up to 128 ranks.
     pub work: Work,
     /// Blocks of a rank that are rearranged between phases.
     pub rearranged: Volume,
@@ -187,20 +187,20 @@ impl Demand {
         Ok(Self::claimed_within(algorithm, &Search::of(problem))?.with_hosts(algorithm, problem, MOST_COUNTED))
     }
 
-    /// Adds what leaves and enters hosts, and what their ranks do together, which algorithms do not
-    /// claim. Both are lower bounds for more than `most` ranks.
+    /// Counts what leaves and enters hosts, and what their ranks do together, unless it is claimed.
+    /// Both remain lower bounds for more than `most` ranks.
     pub(crate) fn with_hosts(mut self, algorithm: &dyn Algorithm, problem: &Problem, most: usize) -> Self {
-        match at_hosts::count(algorithm, problem, most) {
-            Some((host, work)) => Self { host, work, ..self },
-            None => {
-                self.at_least.extend([HOST, WORK]);
-                self
-            }
+        if self.at_least.contains(&WORK)
+            && let Some((host, work)) = at_hosts::count(algorithm, problem, most)
+        {
+            self.at_least.retain(|name| ![HOST, WORK].contains(name));
+            return Self { host, work, ..self };
         }
+        self
     }
 
     /// Like [`claimed`](Self::claimed), for several algorithms of a problem that share its bounds,
-    /// and without what leaves and enters hosts.
+    /// and without counting what leaves and enters hosts.
     pub(crate) fn claimed_within(algorithm: &dyn Algorithm, search: &Search) -> Result<Self, BuildError> {
         let problem = search.problem();
         scheduled(algorithm, problem)?;
@@ -209,7 +209,16 @@ impl Demand {
         if !problem.collective().is_reduction() {
             claims.combined = claims.combined.or(Some(Volume::ZERO));
         }
-        Ok(Self::by_claims(&claims, Self::of(problem), blocks_per_rank(problem), || Self::least(search, ports)))
+        let at_hosts = claims.at_hosts;
+        let mut demand =
+            Self::by_claims(&claims, Self::of(problem), blocks_per_rank(problem), || Self::least(search, ports));
+        match at_hosts {
+            Some((host, work)) => Ok(Self { host, work, ..demand }),
+            None => {
+                demand.at_least.extend([HOST, WORK]);
+                Ok(demand)
+            }
+        }
     }
 
     /// Returns the demand that follows from claims. `of` has the number of ranks and whether blocks

@@ -111,6 +111,7 @@ impl Figures {
     #[must_use]
     pub fn contradicts(&self, claims: &Claims) -> Vec<Contradiction> {
         let number = |figure, claimed: Option<u64>, counted| (figure, claimed.map(Volume::from), Volume::from(counted));
+        let (host_transmission, work) = claims.at_hosts.unzip();
         let figures = [
             number("start-ups", claims.startups, self.startups),
             ("transmission", claims.transmission, self.transmission),
@@ -127,6 +128,11 @@ impl Figures {
             number("messages handled", claims.handled, self.handled),
             number("messages", claims.messages, self.messages),
             ("volume", claims.volume, self.volume),
+            ("transmission by host", host_transmission, self.host_transmission),
+            number("waits of a host", work.map(|work| work.waits), self.work.waits),
+            number("messages handled by a host", work.map(|work| work.handled), self.work.handled),
+            ("volume received by a host", work.map(|work| work.received), self.work.received),
+            ("volume combined by a host", work.map(|work| work.combined), self.work.combined),
             number(
                 "transfers on a channel in a round",
                 (claims.contention_free && !self.contention_free).then_some(1),

@@ -1,6 +1,6 @@
 //! The costs that an algorithm claims for a schedule.
 
-use super::Ports;
+use super::{Ports, Work};
 use crate::block::Volume;
 
 /// The costs of a schedule that its algorithm claims, by formula, for one problem. `None` claims
@@ -58,6 +58,9 @@ pub struct Claims {
     pub messages: Option<u64>,
     /// The number of blocks that the busiest rank sends.
     pub volume: Option<Volume>,
+    /// The sum over rounds of the largest volume that leaves or enters one host, and the most work of
+    /// one host, if the problem knows its hosts. Without this claim, prices count both.
+    pub at_hosts: Option<(Volume, Work)>,
     /// Whether no channel carries two transfers in one round.
     pub contention_free: bool,
 }

@@ -14,11 +14,12 @@ use super::packing::Arborescences;
 use crate::algorithm::course::Course;
 use crate::algorithm::group::Group;
 use crate::algorithm::kept::Kept;
+use crate::algorithm::pipeline::{Edge, Filling, Pipeline, number};
 use crate::algorithm::{Claims, is_complete};
 use crate::block::{Block, Volume};
 use crate::ids::{Node, Rank};
 use crate::topology::Topology;
-use crate::vocabulary::{Combine, End, Problem, RankRound, Share};
+use crate::vocabulary::{Combine, End, Hosts, Problem, RankRound, Share, Work};
 
 /// What algorithms along these trees need.
 pub(in crate::algorithm) const NEEDS: &str = "a rank on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or 65536 in products of rings and complete networks";
@@ -105,12 +106,12 @@ impl Streams {
         };
         let key = (network(&**topology), start);
         let trees = PACKED.get(key.clone(), || Arc::new(Arborescences::pack(&key.0, key.1)));
-        Self { depth: trees.depth(), trees, ranks, chunks, up }
+        Self { depth: trees.depth(), trees, ranks, chunks: number(chunks), up }
     }
 
-    /// Returns the number of rounds after which the first chunks have arrived everywhere.
-    pub(in crate::algorithm) fn depth(&self) -> usize {
-        self.depth
+    /// Returns how long the trees take to fill.
+    pub(in crate::algorithm) fn filling(&self) -> Filling {
+        Filling { depth: self.depth, period: 1 }
     }
 
     /// Returns the number of rounds in which anything is sent.
@@ -144,8 +145,7 @@ impl Streams {
             for &Stream { tree, from, to, first } in &streams {
                 let Some(chunk) = round.checked_sub(first).filter(|&chunk| chunk < chunks) else { continue };
                 let blocks = block.chunks((tree * chunks + chunk) as u32, of, 1).into_iter().collect();
-                let combine = if up { Combine::in_rank_order(from, to) } else { Combine::Replace };
-                let end = |peer| End::new(peer, blocks).combined(combine);
+                let end = |peer| End::new(peer, blocks).combined(combine(up, from, to));
                 if from == rank { all.sends.push(end(to)) } else { all.receives.push(end(from)) }
             }
             all
@@ -153,7 +153,7 @@ impl Streams {
     }
 
     /// Returns the claims, counted from the trees.
-    pub(in crate::algorithm) fn claims(&self) -> Claims {
+    pub(in crate::algorithm) fn claims(&self, problem: &Problem) -> Claims {
         let rounds = self.rounds() as u64;
         let size = Volume::new(1, (self.trees.trees() * self.chunks) as u64);
         let Counts { received, sent_or_received, handled, messages } = self.counts();
@@ -172,9 +172,17 @@ impl Streams {
             handled: Some(handled),
             messages: Some(messages),
             volume: Some(size * messages),
+            at_hosts: problem.hosts().map(|hosts| self.at_hosts(hosts, size)),
             contention_free: true,
             ..Claims::default()
         }
+    }
+
+    /// Returns what passes the busiest host, and the most work of a host, for chunks of this size.
+    fn at_hosts(&self, hosts: &Hosts, size: Volume) -> (Volume, Work) {
+        let edge = |Stream { from, to, first, .. }| Edge { from, to, combine: combine(self.up, from, to), first };
+        let edges: Vec<Edge> = self.streams().map(edge).collect();
+        Pipeline::of_chain(self.chunks, self.depth).at_hosts(hosts, &edges, size)
     }
 
     /// Counts messages. Between the first round in which all streams flow and the first in which
@@ -211,6 +219,11 @@ impl Streams {
         }
         counts
     }
+}
+
+/// Returns how a rank takes what arrives from another.
+fn combine(up: bool, from: Rank, to: Rank) -> Combine {
+    if up { Combine::in_rank_order(from, to) } else { Combine::Replace }
 }
 
 /// Returns the neighbours of each node. Of a topology that breaks its contract, only links in both

@@ -7,7 +7,7 @@
 //! the second and of the others are found one by one (section 4.3).
 
 use std::collections::BTreeSet;
-use std::iter::{once, successors};
+use std::iter::once;
 use std::ops::Range;
 
 use super::choice::{Choice, Order, PHASES, row_axes};
@@ -16,6 +16,7 @@ use super::rooted::{Rooted, RootedPlan};
 use super::rows::Form;
 use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
+use crate::algorithm::parameters::spaced;
 use crate::vocabulary::Problem;
 
 /// The most bridgeheads of a row times nodes that are visited, which is about the time to count the
@@ -82,7 +83,7 @@ impl Subject {
         for a in self.heads(given, nodes, 8).into_iter().filter(|a| *a < nodes) {
             // On diagonals the distance of bridgeheads is divided.
             let growths = match form.order {
-                Order::ByAxis => numbers(2, nodes.max(2), 2),
+                Order::ByAxis => spaced(2, nodes.max(2), 2),
                 Order::Diagonals => (2..=nodes / a).filter(|growth| (nodes / a).is_multiple_of(*growth)).collect(),
             };
             open.extend(growths.into_iter().flat_map(|growth| self.with_steps(given.growing(growth), a, nodes, 8)));
@@ -96,8 +97,8 @@ impl Subject {
         if given.a > 0 {
             return vec![given.a];
         }
-        let Self::Gossip(form, _) = self else { return numbers(2.min(nodes), nodes, 8) };
-        let mut heads = numbers(1, nodes, all);
+        let Self::Gossip(form, _) = self else { return spaced(2.min(nodes), nodes, 8) };
+        let mut heads = spaced(1, nodes, all);
         if form.order == Order::Diagonals {
             heads.extend((2..nodes).filter(|a| nodes.is_multiple_of(*a)));
             heads.sort_unstable();
@@ -118,9 +119,9 @@ impl Subject {
             _ if given.a > 0 && given.b > 0 => vec![given.b],
             // All nodes are bridgeheads from the beginning: there are no steps to choose.
             Self::Gossip(..) if a >= nodes => vec![0],
-            Self::Gossip(..) => numbers(least, least + (3 * factor).div_ceil(2), all),
+            Self::Gossip(..) => spaced(least, least + (3 * factor).div_ceil(2), all),
             // A pipeline of any number of parts.
-            Self::Rooted(_) => numbers(least.max(1), least + MAX_PARTS, 8),
+            Self::Rooted(_) => spaced(least.max(1), least + MAX_PARTS, 8),
         };
         steps.into_iter().map(move |b| given.with(a, b))
     }
@@ -287,10 +288,4 @@ fn one_by_one(groups: &[(usize, Vec<Found>)], growth: usize, longest: usize) -> 
 fn front(mut all: Vec<Found>) -> Vec<Found> {
     all.sort_by_key(|found| (found.startups, found.transmission, found.choice.given_phases()));
     sparse(all, |_| 0)
-}
-
-/// Returns all numbers up to `all`, then about every `all`-th, and the last.
-fn numbers(first: usize, last: usize, all: usize) -> Vec<usize> {
-    let next = move |at: &usize| Some(at + (at / all).max(1));
-    successors(Some(first), next).take_while(|at| *at < last).chain(once(last)).collect()
 }

@@ -25,15 +25,14 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::parameters::one_parameter;
-use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, Edge, Pipeline, variants};
+use crate::algorithm::pipeline::{CHUNKS, Edge, Filling, Pipeline, with_chunks};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, Ports, Problem, Share};
 
 /// A pipelined chain, with the ranks in circular order from the root on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Chain {
     chunks: usize,
 }
@@ -48,22 +47,12 @@ static ABOUT: About = About {
     ports: Ports::One,
 };
 
-impl Default for Chain {
-    fn default() -> Self {
-        Self { chunks: DEFAULT_CHUNKS }
-    }
-}
-
 impl Algorithm for Chain {
     fn about(&self) -> &About {
         &ABOUT
     }
 
-    one_parameter!(chunks, CHUNKS);
-
-    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        variants(problem, problem.ranks() - 1, 1, |chunks| Arc::new(Self { chunks }))
-    }
+    with_chunks!(problem => Some(Filling::of_chain(problem)));
 
     fn claims(&self, problem: &Problem) -> Claims {
         let edges = problem.ranks() - 1;

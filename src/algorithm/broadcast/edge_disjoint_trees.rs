@@ -35,8 +35,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::arborescences::{NEEDS, Streams, lacks};
-use crate::algorithm::parameters::one_parameter;
-use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, variants_from_one};
+use crate::algorithm::pipeline::{CHUNKS, Filling, with_chunks};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
 use crate::ids::Rank;
@@ -44,7 +43,7 @@ use crate::vocabulary::{Ports, Problem, Share};
 
 /// A pipeline along each of several trees that share no channel.
 #[cfg_attr(doc, doc = include_str!("../../../doc/edge-disjoint-trees.svg"))]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct EdgeDisjointTrees {
     chunks: usize,
 }
@@ -59,33 +58,19 @@ static ABOUT: About = About {
     ports: Ports::All,
 };
 
-impl Default for EdgeDisjointTrees {
-    fn default() -> Self {
-        Self { chunks: DEFAULT_CHUNKS }
-    }
-}
-
 impl Algorithm for EdgeDisjointTrees {
     fn about(&self) -> &About {
         &ABOUT
     }
 
-    one_parameter!(chunks, CHUNKS);
-
-    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        if self.lacks(problem).is_some() {
-            return vec![];
-        }
-        let depth = Streams::down(problem, 1).depth();
-        variants_from_one(problem, depth, |chunks| Arc::new(Self { chunks }))
-    }
+    with_chunks!(problem => lacks(problem).is_none().then(|| Streams::down(problem, 1).filling()));
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
         lacks(problem)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        Streams::down(problem, self.chunks).claims()
+        Streams::down(problem, self.chunks).claims(problem)
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

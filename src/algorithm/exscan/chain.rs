@@ -25,15 +25,14 @@
 use std::iter::{empty, once};
 use std::sync::Arc;
 
-use crate::algorithm::parameters::one_parameter;
-use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, Edge, Pipeline, variants_from_one};
+use crate::algorithm::pipeline::{CHUNKS, Edge, Filling, Pipeline, with_chunks};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
-use crate::block::{Block, Volume};
+use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, LocalStep, Ports, Problem, Share};
 
 /// A pipelined chain in rank order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Chain {
     chunks: usize,
 }
@@ -53,29 +52,19 @@ const RUNNING: Block = Block::temporary(0);
 /// The combination of the ranks before this one.
 const BEFORE: Block = Block::temporary(1);
 
-impl Default for Chain {
-    fn default() -> Self {
-        Self { chunks: DEFAULT_CHUNKS }
-    }
-}
-
 impl Algorithm for Chain {
     fn about(&self) -> &About {
         &ABOUT
     }
 
-    one_parameter!(chunks, CHUNKS);
-
-    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        variants_from_one(problem, problem.ranks() - 1, |chunks| Arc::new(Self { chunks }))
-    }
+    with_chunks!(problem => Some(Filling::of_chain(problem)));
 
     fn claims(&self, problem: &Problem) -> Claims {
         let edges = problem.ranks() - 1;
-        let all = || (0..edges).map(|rank| Edge::upwards(rank, Combine::Replace)).collect();
-        // The last rank passes nothing on.
-        let combining = Pipeline::of_chain(self.chunks, edges.saturating_sub(1)).rounds();
-        let combined = Volume::new(combining, self.chunks as u64);
+        // A rank combines what it passes on. The last rank passes nothing on.
+        let combine = |rank| if rank + 1 < edges { Combine::Left } else { Combine::Replace };
+        let all = || (0..edges).map(|rank| Edge::upwards(rank, combine(rank))).collect();
+        let combined = Pipeline::of_chain(self.chunks, edges.saturating_sub(1)).transmission();
         Claims { combined: Some(combined), ..Pipeline::of_chain(self.chunks, edges).claims(problem, 1, all) }
     }
 

@@ -29,15 +29,14 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::parameters::one_parameter;
-use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, Tree};
+use crate::algorithm::pipeline::{CHUNKS, Filling, Tree, with_chunks};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Ports, Problem, Share};
 
 /// A pipelined binary tree in rank order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct BinaryTree {
     chunks: usize,
 }
@@ -52,22 +51,12 @@ static ABOUT: About = About {
     ports: Ports::One,
 };
 
-impl Default for BinaryTree {
-    fn default() -> Self {
-        Self { chunks: DEFAULT_CHUNKS }
-    }
-}
-
 impl Algorithm for BinaryTree {
     fn about(&self) -> &About {
         &ABOUT
     }
 
-    one_parameter!(chunks, CHUNKS);
-
-    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        Tree::variants(problem, |chunks| Arc::new(Self { chunks }))
-    }
+    with_chunks!(problem => Some(Tree::filling(problem)));
 
     fn claims(&self, problem: &Problem) -> Claims {
         let tree = Tree::new(problem);

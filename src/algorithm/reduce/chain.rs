@@ -35,15 +35,14 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::parameters::one_parameter;
-use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, Edge, Pipeline, variants};
+use crate::algorithm::pipeline::{CHUNKS, Edge, Filling, Pipeline, with_chunks};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
-use crate::block::{Block, Volume};
+use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, Ports, Problem, Share};
 
 /// A pipelined chain to the root.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Chain {
     chunks: usize,
 }
@@ -58,30 +57,20 @@ static ABOUT: About = About {
     ports: Ports::One,
 };
 
-impl Default for Chain {
-    fn default() -> Self {
-        Self { chunks: DEFAULT_CHUNKS }
-    }
-}
-
 impl Algorithm for Chain {
     fn about(&self) -> &About {
         &ABOUT
     }
 
-    one_parameter!(chunks, CHUNKS);
-
-    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        variants(problem, problem.ranks() - 1, 1, |chunks| Arc::new(Self { chunks }))
-    }
+    with_chunks!(problem => Some(Filling::of_chain(problem)));
 
     fn claims(&self, problem: &Problem) -> Claims {
         let way = Way::of(problem);
         let all = || (0..way.edges()).map(|place| way.edge(place)).collect();
         let claims = Pipeline::of_chain(self.chunks, way.edges()).claims(problem, 1, all);
         // Nothing is combined where the complete result arrives.
-        let combining = Pipeline::of_chain(self.chunks, way.size - 1).rounds();
-        Claims { combined: Some(Volume::new(combining, self.chunks as u64)), ..claims }
+        let combined = Pipeline::of_chain(self.chunks, way.size - 1).transmission();
+        Claims { combined: Some(combined), ..claims }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -27,15 +27,14 @@
 use std::sync::Arc;
 
 use crate::algorithm::arborescences::{NEEDS_TO_COMBINE, Streams, lacks_to_combine};
-use crate::algorithm::parameters::one_parameter;
-use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, variants_from_one};
+use crate::algorithm::pipeline::{CHUNKS, Filling, with_chunks};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Ports, Problem, Share};
 
 /// A pipeline along each of several trees that share no channel, to the root.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct EdgeDisjointTrees {
     chunks: usize,
 }
@@ -50,33 +49,19 @@ static ABOUT: About = About {
     ports: Ports::All,
 };
 
-impl Default for EdgeDisjointTrees {
-    fn default() -> Self {
-        Self { chunks: DEFAULT_CHUNKS }
-    }
-}
-
 impl Algorithm for EdgeDisjointTrees {
     fn about(&self) -> &About {
         &ABOUT
     }
 
-    one_parameter!(chunks, CHUNKS);
-
-    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        if self.lacks(problem).is_some() {
-            return vec![];
-        }
-        let depth = Streams::up(problem, 1).depth();
-        variants_from_one(problem, depth, |chunks| Arc::new(Self { chunks }))
-    }
+    with_chunks!(problem => lacks_to_combine(problem).is_none().then(|| Streams::up(problem, 1).filling()));
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
         lacks_to_combine(problem)
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        Streams::up(problem, self.chunks).claims()
+        Streams::up(problem, self.chunks).claims(problem)
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -26,15 +26,14 @@
 use std::iter::once;
 use std::sync::Arc;
 
-use crate::algorithm::parameters::one_parameter;
-use crate::algorithm::pipeline::{CHUNKS, DEFAULT_CHUNKS, Edge, Pipeline, variants_from_one};
+use crate::algorithm::pipeline::{CHUNKS, Edge, Filling, Pipeline, with_chunks};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
-use crate::block::{Block, Volume};
+use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Combine, Ports, Problem, Share};
 
 /// A pipelined chain in rank order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Chain {
     chunks: usize,
 }
@@ -52,29 +51,18 @@ static ABOUT: About = About {
 /// The prefix. A rank's own block is named after its result, so what it sends has another name.
 const PREFIX: Block = Block::temporary(0);
 
-impl Default for Chain {
-    fn default() -> Self {
-        Self { chunks: DEFAULT_CHUNKS }
-    }
-}
-
 impl Algorithm for Chain {
     fn about(&self) -> &About {
         &ABOUT
     }
 
-    one_parameter!(chunks, CHUNKS);
-
-    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        variants_from_one(problem, problem.ranks() - 1, |chunks| Arc::new(Self { chunks }))
-    }
+    with_chunks!(problem => Some(Filling::of_chain(problem)));
 
     fn claims(&self, problem: &Problem) -> Claims {
         let edges = problem.ranks() - 1;
         let all = || (0..edges).map(|rank| Edge::upwards(rank, Combine::Left)).collect();
         let pipeline = Pipeline::of_chain(self.chunks, edges);
-        let combined = Volume::new(pipeline.rounds(), self.chunks as u64);
-        Claims { combined: Some(combined), ..pipeline.claims(problem, 1, all) }
+        Claims { combined: Some(pipeline.transmission()), ..pipeline.claims(problem, 1, all) }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
