@@ -90,8 +90,8 @@ impl Terms {
 
 /// Selects an algorithm by name, or the cheapest one that fits if the name is `auto`.
 ///
-/// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` does, the cheapest
-/// are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm, and then
+/// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` and `chain` do, the
+/// cheapest are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm, and then
 /// all parameters that the cheapest of them, and others within a third of its price, leave open.
 /// Among equal prices it prefers a price that is not only a lower bound, and then the registry's
 /// order. Takes microseconds to milliseconds, the latter if messages must be counted; on networks of

@@ -71,7 +71,7 @@ impl Communicator {
     ///
     /// - a name of the registry, followed by `:key=value,..` if it takes parameters. Some names
     ///   without parameters take the [cheapest](crate::algorithm::Algorithm::alternatives) for the
-    ///   length of a block, as `circgos` does;
+    ///   length of a block, as `circgos` and `chain` do;
     /// - [an algorithm of your own, or a schedule](How);
     /// - `native`, the collective of the backend's own library, if it [has
     ///   one](crate::transport::native), as MPI does;

@@ -105,6 +105,23 @@ fn auto_is_as_cheap_as_any_number_of_chunks() {
     }
 }
 
+/// No broadcast or reduce takes less than the bytes over the channels of the root. A pipeline adds
+/// the time to fill, and start-ups.
+#[test]
+fn pipelines_of_long_blocks_come_near_the_bound() {
+    let machine: Machine = "free:startup=10us,channel=1ns,hop=0.1us".parse().unwrap();
+    let bytes = 1 << 30;
+    for (text, channels) in [("ring:36", 2), ("torus:32x32", 4), ("torus:4x4", 4), ("hypercube:6", 6)] {
+        for collective in ["broadcast", "reduce"] {
+            let problem = problem(text, collective, 5);
+            let choice = select(&problem, "auto", &Terms::new(bytes, &machine).keeping(Ports::All)).unwrap();
+            let price = Demand::claimed(&*choice.algorithm, &problem).unwrap().price(&machine, bytes).total;
+            let bound = u128::from(bytes / channels * 1000);
+            assert!((bound..bound * 11 / 10).contains(&price), "{choice}");
+        }
+    }
+}
+
 /// More chunks are no use where pipelines fill soon.
 #[test]
 fn deep_pipelines_have_variants_of_more_chunks() {
