@@ -39,8 +39,9 @@
 //!
 //! Each module knows only the modules to its left. Each can be used by itself:
 //!
-//! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized hypercubes, complete
-//!   networks and graphs. For a network of your own, implement [`Topology`](topology::Topology).
+//! - [`topology`]: lines, rings, meshes, tori, hypercubes, generalized hypercubes, networks of
+//!   overlapping windows, complete networks and graphs. For a network of your own, implement
+//!   [`Topology`](topology::Topology).
 //! - [`algorithm`]: the [registry](algorithm::registry()), and the trait for an algorithm of your
 //!   own.
 //! - [`schedule`]: rounds of transfers of blocks, as data. [`verify`](schedule::verify()) proves a

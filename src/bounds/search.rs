@@ -40,7 +40,7 @@ pub(super) fn bounds(problem: &Problem, need: &Need) -> Bounds {
     };
     Bounds {
         average: Volume::ratio(total, channels as u128),
-        cut: centre.map_or(seen.cut, |centre| centre.cut.max(seen.cut)),
+        cut: centre.map_or(seen.cut, |centre| centre.cut.max(seen.cut)).max(search.in_order()),
         forwarded: Volume::ratio(total, ranks as u128),
         distance: centre.map_or(seen.farthest, |centre| centre.farthest),
         spread: (ranks as u64, search.ends.iter().map(|ends| ends.len() as u64).max().unwrap_or(0)),
@@ -75,6 +75,22 @@ impl Around {
 }
 
 impl Search<'_> {
+    /// Returns the best cut between the nodes below some number and the others: that in the middle
+    /// of a dimension if nodes are numbered row by row.
+    fn in_order(&self) -> Volume {
+        let (mut best, mut ranks, mut onward) = (Volume::ZERO, 0, 0_u128);
+        for (node, ends) in self.ends.iter().enumerate() {
+            let back = ends.iter().filter(|end| end.index() < node).count() as u128;
+            ranks += u64::from(self.sits[node]);
+            onward = (onward + ends.len() as u128).saturating_sub(2 * back);
+            if onward > 0 {
+                let root_inside = self.centre.is_some_and(|centre| centre <= node);
+                best = best.max(Volume::ratio(self.need.across(ranks, root_inside), onward));
+            }
+        }
+        best
+    }
+
     fn around(&mut self, node: usize) -> Around {
         self.distance.clear();
         self.distance.resize(self.ends.len(), None);

@@ -9,10 +9,10 @@ pub(super) const ROW: TopologyRow =
 
 fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     if !cursor.skip("@") {
-        return Err(SyntaxFault::Here("\"@\" and the name of a file".to_owned()));
+        return Err(SyntaxFault("\"@\" and the name of a file".to_owned()));
     }
     match cursor.rest() {
-        "" => Err(SyntaxFault::Here("the name of a file".to_owned())),
+        "" => Err(SyntaxFault("the name of a file".to_owned())),
         path => Ok(Named::File(path.to_owned())),
     }
 }
@@ -29,15 +29,12 @@ pub(crate) fn edge_list(path: &str, contents: &str) -> Result<Graph, ParseError>
     let mut edges = Vec::new();
     for (i, line) in contents.lines().enumerate() {
         let mut cursor = TextCursor::new(line.split('#').next().unwrap_or(line));
-        let edge = edge(&mut cursor).map_err(|fault| match fault {
-            SyntaxFault::Other(error) => error,
-            SyntaxFault::Here(expected) => ParseError::Line {
-                path: path.to_owned(),
-                line: i + 1,
-                column: cursor.column(),
-                found: cursor.found(),
-                expected,
-            },
+        let edge = edge(&mut cursor).map_err(|SyntaxFault(expected)| ParseError::Line {
+            path: path.to_owned(),
+            line: i + 1,
+            column: cursor.column(),
+            found: cursor.found(),
+            expected,
         })?;
         edges.extend(edge);
     }
@@ -58,13 +55,13 @@ fn edge(cursor: &mut TextCursor<'_>) -> Result<Option<(usize, usize)>, SyntaxFau
     cursor.skip(",");
     cursor.skip_blanks();
     if cursor.rest() == before {
-        return Err(SyntaxFault::Here("a space or a comma, and another node number".to_owned()));
+        return Err(SyntaxFault("a space or a comma, and another node number".to_owned()));
     }
     let second = *cursor;
     let v = cursor.number(NODE, 0, MAX_NODES - 1)?;
     if u == v {
         *cursor = second;
-        return Err(SyntaxFault::Here(format!("another node than {u}")));
+        return Err(SyntaxFault(format!("another node than {u}")));
     }
     cursor.skip_blanks();
     cursor.end("the end of the line")?;

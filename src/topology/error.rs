@@ -69,17 +69,6 @@ pub enum ParseError {
         /// A description of what is accepted in that place.
         expected: String,
     },
-    /// The text names a topology that is not supported yet.
-    #[error("topology {}: {name} is not supported yet, expected {expected}", quoted(text))]
-    #[non_exhaustive]
-    Unsupported {
-        /// The whole text.
-        text: String,
-        /// The name.
-        name: String,
-        /// The supported topologies.
-        expected: String,
-    },
     /// A file cannot be read.
     #[error("graph file {} cannot be read: {reason}", quoted(path))]
     #[non_exhaustive]

@@ -20,7 +20,7 @@ fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     } else {
         let extents = cursor.further(first, usize::MAX)?;
         if extents.len() == 1 {
-            return Err(SyntaxFault::Here("\",\" or \"x\"".to_owned()));
+            return Err(SyntaxFault("\",\" or \"x\"".to_owned()));
         }
         cursor.end("\"x\" or the end")?;
         extents

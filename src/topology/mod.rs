@@ -5,6 +5,7 @@
 //! | `line:N`, `ring:N`, `mesh:AxB[xC..]`, `torus:AxB[xC..]` | [`Grid`] | product of the extents |
 //! | `hypercube:D` | [`Hypercube`] | 2^D |
 //! | `ghc:K,N`, `ghc:AxB[xC..]` | [`GeneralizedHypercube`] | K^N, product of the extents |
+//! | `how:P,W,N`, `how-wrap:P,W,N` | [`OverlappingWindows`] | P^N |
 //! | `complete:N` | [`Complete`] | N |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
 //!
@@ -29,6 +30,7 @@ mod hypercube;
 mod list;
 mod registry;
 mod text;
+mod windows;
 
 pub(crate) use axes::{Axis, Kind, axes};
 pub use complete::Complete;
@@ -45,3 +47,4 @@ pub use list::{Coordinates, Neighbours};
 pub(crate) use registry::parse_or_file;
 pub use registry::{parse, syntax};
 pub(crate) use text::Named;
+pub use windows::OverlappingWindows;

@@ -6,23 +6,21 @@ use std::sync::Arc;
 use super::definition::Topology;
 use super::error::ParseError;
 use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
-use super::{complete, edge_list, generalized, grid, hypercube};
+use super::{complete, edge_list, generalized, grid, hypercube, windows};
 
 /// One row per kind.
-const ROWS: [&TopologyRow; 8] = [
+const ROWS: [&TopologyRow; 10] = [
     &grid::LINE,
     &grid::RING,
     &grid::MESH,
     &grid::TORUS,
     &hypercube::ROW,
     &generalized::ROW,
+    &windows::REGULAR,
+    &windows::WRAPPING,
     &complete::ROW,
     &edge_list::ROW,
 ];
-
-/// Names reserved for networks of highly overlapping windows, which are not supported yet:
-/// `how:P,W,N` and `how-wrap:P,W,N` (P nodes per dimension, window W, N dimensions).
-const RESERVED: [&str; 2] = ["how", "how-wrap"];
 
 /// Returns the syntax of all topology texts, `line:N, ring:N, ..`, for messages and help.
 #[must_use]
@@ -39,6 +37,8 @@ pub fn syntax() -> String {
 /// | `hypercube:D` | [`Hypercube`](super::Hypercube) of 2^D nodes, D from 0 to 30 |
 /// | `ghc:K,N` | [`GeneralizedHypercube`](super::GeneralizedHypercube) of N dimensions, each of extent K |
 /// | `ghc:AxB[xC..]` | [`GeneralizedHypercube`](super::GeneralizedHypercube) of these extents |
+/// | `how:P,W,N` | [`OverlappingWindows`](super::OverlappingWindows) of N dimensions, each of extent P, with window W |
+/// | `how-wrap:P,W,N` | the same, with windows that wrap round |
 /// | `complete:N` | [`Complete`](super::Complete) |
 /// | `graph:@FILE` | a [`Graph`](super::Graph); only [`load`](crate::load()) reads the file |
 ///
@@ -65,8 +65,7 @@ pub fn syntax() -> String {
 ///
 /// # Errors
 ///
-/// [`ParseError::Text`] for an invalid text, [`ParseError::Unsupported`] for a reserved name,
-/// [`ParseError::File`] for a `graph:@FILE`.
+/// [`ParseError::Text`] for an invalid text, [`ParseError::File`] for a `graph:@FILE`.
 pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
     match parse_or_file(text)? {
         Named::Network(topology) => Ok(topology),
@@ -81,10 +80,7 @@ pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
 /// Parses a topology text, without reading the file that it may name.
 pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
     let mut cursor = TextCursor::new(text);
-    topology(&mut cursor).map_err(|fault| match fault {
-        SyntaxFault::Here(expected) => cursor.fault(text, expected),
-        SyntaxFault::Other(error) => error,
-    })
+    topology(&mut cursor).map_err(|SyntaxFault(expected)| cursor.fault(text, expected))
 }
 
 /// Returns whether a text has the name of a row.
@@ -105,14 +101,10 @@ fn name(text: &str) -> &str {
 fn topology(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let text = cursor.rest();
     let name = name(text);
-    if RESERVED.contains(&name) {
-        let (text, name) = (text.to_owned(), name.to_owned());
-        return Err(SyntaxFault::Other(ParseError::Unsupported { text, name, expected: one_of() }));
-    }
-    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(SyntaxFault::Here(one_of())) };
+    let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(SyntaxFault(one_of())) };
     cursor.skip(name);
     if !cursor.skip(":") {
-        return Err(SyntaxFault::Here("\":\"".to_owned()));
+        return Err(SyntaxFault("\":\"".to_owned()));
     }
     (row.read)(cursor)
 }
@@ -126,10 +118,10 @@ mod tests {
     use super::*;
     use crate::ids::MAX_NODES;
 
-    const KINDS: &str = "one of line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], complete:N, graph:@FILE";
+    const KINDS: &str = "one of line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], how:P,W,N, how-wrap:P,W,N, complete:N, graph:@FILE";
 
     /// Several texts of every kind.
-    const TEXTS: [&str; 19] = [
+    const TEXTS: [&str; 23] = [
         "line:1",
         "line:7",
         "ring:2",
@@ -147,6 +139,10 @@ mod tests {
         "ghc:46340,2",
         "ghc:2x3x4",
         "ghc:2147483647,1",
+        "how:2,1,1",
+        "how:8,3,2",
+        "how-wrap:9,4,3",
+        "how-wrap:2147483647,2147483646,1",
         "complete:1",
         "complete:2000000000",
     ];
@@ -184,6 +180,8 @@ mod tests {
             ("hypercube:5", 32),
             ("ghc:5,3", 125),
             ("ghc:2x3x4", 24),
+            ("how:5,2,3", 125),
+            ("how-wrap:12,4,1", 12),
             ("complete:9", 9),
             ("ring:1", 1),
         ];
@@ -237,6 +235,15 @@ mod tests {
             ("ghc:4,2x3", 8, "\"x3\"", "the end"),
             ("ghc:4x2,3", 8, "\",\"", "\"x\" or the end"),
             ("ghc:65536x65536", 11, "\"65536\"", "an extent from 1 to 32767"),
+            ("how:", 5, "the end", "an extent from 2 to 2147483647"),
+            ("how:1,1,1", 5, "\"1\"", "an extent from 2 to 2147483647"),
+            ("how:8x8", 6, "\"x8\"", "\",\""),
+            ("how:8,0,1", 7, "\"0\"", "a window from 1 to 7"),
+            ("how-wrap:8,8,1", 12, "\"8\"", "a window from 1 to 7"),
+            ("how:8,3", 8, "the end", "\",\""),
+            ("how:8,3,0", 9, "\"0\"", "a number of dimensions from 1 to 10"),
+            ("how:46341,1,2", 13, "\"2\"", "a number of dimensions from 1 to 1"),
+            ("how:8,3,2,2", 10, "\",\"", "the end"),
             ("complete:0", 10, "\"0\"", "a number of nodes from 1 to 2147483647"),
             ("graph:edges.txt", 7, "\"edges\"", "\"@\" and the name of a file"),
             ("graph:@", 8, "the end", "the name of a file"),
@@ -249,15 +256,6 @@ mod tests {
                 expected: expected.to_owned(),
             };
             assert_eq!(parse(text).err(), Some(error), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn reserved_names_are_unsupported() {
-        for (text, name) in [("how:8,2,2", "how"), ("how-wrap:8,2,2", "how-wrap"), ("how", "how")] {
-            let error = ParseError::Unsupported { text: text.to_owned(), name: name.to_owned(), expected: one_of() };
-            assert_eq!(parse(text).err(), Some(error.clone()));
-            assert!(error.to_string().contains("not supported yet"));
         }
     }
 

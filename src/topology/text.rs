@@ -33,16 +33,13 @@ impl Named {
     pub(super) fn network(topology: Option<impl Topology + 'static>) -> Result<Self, SyntaxFault> {
         match topology {
             Some(topology) => Ok(Self::Network(Arc::new(topology))),
-            None => Err(SyntaxFault::Here("smaller numbers".to_owned())),
+            None => Err(SyntaxFault("smaller numbers".to_owned())),
         }
     }
 }
 
-/// The reason why a parser stops: the text at the cursor is not the expected one, or another error.
-pub(super) enum SyntaxFault {
-    Here(String),
-    Other(ParseError),
-}
+/// What a parser expects at the cursor, where it finds something else.
+pub(super) struct SyntaxFault(pub(super) String);
 
 /// A position in a text.
 #[derive(Clone, Copy)]
@@ -77,14 +74,14 @@ impl<'a> TextCursor<'a> {
     pub(super) fn number(&mut self, what: &str, least: usize, most: usize) -> Result<usize, SyntaxFault> {
         let digits = self.digits();
         if digits.len() > 1 && digits.starts_with('0') {
-            return Err(SyntaxFault::Here(format!("{what} from {least} to {most} without leading zeros")));
+            return Err(SyntaxFault(format!("{what} from {least} to {most} without leading zeros")));
         }
         match digits.parse() {
             Ok(number) if (least..=most).contains(&number) => {
                 self.at += digits.len();
                 Ok(number)
             }
-            _ => Err(SyntaxFault::Here(format!("{what} from {least} to {most}"))),
+            _ => Err(SyntaxFault(format!("{what} from {least} to {most}"))),
         }
     }
 
@@ -101,7 +98,7 @@ impl<'a> TextCursor<'a> {
     }
 
     pub(super) fn end(&self, expected: &str) -> Result<(), SyntaxFault> {
-        if self.rest().is_empty() { Ok(()) } else { Err(SyntaxFault::Here(expected.to_owned())) }
+        if self.rest().is_empty() { Ok(()) } else { Err(SyntaxFault(expected.to_owned())) }
     }
 
     /// Returns the ASCII digits that come next.

@@ -99,7 +99,17 @@ fn campaign<E: Display>(texts: &[String], attempt: impl Fn(&str) -> Result<(), E
 }
 
 fn networks() -> Vec<String> {
-    let texts = ["line:5", "ring:6", "mesh:3x4", "torus:4x4x1", "hypercube:4", "ghc:3,2", "ghc:2x3x4", "complete:7"];
+    let texts = [
+        "line:5",
+        "ring:6",
+        "mesh:3x4",
+        "torus:4x4x1",
+        "hypercube:4",
+        "ghc:3,2",
+        "ghc:2x3x4",
+        "how:4,2,2",
+        "complete:7",
+    ];
     texts.map(str::to_owned).to_vec()
 }
 

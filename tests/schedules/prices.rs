@@ -11,7 +11,7 @@ use necklace::cost::{Demand, Price};
 use necklace::machine::{Machine, Switching};
 use necklace::schedule::{Hosts, Placement, Ports, Problem, Volume, verify_shares};
 use necklace::select::{Terms, select};
-use necklace::topology::{Graph, Topology, parse};
+use necklace::topology::{Graph, OverlappingWindows, Topology, parse};
 use necklace::{Node, Rank};
 use quickcheck::{Gen, QuickCheck};
 
@@ -132,6 +132,19 @@ fn formulas_and_searches_agree_with_brute_force() {
                 assert!(formula.cut <= best && searched.cut <= best, "{name} from {root} on {text}");
                 assert!(formula.cut >= searched.cut, "{name} from {root} on {text}: {}", formula.cut);
             }
+        }
+    }
+}
+
+/// The cut in the middle of a dimension is none around a node.
+#[test]
+fn half_of_the_blocks_crosses_the_bisection_of_overlapping_windows() {
+    for (extent, window, dimensions) in [(16, 3, 1), (20, 3, 1), (8, 3, 2), (8, 2, 2), (4, 2, 3), (12, 5, 1)] {
+        for new in [OverlappingWindows::new, OverlappingWindows::wrapping] {
+            let how = new(extent, window, dimensions).unwrap();
+            let (half, links) = (how.nodes() as u64 / 2, how.bisection() as u64);
+            let bounds = Bounds::of(&Problem::new(Arc::new(how.clone()), Collective::Alltoall).unwrap());
+            assert!(bounds.cut >= Volume::new(half * half, links), "{how:?}: {}", bounds.cut);
         }
     }
 }

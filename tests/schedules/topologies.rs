@@ -15,7 +15,9 @@ fn built_in_topologies_pass_conformance() {
                  torus:3x3 torus:4x4 torus:5x7 torus:12x12 torus:2x2x2x2 torus:3x4x5 torus:4x4x4x4 hypercube:0 \
                  hypercube:1 hypercube:2 hypercube:3 hypercube:6 hypercube:9 complete:1 complete:2 complete:3 \
                  complete:11 complete:150 ghc:1,1 ghc:2,1 ghc:5,1 ghc:2,4 ghc:3,3 ghc:7,2 \
-                 ghc:2x3x4 ghc:4x1x2 ghc:20x15";
+                 ghc:2x3x4 ghc:4x1x2 ghc:20x15 how:2,1,1 how:5,4,2 how:6,1,2 how:7,3,2 how:8,5,1 \
+                 how:40,7,1 how:3,2,3 how:4,2,3 how-wrap:2,1,2 how-wrap:5,1,2 how-wrap:6,2,2 how-wrap:6,3,2 \
+                 how-wrap:7,3,1 how-wrap:40,7,1 how-wrap:4,1,3 how-wrap:9,2,2 how-wrap:11,8,1";
     for text in texts.split_whitespace() {
         assert_eq!(conformance::run_all(&parse(text).unwrap()), Ok(()), "{text}");
     }
@@ -34,11 +36,16 @@ fn products_report_their_factors() {
         ("ghc:4,2", vec![Complete(4); 2]),
         ("ghc:2x3x4", vec![Complete(2), Complete(3), Complete(4)]),
         ("complete:9", vec![Complete(9)]),
+        ("how:5,1,2", vec![Line(5); 2]),
+        ("how:5,4,2", vec![Complete(5); 2]),
+        ("how-wrap:5,1,2", vec![Ring(5); 2]),
+        ("how-wrap:5,2,2", vec![Complete(5); 2]),
     ];
     for (text, factors) in products {
         assert_eq!(parse(text).unwrap().factors(), Some(factors), "{text}");
     }
     assert_eq!(Graph::from_edges([(0, 1)]).unwrap().factors(), None);
+    assert_eq!(["how:5,2,1", "how-wrap:6,2,1"].map(|text| parse(text).unwrap().factors()), [None, None]);
 }
 
 #[test]

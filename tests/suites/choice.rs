@@ -37,6 +37,8 @@ fn topologies() -> Vec<Arc<dyn Topology>> {
         "hypercube:4",
         "ghc:3,2",
         "ghc:2x4",
+        "how:6,2,1",
+        "how-wrap:3,1,2",
         "complete:7",
         "complete:16",
         "complete:32",

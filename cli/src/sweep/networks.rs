@@ -23,7 +23,7 @@ enum PlacementRule {
 }
 
 /// Networks and the placement of their ranks.
-const NETWORKS: [(&str, PlacementRule); 34] = [
+const NETWORKS: [(&str, PlacementRule); 37] = [
     ("line:5", PlacementRule::All),
     ("line:16", PlacementRule::All),
     ("line:64", PlacementRule::All),
@@ -46,6 +46,9 @@ const NETWORKS: [(&str, PlacementRule); 34] = [
     ("hypercube:8", PlacementRule::All),
     ("ghc:3x4x2", PlacementRule::All),
     ("ghc:8x8", PlacementRule::All),
+    ("how:16,3,1", PlacementRule::All),
+    ("how:5,3,2", PlacementRule::All),
+    ("how-wrap:6,2,2", PlacementRule::All),
     ("complete:4", PlacementRule::All),
     ("complete:11", PlacementRule::All),
     ("complete:64", PlacementRule::All),

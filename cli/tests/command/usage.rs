@@ -27,7 +27,7 @@ fn misuse_exits_with_2_and_names_the_remedy() {
         (&commands[..], "ring:0", &["alltoall"][..], "expected an extent from 1"),
         (&commands, "rong:4", &["alltoall"], "torus:AxB"),
         (&commands, "graph:@/no/such/file", &["alltoall"], "/no/such/file"),
-        (&commands, "how:8,2,2", &["alltoall"], "how is not supported yet"),
+        (&commands, "how:8,8,2", &["alltoall"], "found \"8\", expected a window from 1 to 7"),
         (&commands, "ring:4", &["alltoal"], "reduce_scatter"),
         (&commands, "ring:4", &["alltoall", "--algorithm", "brick"], "direct-rotated"),
         (&commands, "ring:4", &["alltoall", "--algorithm", "ring:radix=2"], "expected no parameters"),

@@ -120,6 +120,9 @@ fn every_network_shows_its_transfers() {
         "ghc:4x3",
         "ghc:4x3x2",
         "ghc:5x5",
+        "how:7,3,1",
+        "how:4,2,2",
+        "how-wrap:7,2,1",
     ];
     for text in networks {
         let topology = parse(text).unwrap();
