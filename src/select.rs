@@ -92,7 +92,7 @@ impl Terms {
 ///
 /// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` and `chain` do, the
 /// cheapest are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm, and then
-/// all parameters that the cheapest of them, and others within a third of its price, leave open.
+/// all parameters that the cheapest of them, and others of up to twice its price, leave open.
 /// Among equal prices it prefers a price that is not only a lower bound, and then the registry's
 /// order. Takes microseconds to milliseconds, the latter if messages must be counted; on networks of
 /// hundreds of nodes, up to seconds.
@@ -314,12 +314,12 @@ impl Field {
             };
             return Err(unfit(problem, "auto".to_owned(), format!("there is no algorithm for it{keeping}")));
         };
-        // The variants of an algorithm are few. It may have cheaper parameters, which save up to a
-        // quarter. So may what a library has of it.
+        // The variants of an algorithm are few, some with half the transmission of the next. So other
+        // parameters may save up to a half. What a library has of it may have them too.
         let in_library = |one: &Entrant| best.algorithm.priced_as().is_some_and(|names| one.is_known(names, terms));
         let near = self.entrants.iter().filter(|one| !in_library(one)).filter(|one| {
             let bound = one.claimed.as_ref().map(|demand| terms.total(demand));
-            bound.is_ok_and(|bound| bound <= key.0.saturating_add(key.0 / 3))
+            bound.is_ok_and(|bound| bound <= key.0.saturating_mul(2))
         });
         let mut open: Vec<_> = near.filter_map(|one| with_open_numbers(problem, &*one.algorithm, terms)).collect();
         open.dedup_by_key(|one| one.name());

@@ -158,14 +158,15 @@ fn long_blocks_on_large_rings_take_all_nodes_as_bridgeheads() {
 fn auto_is_as_cheap_as_a_name_alone() {
     let networks =
         ["ring:15", "ring:36", "ring:100", "line:40", "torus:8x8", "torus:18x18", "torus:9x5", "torus:5x5x5"];
-    let networks = networks.into_iter().chain(["torus:1x30", "torus:3x3x3x3", "mesh:12x12", "mesh:3x40"]);
+    let networks =
+        networks.into_iter().chain(["torus:1x30", "torus:3x3x3x3", "mesh:12x12", "mesh:3x40", "ring:3", "ring:4"]);
     let charges_for_rounds = Machine::FREE.with_channel(1000).with_startup(10_000_000).with_hop(100_000);
     let machines = [charges_for_rounds, Machine::PARAGON, Machine::MPI, Machine::TCP];
     for (text, machine) in networks.flat_map(|text| machines.map(|machine| (text, machine))) {
         for (ports, words) in [(Ports::All, ""), (Ports::All, ":colours=one"), (Ports::One, ":ports=one")] {
-            let collectives = ["allgather", "reduce_scatter", "allreduce", "broadcast"];
-            for (collective, bytes) in collectives.into_iter().flat_map(|one| [8, 512, 4096].map(|bytes| (one, bytes)))
-            {
+            let collectives = ["allgather", "reduce_scatter", "allreduce", "broadcast", "reduce"];
+            let lengths = [8, 512, 4096, 1 << 20];
+            for (collective, bytes) in collectives.into_iter().flat_map(|one| lengths.map(|bytes| (one, bytes))) {
                 let collective = Collective::named(collective, Rank::new(0)).unwrap();
                 let problem = Problem::new(parse(text).unwrap(), collective.clone()).unwrap();
                 let terms = Terms::new(bytes, &machine).keeping(ports);

@@ -2,9 +2,10 @@
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998), sections 4 to 6: more bridgeheads take more start-ups and
 //! less transmission, and the price of a start-up decides which are best. The search leaves out
-//! parameters if others take neither more start-ups nor more transmission. Phases of HIGH-DIM-GOS
-//! take what they take whatever the other phases are, so the best parameters of the first phase, of
-//! the second and of the others are found one by one (section 4.3).
+//! parameters if others take neither more start-ups nor more transmission, and among many ranks some
+//! with nearly the transmission of others: see [`best`]. Phases of HIGH-DIM-GOS take what they take
+//! whatever the other phases are, so the best parameters of the first phase, of the second and of the
+//! others are found one by one (section 4.3).
 
 use std::collections::BTreeSet;
 use std::iter::once;

@@ -12,12 +12,12 @@ const DEFAULT_CHUNKS: usize = 16;
 pub(in crate::algorithm) const CHUNKS: Parameter = Parameter {
     key: "chunks",
     summary: "number of chunks that the block is cut into; 0 takes the best by price, without prices 16",
-    values: Values::Number { least: 0, most: 1 << 16 },
+    values: Values::Number { least: 0, most: MAX_CHUNKS },
     default: 0,
 };
 
-/// The most chunks that prices are compared for.
-const MAX_CHUNKS: usize = 1 << 12;
+/// The most chunks of a block.
+const MAX_CHUNKS: usize = 1 << 16;
 
 /// Returns the number of chunks for a value of the parameter.
 pub(in crate::algorithm) fn number(chunks: usize) -> usize {
@@ -58,8 +58,9 @@ impl Filling {
     /// Returns the numbers of chunks of which the cheapest is taken, each up to a sixth more than
     /// the one before.
     ///
-    /// One of them costs at most a third of a percent more than the best number. With the last, the
-    /// transmission of a long block is 1 + 1/64 times the least.
+    /// One of them costs at most a third of a percent more than the best number up to the last. With
+    /// the last, the transmission of a long block is 1 + 1/64 times the least, unless the pipeline
+    /// takes more than 1024 times [`period`](Self::period) rounds to fill.
     pub(in crate::algorithm) fn all(self) -> impl Iterator<Item = usize> {
         spaced(1, self.times(64), 6).into_iter()
     }
