@@ -67,7 +67,8 @@ fn malformed_topology_is_quoted_in_the_error() {
         "TORUS:4x4",
         "torus:4×4",
         "ring:١",
-        "how:4,2,2",
+        "how:4,4,2",
+        "how-wrap:4,0,2",
     ];
     for text in texts {
         for error in

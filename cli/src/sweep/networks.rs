@@ -154,7 +154,7 @@ mod tests {
     fn networks_and_machines_are_distinct() {
         let (networks, machines) = (networks().unwrap(), machines().unwrap());
         let distinct = |names: Vec<String>| names.iter().collect::<std::collections::HashSet<_>>().len();
-        assert_eq!(distinct(networks.iter().map(|network| network.name.clone()).collect()), 34);
+        assert_eq!(distinct(networks.iter().map(|network| network.name.clone()).collect()), 37);
         assert_eq!(distinct(machines.iter().map(|(_, machine)| machine.to_string()).collect()), 15);
         assert!(networks.iter().all(|network| (4..=256).contains(&network.ranks())));
     }
