@@ -43,8 +43,7 @@ fn main() {
         "Times are in transfers of one packet; r is the time of a start-up. (a,b) are the parameters: a\n\
          bridgeheads, b steps a round. (2-1-1) are the approaches of the phases. The bound is equation 2, with\n\
          N - 1 for N. Theorem 1 lacks its hidden constant, and no value means that it does not cover r.\n\
-         What is counted is the time of the schedules of this crate, with the cheapest parameters that the\n\
-         search considers. Among hundreds of nodes, others may be some 1 % cheaper.\n\
+         What is counted is the time of the schedules of this crate, with the best parameters that the search finds.\n\
          For TORGOS and CUBGOS' on more than 4096 nodes, a divides n."
     );
 }

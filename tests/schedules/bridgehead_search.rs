@@ -120,6 +120,26 @@ fn name_alone_takes_the_parameters_of_the_least_price() {
     }
 }
 
+/// Among many ranks the search leaves out parameters, but not those that are the best for some price
+/// of a start-up.
+#[test]
+fn name_alone_takes_the_best_of_the_first_phase_among_many_ranks() {
+    let machine = Machine::FREE.with_channel(1_000_000).with_startup(10_000_000);
+    let cases = [
+        ("torus:100x100", 1, "a=15,b=9,a2=100"),
+        ("torus:100x100", 3, "a=17,b=12,a2=100"),
+        ("mesh:90x90", 8, "a=30,b=15,a2=90"),
+    ];
+    for (text, bytes, given) in cases {
+        let problem = problem(text);
+        let total = |name: &str| {
+            let chosen = select(&problem, name, &Terms::new(bytes, &machine)).unwrap().algorithm;
+            Demand::claimed(&*chosen, &problem).unwrap().price(&machine, bytes).total
+        };
+        assert!(total("high-dim-gos") <= total(&format!("high-dim-gos:{given}")), "{text}, {bytes} bytes");
+    }
+}
+
 /// On diagonals the factor of a round divides the distance of bridgeheads.
 #[test]
 fn name_alone_on_diagonals_takes_the_best_factor_of_a_round() {

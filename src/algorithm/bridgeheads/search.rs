@@ -3,7 +3,7 @@
 //! Source: Juurlink, Sibeyn & Rao (1998), sections 4 to 6: more bridgeheads take more start-ups and
 //! less transmission, and the price of a start-up decides which are best. The search leaves out
 //! parameters if others take neither more start-ups nor more transmission, and among many ranks some
-//! with nearly the transmission of others: see [`best`]. Phases of HIGH-DIM-GOS take what they take
+//! that are best for no price of a start-up: see [`best`]. Phases of HIGH-DIM-GOS take what they take
 //! whatever the other phases are, so the best parameters of the first phase, of the second and of the
 //! others are found one by one (section 4.3).
 
@@ -151,18 +151,21 @@ impl Found {
     }
 }
 
-/// Returns the choices that agree with a given one, of which each is the best for some price of a
-/// start-up. Returns nothing if the given one has all parameters. If 64 nodes or more are visited to
-/// count its messages, which takes long, leaves out a choice with nearly the transmission of
-/// another: a sixty-fourth more for each 64 nodes, up to a quarter. Of pipelines, which there are
-/// many of, it leaves out those within an eighth.
+/// Returns the choices that agree with a given one, of which each takes less transmission than any
+/// with fewer start-ups. Returns nothing if the given one has all parameters. If 64 nodes or more are
+/// visited to count its messages, which takes long, leaves out a choice with nearly the transmission
+/// of another: a sixty-fourth more for each 64 nodes, up to a quarter, but no [corner](corners). Of
+/// pipelines, which there are many of, it leaves out those within an eighth.
 pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Choice) -> Vec<Choice> {
     let axes = row_axes(problem).unwrap_or_default();
+    let found = found(problem, subject, given);
+    let corners = corners(&found);
     let sixty_fourths = |found: &Found| match subject {
+        Subject::Gossip(..) if corners.contains(&(found.startups, found.transmission)) => 0,
         Subject::Gossip(..) => (subject.visited(&axes, found.choice) / 64).min(16),
         Subject::Rooted(_) => 8,
     };
-    choices(sparse(found(problem, subject, given), sixty_fourths))
+    choices(sparse(found, sixty_fourths))
 }
 
 /// Returns a few of the [best] choices: with all axes at once, with one at a time, which sends fewer
@@ -216,6 +219,25 @@ fn sparse(mut found: Vec<Found>, sixty_fourths: impl Fn(&Found) -> usize) -> Vec
         kept
     });
     found
+}
+
+/// Returns the start-ups and the transmission of those that are the best for some price of a
+/// start-up: the corners of the convex hull on the side of the least of both.
+fn corners(found: &[Found]) -> Vec<(usize, usize)> {
+    let mut corners: Vec<(usize, usize)> = vec![];
+    for &Found { startups, transmission, .. } in found {
+        if corners.last().is_some_and(|(_, least)| transmission >= *least) {
+            continue;
+        }
+        // A corner above the line between its neighbours is none.
+        while let [.., (s0, t0), (s1, t1)] = corners[..]
+            && (t0 - t1) as u128 * (startups - s1) as u128 <= (t1 - transmission) as u128 * (s1 - s0) as u128
+        {
+            corners.pop();
+        }
+        corners.push((startups, transmission));
+    }
+    corners
 }
 
 /// What a search depends on: the order of a gossip, the extents, and whether they are rings.
