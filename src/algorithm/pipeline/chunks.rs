@@ -34,7 +34,7 @@ pub(in crate::algorithm) struct Filling {
 }
 
 impl Filling {
-    /// Returns that of a chain of all ranks.
+    /// Returns the time to fill a chain of all ranks.
     pub(in crate::algorithm) fn of_chain(problem: &Problem) -> Self {
         Self { depth: problem.ranks() - 1, period: 1 }
     }
@@ -70,9 +70,9 @@ impl Filling {
     }
 }
 
-/// Implements the methods of [`Algorithm`](super::Algorithm) about its only parameter and field,
-/// `chunks`, for an algorithm whose pipelines fill as a function of the problem says. That returns
-/// `None` for a problem that the algorithm does not fit.
+/// Implements the methods of [`Algorithm`](super::Algorithm) about parameters, for an algorithm whose
+/// only field is `chunks`. The expression is the pipeline's [`Filling`] for the problem, or `None` if
+/// the algorithm does not fit it.
 macro_rules! with_chunks {
     ($problem:ident => $filling:expr) => {
         crate::algorithm::parameters::one_parameter!(chunks, CHUNKS);
