@@ -229,7 +229,7 @@ fn corners(found: &[Found]) -> Vec<(usize, usize)> {
         if corners.last().is_some_and(|(_, least)| transmission >= *least) {
             continue;
         }
-        // A corner above the line between its neighbours is none.
+        // Drop the last corner if it lies on or above the line between its neighbours.
         while let [.., (s0, t0), (s1, t1)] = corners[..]
             && (t0 - t1) as u128 * (startups - s1) as u128 <= (t1 - transmission) as u128 * (s1 - s0) as u128
         {
