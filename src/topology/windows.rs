@@ -176,12 +176,17 @@ impl Topology for OverlappingWindows {
         for (extent, stride) in self.shape.strides() {
             let x = node.index() / stride % extent;
             let origin = node.index() - x * stride;
-            let others: Box<dyn Iterator<Item = usize>> = match (self.is_complete(), self.wraps) {
-                (true, _) => Box::new(0..extent),
-                (false, false) => Box::new(x.saturating_sub(self.window)..=(x + self.window).min(extent - 1)),
-                (false, true) => Box::new((0..=2 * self.window).map(move |y| (x + extent - self.window + y) % extent)),
+            // From the lowest coordinate of the window on, where coordinates go round.
+            let (lowest, count) = match (self.is_complete(), self.wraps) {
+                (true, _) => (0, extent),
+                (false, true) => (x + extent - self.window, 2 * self.window + 1),
+                (false, false) => {
+                    let lowest = x.saturating_sub(self.window);
+                    (lowest, (x + self.window + 1).min(extent) - lowest)
+                }
             };
-            found.extend(others.filter(|&y| y != x).map(|y| Node::new(origin + y * stride)));
+            let others = (lowest..lowest + count).map(|y| y % extent).filter(|&y| y != x);
+            found.extend(others.map(|y| Node::new(origin + y * stride)));
         }
         found.sort_unstable();
         found
