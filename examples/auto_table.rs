@@ -153,7 +153,7 @@ mod tests {
     fn long_allgathers_are_within_a_twentieth_of_the_bound() {
         let mut large = 0;
         for topology in NETWORKS {
-            let nodes = parse(topology).expect("a network").nodes();
+            let nodes = parse(topology).expect("a network").ranks();
             let cells = row(topology, &Collective::Allgather).expect("allgather has a row");
             let longest = cells.last().expect("a row has cells");
             assert!(longest.ratio >= 1.0, "{topology}: {} is below the bound", longest.algorithm);

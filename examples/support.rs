@@ -180,7 +180,7 @@ impl Ranks {
         let (option, value, ranks) = match (self.ranks, &self.topology) {
             (Some(ranks), _) if ranks != size => ("--ranks", ranks.to_string(), ranks),
             (_, Some(topology)) => {
-                let nodes = load(topology)?.nodes();
+                let nodes = load(topology)?.ranks();
                 ("--topology", format!("{topology} ({nodes} nodes)"), nodes)
             }
             _ => return Ok(()),

@@ -117,6 +117,7 @@ mod load;
 #[cfg(feature = "local")]
 pub mod local;
 pub mod machine;
+mod numbers;
 pub mod op;
 pub mod permutation;
 pub mod plan;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use crate::topology::{Named, ParseError, Topology, edge_list, parse_or_file};
+use crate::topology::{Named, ParseError, Topology, edge_list, embedded, parse_or_file};
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -23,9 +23,9 @@ const LARGEST: u64 = 256 << 20;
 /// a regular file or is larger than 256 MiB; [`ParseError::Line`] and [`ParseError::Graph`] if it
 /// is not a valid edge list.
 pub fn load(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
-    let path = match parse_or_file(text)? {
+    let (path, guest) = match parse_or_file(text)? {
         Named::Network(topology) => return Ok(topology),
-        Named::File(path) => path,
+        Named::File { path, guest } => (path, guest),
     };
     let bytes = read(&path).map_err(|error| ParseError::File {
         path: path.clone(),
@@ -34,7 +34,11 @@ pub fn load(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
     })?;
     // Comments may be in any encoding. A replaced character elsewhere is not a digit, so the parser
     // reports it.
-    Ok(Arc::new(edge_list(&path, &String::from_utf8_lossy(&bytes))?))
+    let graph = Arc::new(edge_list(&path, &String::from_utf8_lossy(&bytes))?);
+    match guest {
+        None => Ok(graph),
+        Some(guest) => embedded(text, guest, graph, None),
+    }
 }
 
 fn read(path: &str) -> io::Result<Vec<u8>> {

@@ -363,14 +363,15 @@ impl Field {
 /// Returns the requirement of the terms that an algorithm does not meet.
 fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option<String> {
     let Terms { ports, native, .. } = *terms;
-    let About { ports: own, needs, .. } = algorithm.about();
+    let About { needs, .. } = algorithm.about();
     let is_native = algorithm.priced_as().is_some();
     if is_native && !native {
         return Some(format!("it needs {needs}"));
     }
     let fits = is_native || algorithm.fits(problem).is_ok();
     let other = || keeping(algorithm, problem, ports).map_or(String::new(), |remedy| format!("; {remedy}"));
-    (fits && !algorithm.keeps(problem, ports)).then(|| format!("it promises ports {own}, not {ports}{}", other()))
+    (fits && !algorithm.keeps(problem, ports))
+        .then(|| format!("it promises ports {}, not {ports}{}", algorithm.ports(problem), other()))
 }
 
 /// Says to use the same algorithm with a parameter `ports` by which it keeps to a port model, and

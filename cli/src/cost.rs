@@ -334,7 +334,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for case in &every {
         let claimed = Demand::claimed(&*case.algorithm, &case.problem)?;
         let counted = if *compare { Some(counted(case, &mut progress)?) } else { None };
-        let bound = Demand::least(&case.search, case.algorithm.about().ports);
+        let bound = Demand::least(&case.search, case.algorithm.ports(&case.problem));
         for &bytes in &cases.bytes {
             let row = Row::priced(case, bytes, "formula", &claimed.price(&cases.machine, bytes));
             rows.push(row.at_least(claimed.uncertain(&cases.machine)));
@@ -374,7 +374,7 @@ fn counted(case: &Case, progress: &mut Progress) -> Result<Demand, Failure> {
     progress.step();
     let failed = |what: String| Failure::Failed(format!("{}: {what}", case.heading()));
     let proof = verifier.finish().map_err(|violations| failed(figures::in_short(&violations)))?;
-    let claims = case.algorithm.claims(&case.problem).completed(case.algorithm.about().ports);
+    let claims = case.algorithm.claims(&case.problem).completed(case.algorithm.ports(&case.problem));
     match &proof.contradicts(&claims)[..] {
         [] => Ok(Demand::counted(&proof, &case.problem)),
         [first, ..] => Err(failed(first.to_string())),

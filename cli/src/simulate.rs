@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
             let played = play(case, cases, bytes, &mut progress)?;
             rows.push(Row::new(case, bytes, "simulated", played.time.into(), columns(&played)));
-            let bound = least(&case.search, case.algorithm.about().ports, &cases.machine, bytes);
+            let bound = least(&case.search, case.algorithm.ports(&case.problem), &cases.machine, bytes);
             rows.push(Row::new(case, bytes, BOUND, bound, nothing()));
         }
     }

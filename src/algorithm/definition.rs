@@ -89,7 +89,7 @@ impl About {
 ///   from a, with the same blocks in the same order. Rounds depend on the arguments alone.
 /// - The rounds of a rank end, after at most [`Problem::max_rounds`].
 /// - A rank sends only blocks that it holds. Blocks are named by ranks, routes by nodes.
-/// - The schedule keeps to [`About::ports`] and to [`claims`](Self::claims).
+/// - The schedule keeps to [`ports`](Self::ports) and to [`claims`](Self::claims).
 ///
 /// [`verify_shares`](crate::schedule::verify_shares) checks the rounds, the port model and the
 /// promise of no contention. [`Figures::contradicts`](crate::schedule::Figures::contradicts)
@@ -156,6 +156,13 @@ pub trait Algorithm: Send + Sync {
     /// Returns the claims for a problem that the algorithm [fits](Self::fits).
     fn claims(&self, problem: &Problem) -> Claims;
 
+    /// Returns the port model that the schedule for a problem that the algorithm [fits](Self::fits)
+    /// keeps to. By default it is [`About::ports`].
+    fn ports(&self, problem: &Problem) -> Ports {
+        let _ = problem;
+        self.about().ports
+    }
+
     /// Returns the names of the phases for a problem that the algorithm [fits](Self::fits). By
     /// default there is one phase, named after the algorithm.
     fn phases(&self, problem: &Problem) -> Vec<String> {
@@ -188,7 +195,7 @@ pub trait Algorithm: Send + Sync {
     /// Returns whether the algorithm promises to keep to a port model, for a problem that it
     /// [fits](Self::fits). A contention-free schedule keeps to [`Ports::All`].
     fn keeps(&self, problem: &Problem, ports: Ports) -> bool {
-        self.about().ports.implies(ports) || ports == Ports::All && self.claims(problem).contention_free
+        self.ports(problem).implies(ports) || ports == Ports::All && self.claims(problem).contention_free
     }
 
     /// Checks the problem and returns one rank's rounds.
@@ -223,7 +230,7 @@ pub trait Algorithm: Send + Sync {
     fn outline(&self, problem: &Problem) -> Result<Outline, BuildError> {
         scheduled(self, problem)?;
         let contention_free = self.claims(problem).contention_free;
-        Ok(outline(problem, self.name(), self.about().ports, contention_free, self.phases(problem)))
+        Ok(outline(problem, self.name(), self.ports(problem), contention_free, self.phases(problem)))
     }
 }
 

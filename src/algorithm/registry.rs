@@ -5,13 +5,14 @@ use std::sync::{Arc, LazyLock};
 use super::definition::Algorithm;
 use super::parameters::Settings;
 use super::{
-    Native, allgather, allreduce, alltoall, barrier, broadcast, exscan, gather, reduce, reduce_scatter, scan, scatter,
+    Native, OnGuest, allgather, allreduce, alltoall, barrier, broadcast, exscan, gather, reduce, reduce_scatter, scan, scatter,
     shift,
 };
 use crate::collective::Collective;
 use crate::vocabulary::{BuildError, Problem};
 
-/// Returns all built-in algorithms, with default parameters.
+/// Returns all built-in algorithms, with default parameters. On an embedded network they work on the
+/// [guest](OnGuest).
 #[must_use]
 pub fn registry() -> &'static [Arc<dyn Algorithm>] {
     static ROWS: LazyLock<Vec<Arc<dyn Algorithm>>> = LazyLock::new(|| {
@@ -115,6 +116,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(barrier::Dissemination),
             Arc::new(barrier::TwoLevel),
         ];
+        let scheduled = scheduled.into_iter().map(|row| Arc::new(OnGuest::new(row)) as Arc<dyn Algorithm>);
         native.chain(scheduled).collect()
     });
     &ROWS

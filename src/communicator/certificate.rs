@@ -57,7 +57,7 @@ fn digest(
 ) -> Result<u64, BuildError> {
     let mut hash = Mix::default();
     let promised =
-        format!("{} {:?} {:?}", algorithm.about().ports, algorithm.claims(problem), algorithm.phases(problem));
+        format!("{} {:?} {:?}", algorithm.ports(problem), algorithm.claims(problem), algorithm.phases(problem));
     hash.write(promised.as_bytes());
     for rank in ranks {
         read(algorithm, problem, rank, |round| add(&mut hash, &round))?;

@@ -149,8 +149,11 @@ impl Communicator {
         topology: Arc<dyn Topology>,
         options: Options,
     ) -> Result<Self, CallError> {
-        let (ranks, nodes) = (endpoint.size(), topology.nodes());
-        let placement = options.placement.clone().unwrap_or_else(|| Placement::identity(ranks));
+        let (ranks, nodes) = (endpoint.size(), topology.ranks());
+        let placement = match &options.placement {
+            Some(placement) => placement.clone(),
+            None => Placement::of(&*topology)?,
+        };
         if ranks != nodes || placement.ranks() != ranks {
             let ranks = if ranks == nodes { placement.ranks() } else { ranks };
             return Err(BuildError::Ranks { ranks, topology: topology.text(), nodes }.into());

@@ -204,7 +204,7 @@ impl Demand {
     pub(crate) fn claimed_within(algorithm: &dyn Algorithm, search: &Search) -> Result<Self, BuildError> {
         let problem = search.problem();
         scheduled(algorithm, problem)?;
-        let ports = algorithm.about().ports;
+        let ports = algorithm.ports(problem);
         let mut claims = algorithm.claims(problem).completed(ports);
         if !problem.collective().is_reduction() {
             claims.combined = claims.combined.or(Some(Volume::ZERO));

@@ -201,9 +201,9 @@ impl Launch {
                 return Err(error);
             }
         };
-        let joined = entry.join(request.topology.nodes(), !connects)?;
+        let joined = entry.join(request.topology.ranks(), !connects)?;
         if let Some(endpoint) = joined.endpoints.first() {
-            let (here, all) = (joined.endpoints.len(), request.topology.nodes());
+            let (here, all) = (joined.endpoints.len(), request.topology.ranks());
             log::debug!("{here} of {all}: {}, at the prices {}", row.ranks, endpoint.machine());
         }
         Ok((row, joined, request))

@@ -121,11 +121,11 @@ impl Defaults {
                 }
             }
         };
-        if topology.nodes() > most {
-            return Err(not_allowed(topology.nodes(), origin).into());
+        if topology.ranks() > most {
+            return Err(not_allowed(topology.ranks(), origin).into());
         }
-        if let Some((ranks, _)) = ranks.filter(|&(ranks, _)| ranks != topology.nodes()) {
-            let error = BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.nodes() };
+        if let Some((ranks, _)) = ranks.filter(|&(ranks, _)| ranks != topology.ranks()) {
+            let error = BuildError::Ranks { ranks, topology: topology.text(), nodes: topology.ranks() };
             return Err(unusable(error, origin));
         }
         let algorithms = self.algorithms.into_iter().chain(algorithms(variable)?).collect();

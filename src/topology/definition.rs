@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::embedding::Embedding;
 use super::list::Neighbours;
 use crate::ids::Node;
 
@@ -134,6 +135,20 @@ pub trait Topology: Send + Sync + Debug {
         None
     }
 
+    /// Returns the embedding by which algorithms take this network for the guest: see
+    /// [`Embedded`](super::Embedded). `None`, the default, for all other networks.
+    ///
+    /// The host has the nodes, channels and routes of this network.
+    fn embedding(&self) -> Option<&Embedding> {
+        None
+    }
+
+    /// Returns the number of ranks, unless they are placed otherwise: one on each node, or on each node
+    /// of the guest.
+    fn ranks(&self) -> usize {
+        self.embedding().map_or_else(|| self.nodes(), |embedding| embedding.guest().nodes())
+    }
+
     /// Returns the sub-network of `nodes`, and the number in it of each of them. A row of a torus
     /// is a ring.
     ///
@@ -211,6 +226,14 @@ macro_rules! forward {
 
             fn factors(&self) -> Option<Vec<Factor>> {
                 (**self).factors()
+            }
+
+            fn embedding(&self) -> Option<&Embedding> {
+                (**self).embedding()
+            }
+
+            fn ranks(&self) -> usize {
+                (**self).ranks()
             }
 
             fn part(&self, nodes: &[Node]) -> Option<Part> {

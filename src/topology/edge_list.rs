@@ -13,7 +13,7 @@ fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     }
     match cursor.rest() {
         "" => Err(SyntaxFault("the name of a file".to_owned())),
-        path => Ok(Named::File(path.to_owned())),
+        path => Ok(Named::File { path: path.to_owned(), guest: None }),
     }
 }
 

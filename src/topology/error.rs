@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use super::embedding::EmbeddingError;
 use crate::ids::MAX_NODES;
 use crate::quote::quoted;
 
@@ -103,6 +104,15 @@ pub enum ParseError {
         path: String,
         /// The fault of the edges.
         fault: GraphError,
+    },
+    /// The guest of a text `GUEST@HOST` does not fit into the host.
+    #[error("topology {}: {fault}", quoted(text))]
+    #[non_exhaustive]
+    Embedding {
+        /// The whole text.
+        text: String,
+        /// The fault of the embedding.
+        fault: EmbeddingError,
     },
 }
 

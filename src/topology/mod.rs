@@ -7,7 +7,9 @@
 //! | `ghc:K,N`, `ghc:AxB[xC..]` | [`GeneralizedHypercube`] | K^N, product of the extents |
 //! | `how:P,W,N`, `how-wrap:P,W,N` | [`OverlappingWindows`] | P^N |
 //! | `complete:N` | [`Complete`] | N |
+//! | `binary-tree:L` | [`BinaryTree`] | 2^L - 1 |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
+//! | `GUEST@HOST[:NAME]` | [`Embedded`] | those of the host |
 //!
 //! [`parse()`] parses a text, [`load`](crate::load()) also reads the file of a `graph:@FILE`, and
 //! [`Topology::text`] writes the text.
@@ -18,10 +20,12 @@
 //! A [`Topology`] is pure: it does no I/O, and the same call returns the same value on every rank.
 
 mod axes;
+mod binary_tree;
 mod complete;
 pub mod conformance;
 mod definition;
 mod edge_list;
+mod embedding;
 mod error;
 mod generalized;
 mod graph;
@@ -33,18 +37,20 @@ mod text;
 mod windows;
 
 pub(crate) use axes::{Axis, Kind, axes};
+pub use binary_tree::BinaryTree;
 pub use complete::Complete;
 use definition::as_set;
 pub use definition::{Factor, Part, Topology};
 pub(crate) use definition::{same, same_links};
 pub(crate) use edge_list::edge_list;
+pub use embedding::{Embedded, Embedding, EmbeddingError, Measures};
 pub use error::{GraphError, ParseError};
 pub use generalized::GeneralizedHypercube;
 pub use graph::Graph;
 pub use grid::Grid;
 pub use hypercube::Hypercube;
 pub use list::{Coordinates, Neighbours};
-pub(crate) use registry::parse_or_file;
+pub(crate) use registry::{embedded, parse_or_file};
 pub use registry::{parse, syntax};
 pub(crate) use text::Named;
 pub use windows::OverlappingWindows;

@@ -4,12 +4,14 @@ use std::io;
 use std::sync::Arc;
 
 use super::definition::Topology;
+use super::embedding::{Embedded, Embedding};
 use super::error::ParseError;
+use super::graph::Graph;
 use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
-use super::{complete, edge_list, generalized, grid, hypercube, windows};
+use super::{binary_tree, complete, edge_list, generalized, grid, hypercube, windows};
 
 /// One row per kind.
-const ROWS: [&TopologyRow; 10] = [
+const ROWS: [&TopologyRow; 11] = [
     &grid::LINE,
     &grid::RING,
     &grid::MESH,
@@ -19,13 +21,17 @@ const ROWS: [&TopologyRow; 10] = [
     &windows::REGULAR,
     &windows::WRAPPING,
     &complete::ROW,
+    &binary_tree::ROW,
     &edge_list::ROW,
 ];
+
+/// The syntax of an [embedded network](super::Embedded).
+const EMBEDDED: &str = "GUEST@HOST[:NAME]";
 
 /// Returns the syntax of all topology texts, `line:N, ring:N, ..`, for messages and help.
 #[must_use]
 pub fn syntax() -> String {
-    ROWS.iter().flat_map(|row| row.syntax).copied().collect::<Vec<_>>().join(", ")
+    ROWS.iter().flat_map(|row| row.syntax).copied().chain([EMBEDDED]).collect::<Vec<_>>().join(", ")
 }
 
 /// Parses a topology text:
@@ -40,13 +46,21 @@ pub fn syntax() -> String {
 /// | `how:P,W,N` | [`OverlappingWindows`](super::OverlappingWindows) of N dimensions, each of extent P, with window W |
 /// | `how-wrap:P,W,N` | the same, with windows that wrap round |
 /// | `complete:N` | [`Complete`](super::Complete) |
+/// | `binary-tree:L` | [`BinaryTree`](super::BinaryTree) of L levels |
 /// | `graph:@FILE` | a [`Graph`](super::Graph); only [`load`](crate::load()) reads the file |
+/// | `GUEST@HOST` | [`Embedded`](super::Embedded): the host for the guest, by the [best](super::Embedding::best) embedding |
+/// | `GUEST@HOST:NAME` | the same, by the embedding of this [name](super::Embedding#names) |
 ///
 /// Names are in lower case. Numbers are decimal, without sign or leading zeros. Extents are at
 /// least 1, and there are at most [`MAX_NODES`](crate::ids::MAX_NODES) nodes. White space is
 /// allowed only in a file's name.
 ///
-/// Time and memory are proportional to the length of the text, not to the numbers in it.
+/// A guest is any network but one of a file. A host is any network but one with a guest; if it is
+/// that of a file, the text has no name of an embedding.
+///
+/// Time and memory are proportional to the length of the text, not to the numbers in it, but for
+/// guests, which have at most [`MOST_NODES`](super::Embedding::MOST_NODES) nodes: embeddings are
+/// compared, in up to a second.
 ///
 /// ```
 /// use necklace::topology::parse;
@@ -65,11 +79,12 @@ pub fn syntax() -> String {
 ///
 /// # Errors
 ///
-/// [`ParseError::Text`] for an invalid text, [`ParseError::File`] for a `graph:@FILE`.
+/// [`ParseError::Text`] for an invalid text, [`ParseError::File`] for a `graph:@FILE`,
+/// [`ParseError::Embedding`] for a guest that does not fit into its host.
 pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
     match parse_or_file(text)? {
         Named::Network(topology) => Ok(topology),
-        Named::File(path) => Err(ParseError::File {
+        Named::File { path, .. } => Err(ParseError::File {
             path,
             kind: io::ErrorKind::Unsupported,
             reason: "parse reads no files, use necklace::load".to_owned(),
@@ -79,8 +94,50 @@ pub fn parse(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
 
 /// Parses a topology text, without reading the file that it may name.
 pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
-    let mut cursor = TextCursor::new(text);
-    topology(&mut cursor).map_err(|SyntaxFault(expected)| cursor.fault(text, expected))
+    let cursor = TextCursor::new(text);
+    let network = |mut cursor: TextCursor<'_>| {
+        topology(&mut cursor).map_err(|SyntaxFault(expected)| cursor.fault(text, expected))
+    };
+    let at = text.find('@').filter(|_| name(text) != Graph::NAME);
+    let Some(at) = at else { return network(cursor) };
+    let Named::Network(guest) = network(cursor.first(at))? else { return network(cursor) };
+    let host = cursor.after(at + 1);
+    let Some(named) = embedding_name(host.rest()) else {
+        return Ok(match network(host)? {
+            Named::Network(host) => Named::Network(embedded(text, guest, host, None)?),
+            Named::File { path, .. } => Named::File { path, guest: Some(guest) },
+        });
+    };
+    match network(host.first(named))? {
+        Named::Network(host_network) => {
+            let name = &host.rest()[named + 1..];
+            Ok(Named::Network(embedded(text, guest, host_network, Some(name))?))
+        }
+        file @ Named::File { .. } => Ok(file),
+    }
+}
+
+/// Returns the offset of the colon before the name of an embedding, in the text of a host. The name of
+/// a file reaches to the end.
+fn embedding_name(host: &str) -> Option<usize> {
+    let numbers = host.find(':').filter(|_| name(host) != Graph::NAME)? + 1;
+    Some(numbers + host[numbers..].find(':')?)
+}
+
+/// Embeds a guest into a host, by the best embedding or the one of this name.
+pub(crate) fn embedded(
+    text: &str,
+    guest: Arc<dyn Topology>,
+    host: Arc<dyn Topology>,
+    name: Option<&str>,
+) -> Result<Arc<dyn Topology>, ParseError> {
+    let embedding = match name {
+        None => Embedding::best(guest, host),
+        Some(name) => Embedding::named(guest, host, name),
+    };
+    let embedded = embedding.and_then(Embedded::new);
+    let fault = |fault| ParseError::Embedding { text: text.to_owned(), fault };
+    Ok(Arc::new(embedded.map_err(fault)?))
 }
 
 /// Returns whether a text has the name of a row.
@@ -167,7 +224,7 @@ mod tests {
 
     #[test]
     fn parse_reads_no_files() {
-        assert!(matches!(parse_or_file("graph:@some where"), Ok(Named::File(path)) if path == "some where"));
+        assert!(matches!(parse_or_file("graph:@some where"), Ok(Named::File { path, .. }) if path == "some where"));
         let error = parse("graph:@some where").err().unwrap();
         assert!(matches!(&error, ParseError::File { path, .. } if path == "some where"), "{error}");
     }

@@ -23,8 +23,8 @@ pub(super) struct TopologyRow {
 pub(crate) enum Named {
     /// A network.
     Network(Arc<dyn Topology>),
-    /// The file with the edge list.
-    File(String),
+    /// The file with the edge list of a network, or of the host of this guest.
+    File { path: String, guest: Option<Arc<dyn Topology>> },
 }
 
 impl Named {
@@ -47,15 +47,27 @@ pub(super) struct TextCursor<'a> {
     text: &'a str,
     /// The offset in bytes, on a character boundary.
     at: usize,
+    /// The end of the part that is parsed, on a character boundary.
+    end: usize,
 }
 
 impl<'a> TextCursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self { text, at: 0, end: text.len() }
+    }
+
+    /// Returns a cursor that ends after `length` bytes from here.
+    pub(super) fn first(self, length: usize) -> Self {
+        Self { end: self.at + length, ..self }
+    }
+
+    /// Returns a cursor that begins after `length` bytes from here.
+    pub(super) fn after(self, length: usize) -> Self {
+        Self { at: self.at + length, ..self }
     }
 
     pub(super) fn rest(&self) -> &'a str {
-        &self.text[self.at..]
+        &self.text[self.at..self.end]
     }
 
     /// Moves past `word` and returns true, if it comes next.
@@ -67,7 +79,7 @@ impl<'a> TextCursor<'a> {
 
     /// Moves past spaces, tabs and carriage returns.
     pub(super) fn skip_blanks(&mut self) {
-        self.at = self.text.len() - self.rest().trim_start_matches([' ', '\t', '\r']).len();
+        self.at = self.end - self.rest().trim_start_matches([' ', '\t', '\r']).len();
     }
 
     /// Parses a number from `least` to `most`. `what` names it in the error.
@@ -116,7 +128,7 @@ impl<'a> TextCursor<'a> {
     /// Returns the text at the cursor for an error: a whole number or name, or else one character.
     pub(super) fn found(&self) -> String {
         const SHOWN: usize = 24;
-        let rest = self.rest();
+        let rest = &self.text[self.at..];
         let is_same: fn(char) -> bool = match rest.chars().next() {
             None => return "the end".to_owned(),
             Some(c) if c.is_ascii_digit() => |c| c.is_ascii_digit(),

@@ -27,6 +27,20 @@ impl Placement {
         Self { table: None, ranks }
     }
 
+    /// Returns the placement of the ranks of a network, unless they are placed otherwise: rank i is on
+    /// node i, or on the node of node i of the guest of an [embedded](crate::topology::Embedded)
+    /// network.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of(topology: &dyn Topology) -> Result<Self, BuildError> {
+        match topology.embedding() {
+            Some(embedding) => Self::new(embedding.nodes().to_vec(), topology.nodes()),
+            None => Ok(Self::identity(topology.nodes())),
+        }
+    }
+
     /// Places rank i on `node[i]`, in a network of `nodes` nodes.
     ///
     /// # Errors

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::{BuildError, Hosts, Placement};
 use crate::collective::{Collective, Custom};
-use crate::ids::Rank;
-use crate::topology::Topology;
+use crate::hash::Map;
+use crate::ids::{Node, Rank};
+use crate::topology::{Embedding, Topology};
 
 /// The input of an algorithm: a network, a placement of ranks, a collective, whether contributions
 /// may be combined in any order, and which ranks share a host, if that is known.
@@ -16,17 +17,19 @@ pub struct Problem {
     collective: Collective,
     commutative: bool,
     hosts: Option<Hosts>,
+    /// The placement of ranks on the guest of an embedded network.
+    on_guest: Option<Placement>,
 }
 
 impl Problem {
-    /// Returns the problem with rank i on node i, for every node. Reductions may combine in any
-    /// order.
+    /// Returns the problem with rank i on node i, for every node, or for every node of the guest of
+    /// an [embedded](crate::topology::Embedded) network. Reductions may combine in any order.
     ///
     /// # Errors
     ///
     /// [`BuildError::Rank`] if the root is out of range.
     pub fn new(topology: Arc<dyn Topology>, collective: Collective) -> Result<Self, BuildError> {
-        let placement = Placement::identity(topology.nodes());
+        let placement = Placement::of(&*topology)?;
         Self::placed(topology, placement, collective)
     }
 
@@ -49,7 +52,16 @@ impl Problem {
         if let Some(rank) = collective.root().filter(|root| root.index() >= ranks) {
             return Err(BuildError::Rank { rank, ranks });
         }
-        Ok(Self { topology, placement, collective, commutative: true, hosts: None })
+        let on_guest = topology.embedding().and_then(|embedding| placed_on_guest(embedding, &placement));
+        Ok(Self { topology, placement, collective, commutative: true, hosts: None, on_guest })
+    }
+
+    /// Returns the same problem on the guest of an [embedded](crate::topology::Embedded) network.
+    /// `None` for other networks, and if a rank is on a node that no node of the guest is on.
+    #[must_use]
+    pub fn on_guest(&self) -> Option<Self> {
+        let topology = Arc::clone(self.topology.embedding()?.guest());
+        Some(Self { topology, placement: self.on_guest.clone()?, on_guest: None, ..self.clone() })
     }
 
     /// Requires that contributions are combined in rank order.
@@ -131,6 +143,17 @@ impl Problem {
 pub(crate) fn listable(what: String, blocks: u128) -> Result<(), BuildError> {
     let limit = Custom::MOST_BLOCKS;
     if blocks > limit.into() { Err(BuildError::Blocks { what, found: blocks, limit }) } else { Ok(()) }
+}
+
+/// Returns the nodes of the guest that ranks are on.
+fn placed_on_guest(embedding: &Embedding, placement: &Placement) -> Option<Placement> {
+    let guest_nodes = embedding.nodes().iter().enumerate();
+    let on: Map<usize> = guest_nodes.map(|(guest_node, node)| (node.index() as u64, guest_node)).collect();
+    let nodes = (0..placement.ranks()).map(|rank| {
+        let node = placement.node(Rank::new(rank));
+        on.get(&(node.index() as u64)).copied().map(Node::new)
+    });
+    Placement::new(nodes.collect::<Option<Vec<Node>>>()?, embedding.guest().nodes()).ok()
 }
 
 /// Fails if a network is the product of factors that have another number of nodes.

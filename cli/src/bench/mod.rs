@@ -234,7 +234,7 @@ fn compare(
         let at = |share: f64| samples.get((samples.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
         Row {
             name,
-            ranks: cell.topology.nodes(),
+            ranks: cell.topology.ranks(),
             bytes: cell.bytes,
             median: at(0.5),
             least: at(0.0),

@@ -38,7 +38,7 @@ pub(super) fn benchmarks(
     Setting { backend, barrier }: Setting,
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let Cell { topology, bytes } = cell;
-    let ranks = topology.nodes();
+    let ranks = topology.ranks();
     let sampling = Sampling { barrier, ..Sampling::default() };
     let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
     // The bare exchanges have no barrier.

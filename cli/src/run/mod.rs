@@ -318,7 +318,7 @@ fn patience(arguments: &Arguments) -> Duration {
 fn size(ranks: Option<usize>, topology: Option<&(&str, String)>, hosts: &[Host]) -> Result<usize, Failure> {
     let nodes = match topology {
         Some((by, text)) => {
-            let nodes = necklace::load(text).map_err(|error| Failure::Usage(format!("{by}: {error}")))?.nodes();
+            let nodes = necklace::load(text).map_err(|error| Failure::Usage(format!("{by}: {error}")))?.ranks();
             Some((nodes, format!("{by} {} has {nodes} nodes", shown(text))))
         }
         None => None,

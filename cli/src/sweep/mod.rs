@@ -174,7 +174,7 @@ fn planning(algorithm: &dyn Algorithm, problem: &Problem) -> Result<Duration, Fa
 fn busy(algorithm: &dyn Algorithm, problem: &Problem, machine: &Machine, bytes: u64) -> u128 {
     let claims = algorithm.claims(problem);
     let messages = u128::from(claims.messages.unwrap_or(0));
-    let startup = if algorithm.about().ports == Ports::One { machine.startup } else { 0 };
+    let startup = if algorithm.ports(problem) == Ports::One { machine.startup } else { 0 };
     let port = claims.volume.unwrap_or_default().bytes(bytes).saturating_mul(machine.byte.into());
     port.max(messages * (u128::from(machine.message) + u128::from(startup)))
 }

@@ -6,6 +6,7 @@
 //! one down. An exchange may also cost something; what it may cost becomes less and less.
 
 use super::forest::{Forest, NONE};
+use crate::numbers::Numbers;
 
 /// The number of batches of exchanges that are tried, and the most exchanges of a batch. A smaller
 /// network tries one for each node and tree.
@@ -26,7 +27,7 @@ const HALVINGS: usize = 8;
 pub(super) fn anneal(forest: Forest<'_>, least: usize) -> Forest<'_> {
     let batch = (forest.neighbours.len() * forest.trees()).min(BATCH);
     let (mut best, mut depth) = (forest.clone(), forest.depth());
-    let mut state = Annealing { forest, floor: 0, numbers: Numbers(1), moves: <[Move; 2]>::default() };
+    let mut state = Annealing { forest, floor: 0, numbers: Numbers::new(1), moves: <[Move; 2]>::default() };
     let mut now = depth;
     for number in 0..BATCHES {
         if depth <= least {
@@ -128,20 +129,4 @@ fn is_below(forest: &Forest<'_>, tree: usize, mut node: usize, other: usize) -> 
         node = forest.parents[tree][node];
     }
     node == other
-}
-
-/// Pseudo-random numbers, the same on every machine (Marsaglia's xorshift64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (((self.next() >> 32) * limit as u64) >> 32) as usize
-    }
 }

@@ -143,7 +143,7 @@ fn topology(document: &Document) -> Result<Arc<dyn Topology>, JsonError> {
     let text = &document.topology;
     let path = match (parse_or_file(text), &document.edges) {
         (Ok(Named::Network(topology)), _) => return Ok(topology),
-        (Ok(Named::File(path)), _) => Some(path),
+        (Ok(Named::File { path, .. }), _) => Some(path),
         (Err(error), None) => return Err(BuildError::from(error).into()),
         (Err(_), Some(_)) => None,
     };

@@ -70,7 +70,10 @@ impl<W: Write> JsonWriter<W> {
     /// Errors of the writer.
     pub fn new(outline: &Outline, mut out: W) -> io::Result<Self> {
         let problem = outline.problem.clone();
-        let (topology, collective) = (problem.topology(), problem.collective());
+        // A reader need not know embeddings: ranks are placed on the host, and routes are in it.
+        let topology = problem.topology();
+        let topology = topology.embedding().map_or(topology, |embedding| embedding.host());
+        let collective = problem.collective();
         let text = topology.text();
         let named = parse_or_file(&text);
         let graph = !matches!(named, Ok(Named::Network(_)));

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use crate::ids::Node;
+use crate::numbers::Numbers;
 use crate::topology::Topology;
 
 /// Returns all nodes.
@@ -42,10 +43,10 @@ pub(super) fn sample(topology: &dyn Topology) -> Vec<Node> {
     if count <= SMALL {
         return nodes(topology).collect();
     }
-    let mut scatter = Scatter(1);
+    let mut numbers = Numbers::new(1);
     let mut sample: Vec<Node> = [0, 1, count - 1].map(Node::new).to_vec();
     while sample.len() < SOME {
-        let node = scatter.below(count);
+        let node = Node::new(numbers.below(count));
         if !sample.contains(&node) {
             sample.push(node);
         }
@@ -82,14 +83,14 @@ pub(super) fn sets(topology: &dyn Topology) -> Vec<Vec<Node>> {
             }
         }
     }
-    let mut scatter = Scatter(2);
+    let mut numbers = Numbers::new(3);
     for size in 2..LARGEST.min(count) {
-        let mut set: Vec<Node> = (0..size).map(|_| scatter.below(count)).collect();
+        let mut set: Vec<Node> = (0..size).map(|_| Node::new(numbers.below(count))).collect();
         sets.push(set.clone());
         // A walk, which is connected, unlike most random sets.
         for i in 1..size {
             let others = topology.neighbours(set[i - 1]);
-            set[i] = others.get(scatter.below(others.len().max(1)).index()).copied().unwrap_or(set[i - 1]);
+            set[i] = others.get(numbers.below(others.len().max(1))).copied().unwrap_or(set[i - 1]);
         }
         sets.push(set);
     }
@@ -100,17 +101,4 @@ pub(super) fn sets(topology: &dyn Topology) -> Vec<Vec<Node>> {
     }
     sets.retain(|set| !set.is_empty());
     sets
-}
-
-/// Pseudo-random numbers, the same in every run (Marsaglia's xorshift64).
-struct Scatter(u64);
-
-impl Scatter {
-    /// Returns a node below `count`, which must not be 0.
-    fn below(&mut self, count: usize) -> Node {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        Node::new(usize::try_from(self.0 >> 32).unwrap_or_default() % count)
-    }
 }

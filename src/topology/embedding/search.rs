@@ -1,0 +1,134 @@
+//! Embeddings by simulated annealing.
+
+use super::measures::edges;
+use crate::ids::Node;
+use crate::numbers::Numbers;
+use crate::topology::Topology;
+
+/// The number of batches of exchanges. A batch tries `FOR_EACH` for each node, but so few that at most
+/// about `MOST` links move.
+const BATCHES: usize = 64;
+const FOR_EACH: usize = 32;
+const MOST: usize = 1 << 18;
+
+/// The cost of an exchange that is made with the probability 1/2, at first, in 256ths. It is halved from
+/// batch to batch, `HALVINGS` times in all.
+const FIRST: i64 = 16 << 8;
+const HALVINGS: usize = 10;
+
+/// Searches the host's node of each node of the guest. The cost of a link is the square of its length,
+/// so that long links become rare.
+pub(super) fn search(guest: &dyn Topology, host: &dyn Topology, seed: u64) -> Vec<Node> {
+    let mut state = State::first(guest, host);
+    // Seeds must differ above the lowest bit.
+    let mut numbers = Numbers::new(seed.wrapping_mul(2).wrapping_add(1) ^ 0x9E37_79B9_7F4A_7C15);
+    let (mut best, mut quality) = (state.at.clone(), state.quality());
+    let links = state.neighbours.iter().map(Vec::len).max().unwrap_or_default();
+    let batch = (state.at.len() * FOR_EACH).min(MOST / links.max(1));
+    for number in 0..BATCHES {
+        let scale = FIRST >> (number * HALVINGS / BATCHES);
+        for _ in 0..batch {
+            state.exchange(&mut numbers, scale);
+        }
+        let found = state.quality();
+        if found < quality {
+            (best, quality) = (state.at.clone(), found);
+        }
+    }
+    best.into_iter().map(Node::new).collect()
+}
+
+struct State<'a> {
+    host: &'a dyn Topology,
+    /// The neighbours of each node of the guest.
+    neighbours: Vec<Vec<usize>>,
+    /// The host's node of each node of the guest.
+    at: Vec<usize>,
+    /// The guest's node on each node of the host.
+    on: Vec<Option<usize>>,
+}
+
+impl<'a> State<'a> {
+    /// Puts nodes that are found together, breadth first, near each other.
+    fn first(guest: &dyn Topology, host: &'a dyn Topology) -> Self {
+        let mut neighbours = vec![vec![]; guest.nodes()];
+        for (from, to) in edges(guest) {
+            neighbours[from.index()].push(to.index());
+            neighbours[to.index()].push(from.index());
+        }
+        let (order, places) = (breadth_first(guest, guest.nodes()), breadth_first(host, guest.nodes()));
+        let (mut at, mut on) = (vec![0; guest.nodes()], vec![None; host.nodes()]);
+        for (node, place) in order.into_iter().zip(places) {
+            (at[node], on[place]) = (place, Some(node));
+        }
+        Self { host, neighbours, at, on }
+    }
+
+    /// Tries to exchange what is on two nodes of the host. What costs c is made with the probability
+    /// 2^-(256 c / scale), the exponent rounded up.
+    fn exchange(&mut self, numbers: &mut Numbers, scale: i64) {
+        let node = numbers.below(self.at.len());
+        // Half of the exchanges are with the surroundings of a neighbour.
+        let place = if numbers.below(2) == 0 || self.neighbours[node].is_empty() {
+            numbers.below(self.on.len())
+        } else {
+            let neighbour = self.neighbours[node][numbers.below(self.neighbours[node].len())];
+            let around = self.host.neighbours(Node::new(self.at[neighbour]));
+            around[numbers.below(around.len())].index()
+        };
+        let before = self.at[node];
+        if place == before {
+            return;
+        }
+        let other = self.on[place];
+        let old = self.cost(node) + other.map_or(0, |other| self.cost(other));
+        self.put(node, other, before, place);
+        let new = self.cost(node) + other.map_or(0, |other| self.cost(other));
+        if 256 * (new - old) > i64::from(numbers.next().leading_zeros()) * scale {
+            self.put(node, other, place, before);
+        }
+    }
+
+    /// Moves a node from one place of the host to another, and what is there back.
+    fn put(&mut self, node: usize, other: Option<usize>, from: usize, to: usize) {
+        (self.at[node], self.on[to], self.on[from]) = (to, Some(node), other);
+        if let Some(other) = other {
+            self.at[other] = from;
+        }
+    }
+
+    /// Returns the cost of the links of a node.
+    fn cost(&self, node: usize) -> i64 {
+        let lengths = self.neighbours[node].iter().map(|&other| self.length(node, other) as i64);
+        lengths.map(|length| length * length).sum()
+    }
+
+    fn length(&self, node: usize, other: usize) -> usize {
+        self.host.distance(Node::new(self.at[node]), Node::new(self.at[other]))
+    }
+
+    /// Returns the dilation, and the length of all links.
+    fn quality(&self) -> (usize, usize) {
+        let all = self.neighbours.iter().enumerate();
+        let lengths = all.flat_map(|(node, others)| others.iter().map(move |&other| self.length(node, other)));
+        lengths.fold((0, 0), |(longest, all), length| (longest.max(length), all + length))
+    }
+}
+
+/// Lists the first `count` nodes of a network, breadth first from node 0.
+fn breadth_first(network: &dyn Topology, count: usize) -> Vec<usize> {
+    let mut found = vec![false; network.nodes()];
+    let mut order = vec![0];
+    found[0] = true;
+    let mut place = 0;
+    while place < order.len() && order.len() < count {
+        for next in network.neighbours(Node::new(order[place])) {
+            if !std::mem::replace(&mut found[next.index()], true) {
+                order.push(next.index());
+            }
+        }
+        place += 1;
+    }
+    order.truncate(count);
+    order
+}

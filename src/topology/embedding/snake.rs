@@ -1,0 +1,104 @@
+//! Rings of any length along rows and back through one column.
+
+use super::shape::{GuestGrid, HostShape};
+use crate::ids::Node;
+use crate::topology::{Coordinates, Grid, Topology};
+
+/// Leads a ring through the rows, up and down in turn, without the first column, through which it
+/// returns. In three dimensions and more, a row is next to another one that differs by 1 in one
+/// coordinate. In a hypercube this is a reflected Gray code.
+///
+/// The dilation is 1 for every ring of even length in a mesh, and for every ring if links of one
+/// dimension reach over two coordinates. `None` if there are too few rows and columns for it.
+///
+/// Source: Q. Wang, dissertation, 1999, section 4.1 (figures 4.1 and 4.2).
+pub(super) fn snake(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
+    let (nodes, host) = (GuestGrid::of(guest)?.ring()?, HostShape::of(host)?);
+    let extents = host.grid.extents();
+    if extents.len() < 2 {
+        return None;
+    }
+    let cycles = (0..extents.len()).rev().filter_map(|dimension| {
+        let columns = extents[dimension];
+        let cycle = cycle(nodes, host.grid.nodes() / columns, columns, host.reach[dimension] > 1)?;
+        Some((cycle, dimension))
+    });
+    let (Cycle { rows, columns, left_out }, dimension) = cycles.min_by_key(|(cycle, _)| cycle.key())?;
+    let others: Vec<usize> = (0..extents.len()).filter(|&other| other != dimension).collect();
+    let row_shape = Grid::mesh(&others.iter().map(|&other| extents[other]).collect::<Vec<_>>())?;
+    let node = |(row, column): (usize, usize)| {
+        let mut at = vec![column; extents.len()];
+        others.iter().zip(reflected(&row_shape, row)).for_each(|(&other, x)| at[other] = x);
+        host.grid.node(&at)
+    };
+    Some(places(rows, columns, left_out).into_iter().map(node).collect())
+}
+
+/// The rows and columns that a ring visits, except for some nodes.
+struct Cycle {
+    rows: usize,
+    columns: usize,
+    left_out: usize,
+}
+
+impl Cycle {
+    /// Returns whether a step over two columns is needed.
+    fn jumps(&self) -> bool {
+        self.rows % 2 == 1 || self.left_out % 2 == 1
+    }
+
+    /// The least is the best: without jumps, and nearly square.
+    fn key(&self) -> (bool, usize) {
+        (self.jumps(), self.rows + self.columns)
+    }
+}
+
+fn cycle(nodes: usize, most_rows: usize, most_columns: usize, may_jump: bool) -> Option<Cycle> {
+    let all = (1..=most_rows.min(nodes)).filter_map(|rows| {
+        let columns = nodes.div_ceil(rows);
+        let cycle = Cycle { rows, columns, left_out: rows * columns - nodes };
+        let narrow = columns < if cycle.left_out > 0 { 3 } else { 2 };
+        (columns <= most_columns && !narrow && (may_jump || !cycle.jumps())).then_some(cycle)
+    });
+    all.min_by_key(Cycle::key)
+}
+
+/// Returns rows and columns in the order of the ring. There are fewer nodes to leave out than rows.
+fn places(rows: usize, columns: usize, left_out: usize) -> Vec<(usize, usize)> {
+    let odd = left_out % 2;
+    // Two rows that follow each other are shorter by one node each.
+    let shorter = |row: usize| row / 2 < left_out / 2;
+    let mut places = Vec::with_capacity(rows * columns);
+    for row in 0..rows {
+        let end = columns - usize::from(shorter(row));
+        if rows % 2 == 1 && row == rows - 1 {
+            // Out over the odd columns and back over the even ones.
+            let end = columns - odd;
+            places.extend((1..end).step_by(2).chain((0..end).step_by(2).rev()).map(|column| (row, column)));
+        } else if row % 2 == 0 {
+            places.extend((1..end).map(|column| (row, column)));
+        } else {
+            let first = if row == rows - 1 { 1 + odd } else { 1 };
+            places.extend((first..end).rev().map(|column| (row, column)));
+        }
+    }
+    let back = if rows % 2 == 1 { rows - 1 } else { rows };
+    places.extend((0..back).rev().map(|row| (row, 0)));
+    places
+}
+
+/// Returns the position that comes in this place of a walk through a grid in which each step changes
+/// one coordinate by 1.
+fn reflected(grid: &Grid, place: usize) -> Coordinates {
+    let mut at = grid.coordinates(Node::new(place));
+    let mut before = 0;
+    for (x, &extent) in at.iter_mut().zip(grid.extents()) {
+        let digit = *x;
+        // Every other walk through the dimensions from here on goes down.
+        if before % 2 == 1 {
+            *x = extent - 1 - digit;
+        }
+        before = before * extent + digit;
+    }
+    at
+}
