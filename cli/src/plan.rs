@@ -17,7 +17,7 @@ use necklace::schedule::{
     verify_sample,
 };
 use necklace::select::{Choice, Terms, select};
-use necklace::topology::Topology;
+use necklace::topology::{Measures, Topology};
 
 use crate::options::size;
 use crate::output::{Document, Failure, apart, is_standard, print, write_failure};
@@ -33,6 +33,7 @@ Examples:
   necklace plan --topology hypercube:6 --collective broadcast --root 5 --bytes 65536
   necklace plan --topology torus:8x8 --collective alltoall --machine paragon --bytes 64
   necklace plan --topology ghc:4,2 --collective alltoall --ports all
+  necklace plan --topology torus:4x4@how:16,3,1 --collective alltoall --algorithm torus-exchange
   necklace plan --topology complete:16 --collective allreduce --hosts-of 4 --algorithm two-level
   necklace plan --topology ring:7 --collective allreduce --json schedule.json
   necklace plan --topology torus:8x8 --collective alltoall --json - | python3 my_checker.py
@@ -175,14 +176,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !alone {
         let about = choice.algorithm.about();
         let bounds = Bounds::of(&problem);
-        let costs = figures::side_by_side(&proof, &claims, &bounds, about.ports, arguments.bytes);
+        let costs = figures::side_by_side(&proof, &claims, &bounds, choice.algorithm.ports(&problem), arguments.bytes);
         let price = Demand::counted(&proof, &problem).price(&machine, block_bytes);
         let how = if choice.named { String::new() } else { format!("{choice}\n\n") };
         let kept = arguments.ports.map_or(String::new(), |ports| format!("verified to keep to ports {ports}\n"));
         print(&format!(
-            "{heading}\n{} ({})\n\n{how}{}\n{costs}{kept}{}\nprice of blocks of {block_bytes} bytes on {machine}: {price}\n",
+            "{heading}\n{} ({})\n{}\n{how}{}\n{costs}{kept}{}\nprice of blocks of {block_bytes} bytes on {machine}: {price}\n",
             about.summary,
             about.source,
+            embedding(&problem),
             described(&outline, &phases),
             figures::bounded(&bounds),
         ))?;
@@ -198,6 +200,20 @@ pub(crate) fn heading(outline: &Outline) -> String {
     let text = format!("{} on {topology}, {ranks} rank{plural}: {algorithm}", problem.collective());
     // Names may come from a document.
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// Returns a line on the embedding of the guest of an embedded network, with the lower bounds of all
+/// embeddings.
+fn embedding(problem: &Problem) -> String {
+    let Some(embedding) = problem.topology().embedding() else { return String::new() };
+    let (guest, host) = (embedding.guest(), embedding.host());
+    let (dilation, congestion) = Measures::at_least(guest, host);
+    format!(
+        "{} is embedded in {}: {} (any embedding: dilation at least {dilation}, congestion at least {congestion})\n",
+        guest.text(),
+        host.text(),
+        embedding.measures()
+    )
 }
 
 fn ports(text: &str) -> Result<Ports, String> {

@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 use super::definition::Algorithm;
 use super::parameters::Settings;
 use super::{
-    Native, OnGuest, allgather, allreduce, alltoall, barrier, broadcast, exscan, gather, reduce, reduce_scatter, scan, scatter,
-    shift,
+    Native, OnGuest, allgather, allreduce, alltoall, barrier, broadcast, exscan, gather, reduce, reduce_scatter, scan,
+    scatter, shift,
 };
 use crate::collective::Collective;
 use crate::vocabulary::{BuildError, Problem};

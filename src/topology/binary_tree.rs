@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn routes_pass_the_first_common_ancestor() {
         let tree = BinaryTree::new(4).unwrap();
-        let route = |from, to| tree.route(Node::new(from), Node::new(to)).into_iter().map(Node::index).collect::<Vec<_>>();
+        let route =
+            |from, to| tree.route(Node::new(from), Node::new(to)).into_iter().map(Node::index).collect::<Vec<_>>();
         assert_eq!(route(7, 10), [7, 3, 1, 4, 10]);
         assert_eq!(route(0, 14), [0, 2, 6, 14]);
         assert_eq!(route(14, 0), [14, 6, 2, 0]);

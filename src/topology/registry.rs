@@ -49,7 +49,7 @@ pub fn syntax() -> String {
 /// | `binary-tree:L` | [`BinaryTree`](super::BinaryTree) of L levels |
 /// | `graph:@FILE` | a [`Graph`](super::Graph); only [`load`](crate::load()) reads the file |
 /// | `GUEST@HOST` | [`Embedded`](super::Embedded): the host for the guest, by the [best](super::Embedding::best) embedding |
-/// | `GUEST@HOST:NAME` | the same, by the embedding of this [name](super::Embedding#names) |
+/// | `GUEST@HOST:NAME` | the same, by the embedding of this [name](super::Embedding::named) |
 ///
 /// Names are in lower case. Numbers are decimal, without sign or leading zeros. Extents are at
 /// least 1, and there are at most [`MAX_NODES`](crate::ids::MAX_NODES) nodes. White space is
@@ -175,10 +175,10 @@ mod tests {
     use super::*;
     use crate::ids::MAX_NODES;
 
-    const KINDS: &str = "one of line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], how:P,W,N, how-wrap:P,W,N, complete:N, graph:@FILE";
+    const KINDS: &str = "one of line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], how:P,W,N, how-wrap:P,W,N, complete:N, binary-tree:L, graph:@FILE, GUEST@HOST[:NAME]";
 
     /// Several texts of every kind.
-    const TEXTS: [&str; 23] = [
+    const TEXTS: [&str; 27] = [
         "line:1",
         "line:7",
         "ring:2",
@@ -202,6 +202,10 @@ mod tests {
         "how-wrap:2147483647,2147483646,1",
         "complete:1",
         "complete:2000000000",
+        "binary-tree:1",
+        "binary-tree:31",
+        "ring:5@how:6,2,1:fold",
+        "mesh:2x3@line:6:search:9",
     ];
 
     #[test]
@@ -227,6 +231,14 @@ mod tests {
         assert!(matches!(parse_or_file("graph:@some where"), Ok(Named::File { path, .. }) if path == "some where"));
         let error = parse("graph:@some where").err().unwrap();
         assert!(matches!(&error, ParseError::File { path, .. } if path == "some where"), "{error}");
+        // All that follows the name of a file is the name.
+        let named = parse_or_file("ring:3@graph:@ring:3:fold");
+        assert!(
+            matches!(named, Ok(Named::File { path, guest: Some(guest) }) if path == "ring:3:fold" && guest.nodes() == 3)
+        );
+        assert!(
+            matches!(parse_or_file("graph:@ring:3@ring:3"), Ok(Named::File { path, .. }) if path == "ring:3@ring:3")
+        );
     }
 
     #[test]
@@ -240,6 +252,8 @@ mod tests {
             ("how:5,2,3", 125),
             ("how-wrap:12,4,1", 12),
             ("complete:9", 9),
+            ("binary-tree:4", 15),
+            ("ring:5@how:6,2,1", 6),
             ("ring:1", 1),
         ];
         for (text, nodes) in counts {
@@ -302,6 +316,11 @@ mod tests {
             ("how:46341,1,2", 13, "\"2\"", "a number of dimensions from 1 to 1"),
             ("how:8,3,2,2", 10, "\",\"", "the end"),
             ("complete:0", 10, "\"0\"", "a number of nodes from 1 to 2147483647"),
+            ("binary-tree:0", 13, "\"0\"", "a number of levels from 1 to 31"),
+            ("binary-tree:32", 13, "\"32\"", "a number of levels from 1 to 31"),
+            ("ring:5@", 8, "the end", KINDS),
+            ("ring:5@how:6", 13, "the end", "\",\""),
+            ("ring:x@how:6,2,1", 6, "\"x\"", "an extent from 1 to 2147483647"),
             ("graph:edges.txt", 7, "\"edges\"", "\"@\" and the name of a file"),
             ("graph:@", 8, "the end", "the name of a file"),
         ];

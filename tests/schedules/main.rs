@@ -13,6 +13,7 @@ mod broken_topologies;
 mod by_dimension;
 mod claims;
 mod cube;
+mod embeddings;
 mod from_mpi;
 mod golden;
 mod grids;

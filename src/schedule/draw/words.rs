@@ -118,6 +118,10 @@ impl Legend<'_> {
         if outline.problem.ranks() < outline.problem.topology().nodes() {
             say("nodes without a rank are pale".to_owned());
         }
+        if let Some(embedding) = outline.problem.topology().embedding() {
+            let (guest, host) = (embedding.guest().text(), embedding.host().text());
+            say(format!("{guest} in {host}: {}", embedding.measures()));
+        }
         layout.unseen.clone().into_iter().for_each(&mut say);
         note.iter().cloned().for_each(&mut say);
         items

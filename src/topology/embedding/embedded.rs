@@ -26,7 +26,7 @@ use crate::topology::{Factor, Neighbours, Part, Topology};
 /// let problem = Problem::new(torus, Collective::Alltoall)?;
 /// let exchange = find(&Collective::Alltoall, "torus-exchange")?;
 /// let proof = verify_shares(exchange.shares(&problem)?)?;
-/// assert_eq!((proof.figures.startups, proof.figures.max_transfers_on_a_channel), (4, 2));
+/// assert_eq!((proof.startups, proof.max_transfers_on_a_channel), (4, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

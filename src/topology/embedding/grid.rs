@@ -92,7 +92,8 @@ pub(super) fn express(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<N
     Some(at)
 }
 
-/// Numbers a mesh of two dimensions along its diagonals.
+/// Numbers a mesh of two dimensions along its diagonals, each in the direction of the longer
+/// dimension.
 ///
 /// Source: Q. Wang, dissertation, 1999, section 3.2.1 (figure 3.6). The dilation is that of
 /// [`straight`].
@@ -101,10 +102,11 @@ pub(super) fn diagonals(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec
     if guest.wraps.contains(&true) || guest.wraps.len() != 2 || host.grid.extents().len() != 1 {
         return None;
     }
+    let longer = usize::from(guest.grid.extents()[0] < guest.grid.extents()[1]);
     let mut order: Vec<usize> = (0..guest.grid.nodes()).collect();
     order.sort_by_key(|&node| {
         let at = guest.grid.coordinates(Node::new(node));
-        (at[0] + at[1], at[0])
+        (at[0] + at[1], at[longer])
     });
     let mut at = vec![Node::new(0); order.len()];
     order.into_iter().enumerate().for_each(|(place, node)| at[node] = Node::new(place));

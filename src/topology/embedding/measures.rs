@@ -35,11 +35,8 @@ pub struct Measures {
 
 impl Measures {
     pub(super) fn of(embedding: &Embedding) -> Self {
-        let mut measures = Self {
-            guest_nodes: embedding.guest.nodes(),
-            host_nodes: embedding.host.nodes(),
-            ..Self::default()
-        };
+        let mut measures =
+            Self { guest_nodes: embedding.guest.nodes(), host_nodes: embedding.host.nodes(), ..Self::default() };
         let mut on: Map<usize> = Map::default();
         for node in embedding.nodes() {
             let count = on.entry(node.index() as u64).or_default();
@@ -114,7 +111,8 @@ fn diameter(network: &dyn Topology) -> usize {
 
 /// Returns whether a network has a cycle of odd length.
 fn odd_cycle(network: &dyn Topology) -> bool {
-    let parity: Vec<bool> = (0..network.nodes()).map(|node| network.distance(Node::new(0), Node::new(node)) % 2 == 1).collect();
+    let parity: Vec<bool> =
+        (0..network.nodes()).map(|node| network.distance(Node::new(0), Node::new(node)) % 2 == 1).collect();
     edges(network).any(|(from, to)| parity[from.index()] == parity[to.index()])
 }
 

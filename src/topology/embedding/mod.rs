@@ -38,9 +38,9 @@ pub use embedded::Embedded;
 pub use error::EmbeddingError;
 pub use measures::Measures;
 
+use super::Topology;
 use super::registry::parse_or_file;
 use super::text::Named;
-use super::Topology;
 use crate::hash::Map;
 use crate::ids::Node;
 
@@ -104,11 +104,7 @@ impl Embedding {
         let nodes = nodes.into();
         EmbeddingError::check_sizes(&*guest, &*host)?;
         if nodes.len() != guest.nodes() {
-            return Err(EmbeddingError::Length {
-                found: nodes.len(),
-                guest: guest.text(),
-                expected: guest.nodes(),
-            });
+            return Err(EmbeddingError::Length { found: nodes.len(), guest: guest.text(), expected: guest.nodes() });
         }
         if let Some(place) = nodes.iter().position(|node| node.index() >= host.nodes()) {
             let (host, count) = (host.text(), host.nodes());

@@ -4,12 +4,12 @@ use super::shape::{GuestGrid, HostShape};
 use crate::ids::Node;
 use crate::topology::{Coordinates, Grid, Topology};
 
-/// Leads a ring through the rows, up and down in turn, without the first column, through which it
+/// Leads a ring through the rows, forth and back in turn, without the first column, through which it
 /// returns. In three dimensions and more, a row is next to another one that differs by 1 in one
 /// coordinate. In a hypercube this is a reflected Gray code.
 ///
-/// The dilation is 1 for every ring of even length in a mesh, and for every ring if links of one
-/// dimension reach over two coordinates. `None` if there are too few rows and columns for it.
+/// The dilation is 1. A ring of even length needs no links but those of a mesh; one of odd length needs
+/// links that reach over two coordinates of a dimension. `None` without them.
 ///
 /// Source: Q. Wang, dissertation, 1999, section 4.1 (figures 4.1 and 4.2).
 pub(super) fn snake(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
@@ -42,9 +42,9 @@ struct Cycle {
 }
 
 impl Cycle {
-    /// Returns whether a step over two columns is needed.
+    /// Returns whether a step over two columns is needed: for an odd length, and for a single row.
     fn jumps(&self) -> bool {
-        self.rows % 2 == 1 || self.left_out % 2 == 1
+        self.rows == 1 || (self.rows * self.columns - self.left_out) % 2 == 1
     }
 
     /// The least is the best: without jumps, and nearly square.
@@ -67,24 +67,45 @@ fn cycle(nodes: usize, most_rows: usize, most_columns: usize, may_jump: bool) ->
 fn places(rows: usize, columns: usize, left_out: usize) -> Vec<(usize, usize)> {
     let odd = left_out % 2;
     // Two rows that follow each other are shorter by one node each.
-    let shorter = |row: usize| row / 2 < left_out / 2;
-    let mut places = Vec::with_capacity(rows * columns);
-    for row in 0..rows {
-        let end = columns - usize::from(shorter(row));
-        if rows % 2 == 1 && row == rows - 1 {
-            // Out over the odd columns and back over the even ones.
-            let end = columns - odd;
-            places.extend((1..end).step_by(2).chain((0..end).step_by(2).rev()).map(|column| (row, column)));
-        } else if row % 2 == 0 {
-            places.extend((1..end).map(|column| (row, column)));
-        } else {
-            let first = if row == rows - 1 { 1 + odd } else { 1 };
-            places.extend((first..end).rev().map(|column| (row, column)));
+    let mut pairs = left_out / 2;
+    let mut ring = Vec::with_capacity(rows * columns);
+    let mut forth_and_back = |ring: &mut Vec<(usize, usize)>, rows: usize| {
+        for row in 0..rows {
+            let end = columns - usize::from(row / 2 < pairs);
+            let middle = (1..end).map(|column| (row, column));
+            if row % 2 == 0 { ring.extend(middle) } else { ring.extend(middle.rev()) }
         }
+        pairs -= pairs.min(rows / 2);
+        pairs
+    };
+    if rows % 2 == 0 {
+        forth_and_back(&mut ring, rows);
+        if odd == 1 {
+            // The last step before the first column is over two.
+            ring.pop();
+        }
+        ring.extend((0..rows).rev().map(|row| (row, 0)));
+    } else if (rows * columns - left_out) % 2 == 1 || rows == 1 {
+        // In the last row, out over the odd columns and back over the even ones.
+        forth_and_back(&mut ring, rows - 1);
+        let end = columns - odd;
+        ring.extend((1..end).step_by(2).chain((0..end).step_by(2).rev()).map(|column| (rows - 1, column)));
+        ring.extend((0..rows - 1).rev().map(|row| (row, 0)));
+    } else {
+        // Through the last two rows, down and up in turn.
+        let left = forth_and_back(&mut ring, rows - 3);
+        ring.extend((1..columns).map(|column| (rows - 3, column)));
+        for column in (0..columns).rev() {
+            let (mut first, mut second) = (rows - 2, rows - 1);
+            if (columns - column) % 2 == 0 {
+                std::mem::swap(&mut first, &mut second);
+            }
+            let passed = left > 0 && column + 2 >= columns || odd == 1 && column == 0;
+            ring.extend([first, second].into_iter().filter(|&row| !passed || row == rows - 2).map(|row| (row, column)));
+        }
+        ring.extend((0..rows - 2).rev().map(|row| (row, 0)));
     }
-    let back = if rows % 2 == 1 { rows - 1 } else { rows };
-    places.extend((0..back).rev().map(|row| (row, 0)));
-    places
+    ring
 }
 
 /// Returns the position that comes in this place of a walk through a grid in which each step changes

@@ -93,7 +93,8 @@ impl Layout {
         let choices = (0..8).flat_map(|orientation| {
             let quarters = [0, 1, 2, 3].map(|quarter| move |cell| self.turned(cell, orientation, quarter));
             let roots = quarters.map(|turned| turned(self.cells[0]));
-            let mut free: Vec<Cell> = quarters.iter().flat_map(|turned| self.free.iter().map(|&cell| turned(cell))).collect();
+            let mut free: Vec<Cell> =
+                quarters.iter().flat_map(|turned| self.free.iter().map(|&cell| turned(cell))).collect();
             free.sort_by_key(from_middle);
             free.truncate(MOST_FREE);
             // The first child takes the upper quarters or the left ones.
@@ -129,7 +130,8 @@ impl Layout {
                 cells.extend(self.cells[level.clone()].iter().map(|&cell| self.turned(cell, orientation, quarter)));
             }
         }
-        let free = (0..4).flat_map(|quarter| self.free.iter().map(move |&cell| self.turned(cell, orientation, quarter)));
+        let free =
+            (0..4).flat_map(|quarter| self.free.iter().map(move |&cell| self.turned(cell, orientation, quarter)));
         let free = free.filter(|cell| !top.contains(cell)).collect();
         Self { side, cells, free }
     }
