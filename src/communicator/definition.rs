@@ -489,8 +489,17 @@ impl Communicator {
 }
 
 /// Returns a hash of a network's links, unless its text defines them. A text that names a file does
-/// not, since the file may differ from rank to rank.
+/// not, since the file may differ from rank to rank. With a guest, the hash also covers the paths of
+/// its links, unless the embedding has a name.
 fn nameless(topology: &dyn Topology) -> Option<u64> {
+    if let Some(embedding) = topology.embedding() {
+        let (guest, host) = (embedding.guest(), embedding.host());
+        let path = |(from, to)| format!("{:?} ", embedding.path(from, to));
+        let paths = || guest.edges().into_iter().map(path).collect::<String>();
+        let paths = embedding.name().is_none().then(|| fingerprint(&paths()));
+        let hashes = [nameless(&**guest), nameless(&**host), paths];
+        return hashes.iter().any(Option::is_some).then(|| fingerprint(&format!("{hashes:?}")));
+    }
     let text = topology.text();
     let is_defined = parse(&text).is_ok();
     let links = || topology.edges().iter().map(|(u, v)| format!("{u}-{v} ")).collect::<String>();

@@ -19,11 +19,19 @@ use crate::transport::Cause;
 
 impl Communicator {
     /// Returns the neighbours of this rank in the [network](Self::topology), in ascending order of
-    /// their nodes. Local.
+    /// their nodes. In an [embedded](crate::topology::Embedded) network they are those in the guest.
+    /// Local.
     #[must_use]
     pub fn neighbourhood(&self) -> Neighbourhood {
         let node = self.placement.node(Rank::new(self.rank()));
-        let near = self.topology.neighbours(node).into_iter().filter_map(|node| self.placement.rank(node));
+        let near = match self.topology.embedding().map(|embedding| (embedding, embedding.guest_node(node))) {
+            Some((embedding, Some(guest_node))) => {
+                let near = embedding.guest().neighbours(guest_node);
+                near.into_iter().map(|guest_node| embedding.node(guest_node)).collect()
+            }
+            _ => self.topology.neighbours(node),
+        };
+        let near = near.into_iter().filter_map(|node| self.placement.rank(node));
         let near: Vec<usize> = near.map(Rank::index).collect();
         let near = Neighbourhood::in_order(&near);
         Neighbourhood {

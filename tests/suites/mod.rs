@@ -185,6 +185,8 @@ macro_rules! suites {
                 network_of_another_size_than_the_job_is_refused
                 different_networks_are_found_at_the_start
                 different_unnamed_networks_are_found_at_the_start
+                ranks_of_an_embedded_network_are_the_nodes_of_its_guest
+                different_embeddings_are_found_at_the_start
                 different_placements_are_found_at_the_start
                 endpoint_has_one_world_communicator
             }

@@ -5,12 +5,13 @@ use std::thread;
 
 use necklace::error::{ArgumentError, BuildError};
 use necklace::schedule::Placement;
-use necklace::topology::{Graph, Topology};
+use necklace::topology::{Embedded, Embedding, Graph, Topology};
 use necklace::transport::{Cause, OpenError};
 use necklace::{Communicator, Error, Node, Options};
 
+use super::definitions::everything;
 use super::failures::one_failure;
-use crate::jobs::{endpoints, topology, watched};
+use crate::jobs::{endpoints, on, topology, watched};
 
 /// Makes a communicator on every rank, each on what it is told.
 fn start(told: Vec<(Arc<dyn Topology>, Options)>) -> Vec<Result<usize, Error>> {
@@ -84,6 +85,66 @@ pub(super) fn different_unnamed_networks_are_found_at_the_start() {
         assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
         let well = start(vec![square(), square(), square(), square()]);
         assert!(well.iter().all(Result::is_ok), "{well:?}");
+    });
+}
+
+pub(super) fn ranks_of_an_embedded_network_are_the_nodes_of_its_guest() {
+    for (text, exchange) in [
+        ("torus:4x4@how:16,3,1", "torus-exchange"),
+        ("hypercube:3@how:3,2,2", "necklace-exchange"),
+        ("ring:7@mesh:3x4:search:2", "ring-both"),
+    ] {
+        watched(text, move || {
+            let run = on(text).run(move |mut comm| {
+                let embedding = comm.topology().embedding().unwrap().clone();
+                let ranks = embedding.guest().nodes();
+                assert_eq!(comm.size(), ranks);
+                everything::<u64>(&mut comm, 3);
+                comm.choose("alltoall", exchange).unwrap();
+                everything::<u64>(&mut comm, 3);
+                // Neighbours are those of the guest, in the order of their nodes.
+                let near = embedding.guest().neighbours(Node::new(comm.rank()));
+                let mut expected: Vec<usize> = near.iter().map(|node| node.index()).collect();
+                expected.sort_by_key(|&rank| embedding.node(Node::new(rank)));
+                let found: Vec<usize> = comm.neighbourhood().destinations().flatten().collect();
+                expected.sort_unstable();
+                let mut sorted = found.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, expected);
+                // A part is that of the host.
+                let mut half = comm.split(u32::from(comm.rank() % 2 == 0), 0).unwrap();
+                everything::<u64>(&mut half, 2);
+            });
+            run.unwrap();
+        });
+    }
+    watched("too few ranks", || {
+        for outcome in start(told(&["hypercube:3@how:3,2,2"; 9])) {
+            let error = outcome.unwrap_err();
+            let Some(ArgumentError::Build(BuildError::Ranks { ranks: 9, nodes: 8, .. })) = error.argument() else {
+                panic!("{error}")
+            };
+        }
+    });
+}
+
+pub(super) fn different_embeddings_are_found_at_the_start() {
+    watched("embeddings", || {
+        let embedded = |detour: &[usize]| {
+            let embedding =
+                Embedding::new(topology("ring:4"), topology("how:4,2,1"), (0..4).map(Node::new).collect::<Vec<_>>());
+            let path = detour.iter().copied().map(Node::new).collect();
+            let embedding = embedding.unwrap().with_path(Node::new(0), Node::new(3), path).unwrap();
+            let network: Arc<dyn Topology> = Arc::new(Embedded::new(embedding).unwrap());
+            (network, Options::default())
+        };
+        let [one, other] = [&[0, 1, 3], &[0, 2, 3]];
+        let failure = one_failure(&start(vec![embedded(one), embedded(other), embedded(one), embedded(one)]));
+        assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
+        let well = start(vec![embedded(one), embedded(one), embedded(one), embedded(one)]);
+        assert!(well.iter().all(Result::is_ok), "{well:?}");
+        let failure = one_failure(&start(told(&["ring:4@how:4,2,1:fold", "ring:4@how:4,2,1:fold", "ring:4@how:4,2,1:straight", "ring:4@how:4,2,1:fold"])));
+        assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
     });
 }
 

@@ -204,6 +204,13 @@ impl Embedding {
         self.nodes.get(guest_node.index()).copied().unwrap_or(guest_node)
     }
 
+    /// Returns a node of the guest that is on a node of the host, if any. Takes time in proportion to the
+    /// nodes of the guest.
+    #[must_use]
+    pub fn guest_node(&self, node: Node) -> Option<Node> {
+        self.nodes.iter().position(|&on| on == node).map(Node::new)
+    }
+
     /// Returns the path of a link of the guest, in the host: both ends included. For nodes without a
     /// link, it is the host's route between their nodes, or the way back of the opposite one.
     #[must_use]
