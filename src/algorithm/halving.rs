@@ -1,6 +1,6 @@
-//! Trees on products of lines, rings and complete networks, one dimension after the other: in each
-//! round along a dimension, the nodes of each range are halved, and the node that has the data of
-//! the range hands over to one in the other half.
+//! Trees on products of lines, rings, windows and complete networks, one dimension after the other:
+//! in each round along a dimension, the nodes of each range are halved, and the node that has the
+//! data of the range hands over to one in the other half.
 //!
 //! The halves of a range are ranges, and messages stay within theirs, so none contend. The ranks of
 //! a range are consecutive: a result that is combined in the reverse order is combined in rank
@@ -9,22 +9,22 @@
 use std::ops::Range;
 
 use crate::algorithm::counts::Most;
-use crate::algorithm::loads::{Pattern, in_order, with_loads};
+use crate::algorithm::loads::{Pattern, factors_in_order, with_loads};
 use crate::algorithm::{doublings, is_complete};
 use crate::block::Volume;
 use crate::ids::Rank;
-use crate::topology::{Axis, Kind};
+use crate::topology::Factor;
 use crate::vocabulary::{Claims, Problem};
 
 /// The properties of a problem that algorithms on these trees need.
-pub(super) const NEEDS: &str = "a product of lines, rings and complete networks, with rank i on node i";
+pub(super) const NEEDS: &str = "a product of lines, rings, windows and complete networks, with rank i on node i";
 
 /// The largest extent for which claims are computed: they take time in proportion to it.
-const MAX_EXTENT: u64 = 1 << 16;
+const MAX_EXTENT: usize = 1 << 16;
 
 /// Returns the unmet requirement, if there is one.
 pub(super) fn lacks(problem: &Problem) -> Option<String> {
-    in_order(problem).is_none().then(|| format!("it needs {NEEDS}; this is {}", problem.topology().text()))
+    factors_in_order(problem).is_none().then(|| format!("it needs {NEEDS}; this is {}", problem.topology().text()))
 }
 
 /// A rank hands over to another, in the order from the root to the leaves.
@@ -44,17 +44,17 @@ impl Handover {
 }
 
 /// Returns the number of rounds.
-pub(super) fn rounds(axes: &[Axis]) -> u32 {
-    axes.iter().map(|axis| doublings(axis.extent as usize)).sum()
+pub(super) fn rounds(rows: &[Factor]) -> u32 {
+    rows.iter().map(|row| doublings(row.extent())).sum()
 }
 
 /// Returns for each round the handover that a rank takes part in, from the root to the leaves.
 pub(super) fn handovers(problem: &Problem, rank: Rank) -> Vec<Option<Handover>> {
-    let axes = in_order(problem).unwrap_or_default();
+    let rows = factors_in_order(problem).unwrap_or_default();
     let root = problem.collective().root().unwrap_or_default().index();
-    let (mut all, mut stride) = (Vec::with_capacity(rounds(&axes) as usize), problem.ranks());
-    for axis in &axes {
-        let extent = axis.extent as usize;
+    let (mut all, mut stride) = (Vec::with_capacity(rounds(&rows) as usize), problem.ranks());
+    for row in &rows {
+        let extent = row.extent();
         stride /= extent;
         // Until a dimension's turn, only nodes with the root's coordinate have anything.
         let takes_part = rank.index() % stride == root % stride;
@@ -142,15 +142,15 @@ pub(super) struct TreeCosts {
 impl TreeCosts {
     /// Computes the costs for a problem. `None` if an extent is too large for that.
     pub(super) fn of(problem: &Problem) -> Option<Self> {
-        let axes = in_order(problem)?;
-        if axes.iter().any(|axis| axis.extent > MAX_EXTENT) {
+        let rows = factors_in_order(problem)?;
+        if rows.iter().any(|row| row.extent() > MAX_EXTENT) {
             return None;
         }
         let root = problem.collective().root().unwrap_or_default().index() as u64;
         let (mut all, mut stride, mut of_root) = (Self::default(), 1, 0);
-        for axis in axes.iter().rev() {
-            let holder = (root / stride % axis.extent) as usize;
-            let (along, sends) = Sends::along(*axis, holder);
+        for row in rows.iter().rev() {
+            let extent = row.extent() as u64;
+            let (along, sends) = Sends::along(*row, (root / stride % extent) as usize);
             all.rounds += along.len() as u64;
             for Most { longest, largest, forwarded: (forwarded, at_ends), .. } in along {
                 all.hops += longest;
@@ -164,7 +164,7 @@ impl TreeCosts {
             // does.
             all.sends = all.sends.max(sends.most + of_root);
             of_root += sends.holder;
-            stride *= axis.extent;
+            stride *= extent;
         }
         Some(all)
     }
@@ -173,7 +173,7 @@ impl TreeCosts {
     /// otherwise.
     pub(super) fn claims(problem: &Problem, of_one: impl FnOnce(Self) -> Claims) -> Claims {
         let Some(costs) = Self::of(problem) else {
-            let rounds = Some(u64::from(in_order(problem).map_or(0, |axes| rounds(&axes))));
+            let rounds = Some(u64::from(factors_in_order(problem).map_or(0, |rows| rounds(&rows))));
             return Claims { startups: rounds, rearrangements: Some(0), contention_free: true, ..Claims::default() };
         };
         Claims {
@@ -188,16 +188,16 @@ impl TreeCosts {
 
 /// Returns for each round along a row the longest route and the most nodes handed over, and the
 /// handovers by one rank. None if the extent is too large for that.
-pub(super) fn handed_along(axis: Axis, root: usize) -> Option<(Vec<Most>, Sends)> {
-    let small = axis.extent <= MAX_EXTENT;
-    small.then(|| Sends::along(axis, root))
+pub(super) fn handed_along(row: Factor, root: usize) -> Option<(Vec<Most>, Sends)> {
+    let small = row.extent() <= MAX_EXTENT;
+    small.then(|| Sends::along(row, root))
 }
 
 /// Returns for each round along a row the longest route from the first node on. None if the extent
 /// is too large for that.
-pub(super) fn routes_along(axis: Axis) -> Option<Vec<u64>> {
-    let small = axis.extent <= MAX_EXTENT;
-    small.then(|| Sends::along(axis, 0).0.into_iter().map(|round| round.longest).collect())
+pub(super) fn routes_along(row: Factor) -> Option<Vec<u64>> {
+    let small = row.extent() <= MAX_EXTENT;
+    small.then(|| Sends::along(row, 0).0.into_iter().map(|round| round.longest).collect())
 }
 
 /// Returns the claims of a tree over the ranks as one row, on any network. Each message is one
@@ -205,13 +205,13 @@ pub(super) fn routes_along(axis: Axis) -> Option<Vec<u64>> {
 pub(super) fn claims_of_ranks(problem: &Problem, from_root: bool) -> Claims {
     let (ranks, root) = (problem.ranks(), problem.collective().root().unwrap_or_default().index());
     let rounds = u64::from(doublings(ranks));
-    let row = Axis { extent: ranks as u64, kind: Kind::Line };
+    let row = Factor::Line(ranks);
     // On the way to the root, a rank sends once.
     let most = handed_along(row, root).map(|(_, sends)| if from_root { sends.most } else { sends.most.min(1) });
     let apart = is_complete(problem);
     let claims = Claims { messages: most, volume: most.map(Volume::from), ..Claims::of_single_blocks(rounds, apart) };
-    let along = |axis: Axis| {
-        let routes = handed_along(axis, root)?.0;
+    let along = |row: Factor| {
+        let routes = handed_along(row, root)?.0;
         Some(routes.into_iter().map(|round| Pattern { load: 1, hops: round.longest }).collect::<Vec<_>>())
     };
     let counted = || {
@@ -224,9 +224,9 @@ pub(super) fn claims_of_ranks(problem: &Problem, from_root: bool) -> Claims {
     };
     // As in a binomial tree, ranks differ in one bit, and share the lower ones with the root.
     let bits = || Some(Pattern::bits(problem)?.into_iter().map(|bit| Pattern { load: 1, ..bit }).collect());
-    let patterns = match in_order(problem).as_deref() {
+    let patterns = match factors_in_order(problem).as_deref() {
         _ if ranks < 2 || apart => None,
-        Some([axis]) => along(*axis),
+        Some([row]) => along(*row),
         Some(_) => bits().or_else(counted),
         None => counted(),
     };
@@ -253,28 +253,23 @@ pub(super) struct Sends {
 impl Sends {
     /// Counts them along a row, and returns for each round the longest route and the most nodes
     /// handed over.
-    fn along(axis: Axis, holder: usize) -> (Vec<Most>, Self) {
-        let extent = axis.extent as usize;
+    fn along(row: Factor, holder: usize) -> (Vec<Most>, Self) {
+        let extent = row.extent();
         let mut rounds = vec![Most::default(); doublings(extent) as usize];
-        let sends = Self::count(axis, &(0..extent), holder, &mut rounds);
+        let sends = Self::count(row, &(0..extent), holder, &mut rounds);
         (rounds, sends)
     }
 
     /// Counts them in a range, and collects for each round the longest route and the most nodes
     /// handed over.
-    fn count(axis: Axis, range: &Range<usize>, holder: usize, rounds: &mut [Most]) -> Self {
+    fn count(row: Factor, range: &Range<usize>, holder: usize, rounds: &mut [Most]) -> Self {
         let (Some((now, later)), true) = (rounds.split_first_mut(), range.len() > 1) else {
             return Self { holder: 0, most: 0 };
         };
         let Halves { own, other, receiver } = Halves::of(range, holder);
-        let distance = holder.abs_diff(receiver) as u64;
-        let hops = match axis.kind {
-            Kind::Line => distance,
-            Kind::Ring => distance.min(axis.extent - distance),
-            Kind::Complete => 1,
-        };
+        let hops = row.distance(holder, receiver) as u64;
         *now = now.with(other.len() as u64, hops);
-        let (first, second) = (Self::count(axis, &own, holder, later), Self::count(axis, &other, receiver, later));
+        let (first, second) = (Self::count(row, &own, holder, later), Self::count(row, &other, receiver, later));
         let holder = first.holder + 1;
         Self { holder, most: holder.max(first.most).max(second.most) }
     }

@@ -36,14 +36,15 @@ pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<(Volume, u64)> 
 }
 
 /// Returns the load of the busiest channel of a row when each node sends a block to each other
-/// node.
-pub(in crate::algorithm) fn load_at_once(row: Factor) -> u64 {
+/// node, if there is a formula.
+pub(in crate::algorithm) fn load_at_once(row: Factor) -> Option<u64> {
     let kind = match row {
         Factor::Ring(3..) => Kind::Ring,
         Factor::Ring(_) | Factor::Line(_) => Kind::Line,
         Factor::Complete(_) => Kind::Complete,
+        Factor::Windows { .. } => return None,
     };
-    load_along(kind, row.extent() as u64)
+    Some(load_along(kind, row.extent() as u64))
 }
 
 fn load_along(kind: Kind, extent: u64) -> u64 {
@@ -395,6 +396,14 @@ impl Circle {
 /// Returns the dimensions of the product, if rank i sits on node i.
 pub(in crate::algorithm) fn in_order(problem: &Problem) -> Option<Vec<Axis>> {
     product(problem).filter(|_| problem.placement().is_identity())
+}
+
+/// Returns the factors of more than one node of a product of any kind, if rank i sits on node i, for
+/// all nodes.
+pub(in crate::algorithm) fn factors_in_order(problem: &Problem) -> Option<Vec<Factor>> {
+    let all = problem.placement().is_identity() && problem.ranks() == problem.topology().nodes();
+    let factors = problem.topology().factors().filter(|_| all)?;
+    Some(factors.into_iter().filter(|factor| factor.extent() > 1).collect())
 }
 
 /// Returns the dimensions of the product, if all extents are powers of two, so that each bit of a

@@ -237,7 +237,7 @@ impl Parts {
         for row in self.rows.iter().rev() {
             let each = self.each(*row) as u64;
             let holder = root.index() / row.stride % row.extent();
-            let (rounds, sends) = handed_along(row.axis, holder)?;
+            let (rounds, sends) = handed_along(row.row, holder)?;
             all.rounds += rounds.len() as u64;
             for Most { longest, largest, forwarded: (forwarded, at_ends), .. } in rounds {
                 all.hops += longest;

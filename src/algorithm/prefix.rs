@@ -1,4 +1,4 @@
-//! Prefixes on products of lines, rings and complete networks: which rank sends which other the
+//! Prefixes on products of lines, rings, windows and complete networks: which rank sends which other the
 //! combination of a range of ranks.
 //!
 //! The ranks are halved, dimension by dimension, into ranges of consecutive ranks. First the last
@@ -14,11 +14,11 @@
 use std::ops::Range;
 
 use super::doublings;
-use super::loads::in_order;
+use super::loads::factors_in_order;
 use super::rows::{RingAxis, halved_rows};
 use crate::block::Volume;
 use crate::ids::Rank;
-use crate::topology::{Axis, Kind};
+use crate::topology::Factor;
 use crate::vocabulary::{Claims, Problem};
 
 /// Returns the dimensions of a cube, the last one first. A complete row of 2^k nodes is one too.
@@ -37,11 +37,11 @@ pub(super) struct PrefixStep {
 
 /// Returns the steps of a rank.
 pub(super) fn steps(problem: &Problem, rank: Rank) -> Vec<PrefixStep> {
-    let axes = in_order(problem).unwrap_or_default();
+    let rows = factors_in_order(problem).unwrap_or_default();
     let (me, mut stride) = (rank.index(), 1);
     let mut up = vec![];
-    for axis in axes.iter().rev() {
-        let extent = axis.extent as usize;
+    for row in rows.iter().rev() {
+        let extent = row.extent();
         let is_last = me % stride == stride - 1;
         let row = me / (stride * extent) * extent;
         let last = |end: usize| Rank::new((row + end) * stride - 1);
@@ -52,8 +52,8 @@ pub(super) fn steps(problem: &Problem, rank: Rank) -> Vec<PrefixStep> {
         stride *= extent;
     }
     let mut down = vec![];
-    for (i, axis) in axes.iter().enumerate() {
-        let extent = axis.extent as usize;
+    for (i, row) in rows.iter().enumerate() {
+        let extent = row.extent();
         stride /= extent;
         // The rank is the last one of a lower half, or the one before a range.
         let own = me % stride == stride - 1;
@@ -71,15 +71,11 @@ pub(super) fn steps(problem: &Problem, rank: Rank) -> Vec<PrefixStep> {
             let to = get(&sent).and_then(|range| lower(next / extent * extent, range));
             PrefixStep {
                 from: from.filter(|(_, to)| *to == rank).map(|(from, _)| from),
-                to: to.filter(|(from, to)| *from == rank && to.index() < problem_size(&axes)).map(|(_, to)| to),
+                to: to.filter(|(from, to)| *from == rank && to.index() < problem.ranks()).map(|(_, to)| to),
             }
         }));
     }
     up.into_iter().chain(down).collect()
-}
-
-fn problem_size(axes: &[Axis]) -> usize {
-    axes.iter().map(|axis| axis.extent as usize).product()
 }
 
 fn step(rank: Rank, from: Rank, to: Rank) -> PrefixStep {
@@ -118,34 +114,30 @@ fn first_levels(extent: usize) -> Range<u32> {
 
 /// Returns the claims of messages of one block.
 pub(super) fn claims(problem: &Problem) -> Claims {
-    let axes = in_order(problem).unwrap_or_default();
-    let along = |axis: &Axis, distance: u64| match axis.kind {
-        Kind::Line => distance,
-        Kind::Ring => distance.min(axis.extent - distance),
-        Kind::Complete => distance.min(1),
-    };
-    let longest = |axis: &Axis, level: u32| axis.extent.div_ceil(1 << level);
+    let rows = factors_in_order(problem).unwrap_or_default();
+    let along = |row: &Factor, apart: usize| row.distance(0, apart) as u64;
+    let longest = |row: &Factor, level: u32| row.extent().div_ceil(1 << level);
     let mut routes = vec![];
     // The longest route from the last rank of a row of the earlier dimensions to the one of the
     // next.
     let mut next_row = 0;
-    for (i, axis) in axes.iter().enumerate() {
-        let levels = doublings(axis.extent as usize);
-        routes.extend((0..levels).map(|level| along(axis, longest(axis, level) / 2)));
-        let down = if i == 0 { first_levels(axis.extent as usize) } else { 0..levels };
+    for (i, row) in rows.iter().enumerate() {
+        let levels = doublings(row.extent());
+        routes.extend((0..levels).map(|level| along(row, longest(row, level) / 2)));
+        let down = if i == 0 { first_levels(row.extent()) } else { 0..levels };
         routes.extend(down.map(|level| {
-            let half = longest(axis, level).div_ceil(2);
-            let within = inner(axis.extent, level).map(|len| along(axis, len.div_ceil(2)));
-            let from_before = (i > 0).then(|| next_row + along(axis, axis.extent - half));
+            let half = longest(row, level).div_ceil(2);
+            let within = inner(row.extent(), level).map(|len| along(row, len.div_ceil(2)));
+            let from_before = (i > 0).then(|| next_row + along(row, row.extent() - half));
             within.max(from_before).unwrap_or(0)
         }));
-        let (up, back) = (along(axis, 1), along(axis, axis.extent - 1));
+        let (up, back) = (along(row, 1), along(row, row.extent() - 1));
         next_row = if i == 0 { up } else { up.max(back + next_row) };
     }
-    let of = |extent: u64| u64::from(doublings(extent as usize));
+    let of = |extent: usize| u64::from(doublings(extent));
     // The rank before the middle sends to that of each range behind it.
-    let sent = match axes.split_first() {
-        Some((first, others)) => 1 + of(first.extent / 2) + others.iter().map(|axis| of(axis.extent)).sum::<u64>(),
+    let sent = match rows.split_first() {
+        Some((first, others)) => 1 + of(first.extent() / 2) + others.iter().map(|row| of(row.extent())).sum::<u64>(),
         None => 0,
     };
     let hops = routes.iter().sum::<u64>();
@@ -160,8 +152,8 @@ pub(super) fn claims(problem: &Problem) -> Claims {
 }
 
 /// Returns the length of the longest range of a round that does not begin at 0 and is cut.
-fn inner(extent: u64, level: u32) -> Option<u64> {
+fn inner(extent: usize, level: u32) -> Option<usize> {
     let (floor, long) = (extent >> level, extent % (1 << level));
-    let longest = floor + u64::from(long > 1);
+    let longest = floor + usize::from(long > 1);
     (level > 0 && longest > 1).then_some(longest)
 }

@@ -1,20 +1,20 @@
-//! Rings along the rows of a product of lines, rings and complete networks, one dimension after the
-//! other.
+//! Rings along the rows of a product of lines, rings, windows and complete networks, one dimension
+//! after the other.
 //!
-//! A line is a folded ring: up over the even coordinates, and down over the odd ones. A complete
-//! row is cut into one dimension for each prime factor of its extent: a row of 2^d nodes is a cube.
+//! A line is a folded ring: up over the even coordinates, and down over the odd ones. So are windows
+//! that do not wrap round, without longer routes. A complete row is cut into one dimension for each prime factor of its extent: a row of 2^d nodes is a cube.
 //! So a ring of 2 ranks exchanges, and messages between neighbours on a ring never contend.
 
-use super::loads::in_order;
+use super::loads::factors_in_order;
 use crate::block::Volume;
 use crate::ids::Rank;
-use crate::topology::{Axis, Kind};
+use crate::topology::Factor;
 use crate::vocabulary::{Claims, Problem};
 
 /// The rings along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RingAxis {
-    pub(super) axis: Axis,
+    pub(super) row: Factor,
     /// The difference in rank between neighbouring coordinates.
     pub(super) stride: usize,
 }
@@ -33,22 +33,22 @@ pub(super) fn halved_rows(problem: &Problem) -> Vec<RingAxis> {
     })
 }
 
-fn cut(problem: &Problem, factors: impl Fn(u64) -> Vec<u64>) -> Vec<RingAxis> {
+fn cut(problem: &Problem, factors: impl Fn(usize) -> Vec<usize>) -> Vec<RingAxis> {
     let mut stride = 1;
-    let axes = in_order(problem).unwrap_or_default();
-    let axes = axes.into_iter().rev().flat_map(|axis| match axis.kind {
-        Kind::Complete => factors(axis.extent).into_iter().map(|extent| Axis { extent, ..axis }).collect(),
-        Kind::Line | Kind::Ring => vec![axis],
+    let rows = factors_in_order(problem).unwrap_or_default();
+    let rows = rows.into_iter().rev().flat_map(|row| match row {
+        Factor::Complete(extent) => factors(extent).into_iter().map(Factor::Complete).collect(),
+        _ => vec![row],
     });
-    let row = |axis: Axis| {
-        let row = RingAxis { axis, stride };
+    let row = |row: Factor| {
+        let row = RingAxis { row, stride };
         stride *= row.extent();
         row
     };
-    axes.map(row).collect()
+    rows.map(row).collect()
 }
 
-fn prime_factors(mut number: u64) -> Vec<u64> {
+fn prime_factors(mut number: usize) -> Vec<usize> {
     let (mut factors, mut factor) = (vec![], 2);
     while number > 1 {
         if factor * factor > number {
@@ -67,7 +67,12 @@ fn prime_factors(mut number: u64) -> Vec<u64> {
 impl RingAxis {
     /// Returns the number of ranks on a ring.
     pub(super) fn extent(self) -> usize {
-        self.axis.extent as usize
+        self.row.extent()
+    }
+
+    /// Returns whether the ring goes up over the even coordinates and down over the odd ones.
+    fn is_folded(self) -> bool {
+        matches!(self.row, Factor::Line(3..) | Factor::Windows { wraps: false, .. })
     }
 
     /// Returns the number of ranks on rings of this dimension and of those before it.
@@ -78,20 +83,20 @@ impl RingAxis {
     /// Returns the place of a rank on its ring.
     pub(super) fn place(self, rank: usize) -> usize {
         let coordinate = rank / self.stride % self.extent();
-        match self.axis.kind {
-            Kind::Line if coordinate % 2 == 1 => self.extent() - coordinate.div_ceil(2),
-            Kind::Line => coordinate / 2,
-            Kind::Ring | Kind::Complete => coordinate,
+        match coordinate % 2 {
+            _ if !self.is_folded() => coordinate,
+            1 => self.extent() - coordinate.div_ceil(2),
+            _ => coordinate / 2,
         }
     }
 
     /// Returns the coordinate at a place of a ring, modulo its extent.
     pub(super) fn coordinate(self, place: usize) -> usize {
         let place = place % self.extent();
-        match self.axis.kind {
-            Kind::Line if 2 * place < self.extent() => 2 * place,
-            Kind::Line => 2 * (self.extent() - place) - 1,
-            Kind::Ring | Kind::Complete => place,
+        match 2 * place < self.extent() {
+            _ if !self.is_folded() => place,
+            true => 2 * place,
+            false => 2 * (self.extent() - place) - 1,
         }
     }
 
@@ -103,18 +108,18 @@ impl RingAxis {
 
     /// Returns the number of rounds in which a message goes from each place to all others.
     pub(super) fn rounds(self) -> u64 {
-        self.axis.extent - 1
+        self.extent() as u64 - 1
     }
 
     /// Returns the longest route between neighbours on a ring.
     pub(super) fn longest(self) -> u64 {
-        if self.axis.kind == Kind::Line && self.axis.extent > 2 { 2 } else { 1 }
+        if matches!(self.row, Factor::Line(3..)) { 2 } else { 1 }
     }
 
     /// Returns the most channels that this many rounds of [`rounds`](Self::rounds) cross one after
     /// the other: the whole ring each time, but for the shortest routes.
     fn chain(self, times: u64) -> u64 {
-        match (self.longest(), self.axis.extent) {
+        match (self.longest(), self.extent() as u64) {
             (1, _) => times * self.rounds(),
             // The routes of length 1 are at the two ends. Those of a ring of 3 follow each other.
             (_, extent) if times == 1 => 2 * extent - 3,

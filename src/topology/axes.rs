@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 /// Returns the dimensions with more than one node, if the network is a product of lines, rings and
-/// complete networks.
+/// complete networks. Of windows, formulas know nothing.
 pub(crate) fn axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
     let factors = topology.factors()?;
     let axis = |factor: &Factor| {
@@ -28,10 +28,11 @@ pub(crate) fn axes(topology: &dyn Topology) -> Option<Vec<Axis>> {
             Factor::Ring(extent) if *extent > 2 => Kind::Ring,
             Factor::Ring(_) => Kind::Line,
             Factor::Complete(_) => Kind::Complete,
+            Factor::Windows { .. } => return None,
         };
-        Axis { extent: factor.extent() as u64, kind }
+        Some(Axis { extent: factor.extent() as u64, kind })
     };
-    Some(factors.iter().filter(|factor| factor.extent() > 1).map(axis).collect())
+    factors.iter().filter(|factor| factor.extent() > 1).map(axis).collect()
 }
 
 impl Axis {

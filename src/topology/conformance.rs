@@ -374,6 +374,13 @@ fn route_in_a_product(factors: &[Factor], from: Node, to: Node) -> Vec<Node> {
                 Factor::Ring(_) => (x + extent - 1) % extent,
                 Factor::Line(_) if x < aim => x + 1,
                 Factor::Line(_) => x - 1,
+                Factor::Windows { window, wraps, .. } => {
+                    let up = (aim + extent - x) % extent;
+                    let goes_up = if *wraps { 2 * up <= extent } else { x < aim };
+                    let left = if *wraps { up.min(extent - up) } else { x.abs_diff(aim) };
+                    let jump = left.min(*window);
+                    (if goes_up { x + jump } else { x + extent - jump }) % extent
+                }
             };
             at = at - x * stride + next * stride;
             route.push(Node::new(at));

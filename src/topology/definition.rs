@@ -39,6 +39,16 @@ pub enum Factor {
     Ring(usize),
     /// A complete network of this many nodes: all coordinates are linked with each other.
     Complete(usize),
+    /// Overlapping windows: coordinates that differ by at most `window` are linked, counted round the
+    /// ends if it `wraps`.
+    Windows {
+        /// The number of coordinates.
+        extent: usize,
+        /// The longest difference with a link, at least 1.
+        window: usize,
+        /// Whether windows wrap round.
+        wraps: bool,
+    },
 }
 
 impl Factor {
@@ -47,6 +57,7 @@ impl Factor {
     pub fn extent(self) -> usize {
         match self {
             Self::Line(extent) | Self::Ring(extent) | Self::Complete(extent) => extent,
+            Self::Windows { extent, .. } => extent,
         }
     }
 
@@ -57,6 +68,20 @@ impl Factor {
             Self::Line(_) => x.abs_diff(y) == 1,
             Self::Ring(extent) => x.abs_diff(y) == 1 || extent > 2 && x.abs_diff(y) + 1 == extent,
             Self::Complete(_) => x != y,
+            Self::Windows { .. } => self.distance(x, y) == 1,
+        }
+    }
+
+    /// Returns the number of channels between two coordinates below the extent.
+    #[must_use]
+    pub fn distance(self, x: usize, y: usize) -> usize {
+        let apart = x.abs_diff(y);
+        let round = apart.min(self.extent().saturating_sub(apart));
+        match self {
+            Self::Line(_) => apart,
+            Self::Ring(_) => round,
+            Self::Complete(_) => usize::from(apart > 0),
+            Self::Windows { window, wraps, .. } => if wraps { round } else { apart }.div_ceil(window.max(1)),
         }
     }
 
@@ -67,6 +92,8 @@ impl Factor {
             Self::Line(extent) => extent <= 2,
             Self::Ring(extent) => extent <= 3,
             Self::Complete(_) => true,
+            Self::Windows { extent, window, wraps: false } => extent <= window + 1,
+            Self::Windows { extent, window, wraps: true } => extent / 2 <= window,
         }
     }
 }
@@ -130,7 +157,8 @@ pub trait Topology: Send + Sync + Debug {
     /// Nodes have a coordinate in each dimension and are numbered row-major, the last dimension
     /// fastest. Two nodes are linked exactly if they differ in one coordinate alone and the factor
     /// of that dimension links the two values. Default routes correct the last dimension first,
-    /// then the one before it, and so on; in a ring they go up if both directions are equally long.
+    /// then the one before it, and so on; round a ring they go up if both directions are equally
+    /// long, and in windows they jump as far as possible first.
     fn factors(&self) -> Option<Vec<Factor>> {
         None
     }

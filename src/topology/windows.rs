@@ -229,15 +229,13 @@ impl Topology for OverlappingWindows {
         contains.then(|| self.nodes().ilog2())
     }
 
-    /// Complete rows and rows of a window of 1 are factors. Others are of no kind that algorithms
-    /// know by formula.
     fn factors(&self) -> Option<Vec<Factor>> {
         let extent = self.extent();
         let factor = match (self.window, self.wraps) {
             _ if self.is_complete() => Factor::Complete(extent),
             (1, false) => Factor::Line(extent),
             (1, true) => Factor::Ring(extent),
-            _ => return None,
+            (window, wraps) => Factor::Windows { extent, window, wraps },
         };
         Some(vec![factor; self.dimensions()])
     }

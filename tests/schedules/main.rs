@@ -36,3 +36,4 @@ mod textbook;
 mod topologies;
 mod tree_packing;
 mod verifier;
+mod windows;

@@ -143,7 +143,12 @@ pub(super) fn different_embeddings_are_found_at_the_start() {
         assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
         let well = start(vec![embedded(one), embedded(one), embedded(one), embedded(one)]);
         assert!(well.iter().all(Result::is_ok), "{well:?}");
-        let failure = one_failure(&start(told(&["ring:4@how:4,2,1:fold", "ring:4@how:4,2,1:fold", "ring:4@how:4,2,1:straight", "ring:4@how:4,2,1:fold"])));
+        let failure = one_failure(&start(told(&[
+            "ring:4@how:4,2,1:fold",
+            "ring:4@how:4,2,1:fold",
+            "ring:4@how:4,2,1:straight",
+            "ring:4@how:4,2,1:fold",
+        ])));
         assert!(matches!(failure.cause, Cause::Disagree { .. }), "{failure}");
     });
 }

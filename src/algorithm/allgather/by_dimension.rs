@@ -4,7 +4,7 @@
 //! for each prime factor of its extent.
 //!
 //! Source: Grama et al., §4.2.2 (Algorithm 4.6: rows, then columns; equation 4.3). Needs: a product
-//! of lines, rings and complete networks, with rank i on node i. Model: one-port.
+//! of lines, rings, windows and complete networks, with rank i on node i. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|

@@ -2,7 +2,7 @@
 //! first node, which sends the result back. Rows of two exchange.
 //!
 //! Source: Grama et al., §4.3 and problem 4.6 (ii), along every row at once. Needs: a product of
-//! lines, rings and complete networks, with rank i on node i. Model: one-port. Combines in rank
+//! lines, rings, windows and complete networks, with rank i on node i. Model: one-port. Combines in rank
 //! order, so operations need not commute; all ranks get the same bits.
 //!
 //! | term | whole schedule |
@@ -69,7 +69,7 @@ impl Algorithm for ByDimension {
         let sent: u64 = rows.iter().map(|&row| u64::from(depth(row).0)).sum();
         let routes = |of: &dyn Fn(u64) -> u64| {
             let along = |row: &RingAxis| {
-                let routes = routes_along(row.axis)?;
+                let routes = routes_along(row.row)?;
                 Some(routes.into_iter().map(|hops| of(hops) * depth(*row).1).sum::<u64>())
             };
             rows.iter().map(along).sum::<Option<u64>>()

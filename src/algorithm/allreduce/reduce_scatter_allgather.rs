@@ -38,7 +38,7 @@ static ABOUT: About = About {
     name: "reduce-scatter-allgather",
     summary: "around the rings of each dimension, parts of the vector are combined, and then passed to all",
     source: "Grama et al., 4.7.1",
-    needs: "a product of lines, rings and complete networks, with rank i on node i; an operation that commutes, for extents above 2",
+    needs: "a product of lines, rings, windows and complete networks, with rank i on node i; an operation that commutes, for extents above 2",
     claims: "twice the sum of n - 1 over dimensions in start-ups, 2 (N - 1) / N blocks, as many hops as start-ups, twice that along lines; contention-free",
     ports: Ports::One,
 };

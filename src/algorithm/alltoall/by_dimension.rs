@@ -53,7 +53,7 @@ static ONE_PORT: About = About {
     name: "by-dimension",
     summary: "exchange within rows, then within columns, and so on",
     source: "Grama et al., 4.5.2",
-    needs: "a product of lines, rings and complete networks, with a rank on every node",
+    needs: "a product of lines, rings, windows and complete networks, with a rank on every node",
     claims: "the sum over extents k: k - 1 start-ups (direct 1); ring (k - 1) N/2 blocks, ring-both floor(k^2/4) N/k, direct-rotated \
              (k - 1) N/k, direct N/k; contention-free with ring and ring-both, and in complete rows",
     ports: Ports::One,
@@ -74,7 +74,7 @@ const WALKS: [Option<Walk>; 5] =
 
 impl ByDimension {
     fn walk(&self, factor: Factor) -> Walk {
-        let by_kind = if is_complete(factor) { Walk::Rotated } else { Walk::OneWay };
+        let by_kind = if factor.is_complete() { Walk::Rotated } else { Walk::OneWay };
         WALKS.get(self.0.of(&WITHIN)).copied().flatten().unwrap_or(by_kind)
     }
 }
@@ -107,7 +107,7 @@ impl Algorithm for ByDimension {
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
         let product = problem.topology().factors().is_some();
-        let needs = "it needs a product of lines, rings and complete networks";
+        let needs = "it needs a product of lines, rings, windows and complete networks";
         no_rank_on_every_node(problem).or_else(|| (!product).then(|| needs.to_owned()))
     }
 
@@ -119,7 +119,7 @@ impl Algorithm for ByDimension {
         let messages = all().map(|(_, _, k)| k as u64 - 1).sum();
         let at_once = self.about().ports != Ports::One;
         let known = axes_of_routes(problem).is_some();
-        let channels = || all().map(|(row, walk, _)| channels(row, walk, nodes)).sum();
+        let channels = || all().map(|(row, walk, _)| channels(row, walk, nodes)).sum::<Option<_>>();
         // Along a single dimension it is a ring of all ranks.
         let chained = match rows[..] {
             [(_, row)] => chained(row, self.walk(row), nodes),
@@ -128,7 +128,7 @@ impl Algorithm for ByDimension {
         Claims {
             port_transmission: at_once.then_some(volume),
             handled: at_once.then_some(2 * messages),
-            channel_transmission: known.then(channels),
+            channel_transmission: known.then(channels).flatten(),
             forwarded_transmission: all().map(|(row, walk, _)| forwarded(row, walk, nodes)).sum(),
             end_transmission: all().map(|(row, walk, _)| at_ends(row, walk, nodes)).sum(),
             startups: Some(all().map(|(_, walk, k)| walk.rounds(k) as u64).sum()),
@@ -181,28 +181,29 @@ fn rows(problem: &Problem) -> Vec<(usize, Factor)> {
     factors.into_iter().enumerate().rev().filter(|(_, row)| row.extent() > 1).collect()
 }
 
-/// Returns whether all nodes of a row are neighbours.
-fn is_complete(row: Factor) -> bool {
-    matches!(row, Factor::Complete(_) | Factor::Ring(..=3) | Factor::Line(..=2))
-}
-
 fn is_contention_free(row: Factor, walk: Walk) -> bool {
     let round_a_circle = matches!(walk, Walk::OneWay | Walk::BothWays);
     // The last node of a line reaches the first over channels that no other message uses.
-    is_complete(row) || round_a_circle && matches!(row, Factor::Line(_) | Factor::Ring(_))
+    let apart = match row {
+        Factor::Line(_) | Factor::Ring(_) | Factor::Windows { wraps: true, .. } => true,
+        // Its last jump must not be over a channel to the node before.
+        Factor::Windows { extent, window, .. } => walk == Walk::OneWay || (extent - 1) % window != 1,
+        Factor::Complete(_) => false,
+    };
+    row.is_complete() || round_a_circle && apart
 }
 
 /// Returns the sum over rounds of the load of the busiest channel, if blocks that travel half a
 /// ring all take the same direction.
-fn channels(row: Factor, walk: Walk, nodes: u64) -> Volume {
+fn channels(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     let k = row.extent() as u64;
     let each = Volume::from(nodes / k);
-    match walk {
+    Some(match walk {
         Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes),
-        Walk::AtOnce => each * load_at_once(row),
-        Walk::Rotated if is_complete(row) => each * (k - 1),
+        Walk::AtOnce => each * load_at_once(row)?,
+        Walk::Rotated if row.is_complete() => each * (k - 1),
         Walk::Rotated => each * (k * k / 4),
-    }
+    })
 }
 
 /// Returns the sum over rounds of the largest product of a message's size and hops. Messages of a
@@ -215,13 +216,16 @@ fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     })
 }
 
-/// Returns the hops of the longest chain of messages along a line, and the sum of size times hops:
-/// every message goes to the next node except one that goes back, at worst the first and largest.
+/// Returns the hops of the longest chain of messages along a line or windows, and the sum of size
+/// times hops: every message goes to the next node except one that goes back, at worst the first and
+/// largest.
 fn chained(row: Factor, walk: Walk, nodes: u64) -> Option<(u64, Volume)> {
     let k = row.extent() as u64;
     let first = Volume::ratio(u128::from(nodes) * u128::from(k - 1), k.into());
-    let forwarded = || walk.transmission(row.extent(), nodes) + first * (k - 2);
-    (matches!(row, Factor::Line(2..)) && walk == Walk::OneWay).then(|| (2 * k - 3, forwarded()))
+    let back = row.distance(0, row.extent() - 1) as u64;
+    let forwarded = || walk.transmission(row.extent(), nodes) + first * (back - 1);
+    let goes_back = matches!(row, Factor::Line(2..) | Factor::Windows { wraps: false, .. });
+    (goes_back && walk == Walk::OneWay).then(|| (k - 2 + back, forwarded()))
 }
 
 /// Returns the sum over rounds of the largest message, counted twice if it takes more than one hop.
@@ -231,6 +235,9 @@ fn at_ends(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     Some(match (row, walk) {
         // In a ring of more than three, only the next and the previous node are neighbours.
         (Factor::Ring(4..), Walk::Rotated) => Volume::from(nodes / row.extent() as u64) * (2 * rounds - 2),
+        (Factor::Windows { .. }, Walk::Rotated) => {
+            Volume::from(nodes / row.extent() as u64) * rotated(row).map(|hops| hops.min(2)).sum::<u64>()
+        }
         _ if hops > rounds => sent * 2,
         _ => sent,
     })
@@ -240,13 +247,22 @@ fn at_ends(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
 fn hops(row: Factor, walk: Walk) -> Option<u64> {
     let k = row.extent() as u64;
     Some(match (row, walk) {
-        _ if is_complete(row) => walk.rounds(row.extent()) as u64,
+        _ if row.is_complete() => walk.rounds(row.extent()) as u64,
         (Factor::Ring(_), Walk::OneWay | Walk::BothWays) => k - 1,
         (Factor::Ring(_), Walk::Rotated) => k * k / 4,
         (Factor::Ring(_), Walk::AtOnce) => k / 2,
         (Factor::Line(_), Walk::OneWay | Walk::BothWays) => (k - 1) * (k - 1),
         (Factor::Line(_), Walk::Rotated) => k * (k - 1) - k * k / 4,
         (Factor::Line(_), Walk::AtOnce) => k - 1,
-        _ => return None,
+        (Factor::Windows { .. }, Walk::OneWay | Walk::BothWays) => (k - 1) * row.distance(0, row.extent() - 1) as u64,
+        (Factor::Windows { .. }, Walk::Rotated) => rotated(row).sum(),
+        (Factor::Windows { .. }, Walk::AtOnce) => rotated(row).max().unwrap_or(0),
+        (Factor::Complete(_), _) => return None,
     })
+}
+
+/// Returns the longest route of each shift along a row.
+fn rotated(row: Factor) -> impl Iterator<Item = u64> {
+    let k = row.extent();
+    (1..k).map(move |shift| row.distance(0, shift).max(row.distance(0, k - shift)) as u64)
 }

@@ -2,7 +2,7 @@
 //! round, every rank that has the block sends it halfway to the next one
 //!
 //! Source: Grama et al., §4.1 (recursive doubling on rings, meshes and hypercubes). Needs: a
-//! product of lines, rings and complete networks, with rank i on node i. Model: one-port.
+//! product of lines, rings, windows and complete networks, with rank i on node i. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|

@@ -3,7 +3,7 @@
 //!
 //! Source: Grama et al., §4.7.1 (equation 4.13); M. Barnett, S. Gupta, D. Payne, L. Shuler, R. van
 //! de Geijn & J. Watts, *Interprocessor collective communication library*, SHPCC 1994. Needs: a
-//! product of lines, rings and complete networks, with rank i on node i. Model: one-port.
+//! product of lines, rings, windows and complete networks, with rank i on node i. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|

@@ -36,7 +36,7 @@ static ABOUT: About = About {
     name: "reduce-scatter-gather",
     summary: "around the rings of each dimension, parts of the vector are combined; the root gathers them along trees",
     source: "Grama et al., 4.7.1 and problem 4.17",
-    needs: "a product of lines, rings and complete networks, with rank i on node i; an operation that commutes, for extents above 2",
+    needs: "a product of lines, rings, windows and complete networks, with rank i on node i; an operation that commutes, for extents above 2",
     claims: "the sum of n - 1 + ceil(log n) over dimensions in start-ups, for powers of two 2 (N - 1) / N blocks; contention-free",
     ports: Ports::One,
 };

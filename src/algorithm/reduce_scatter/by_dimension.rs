@@ -4,7 +4,7 @@
 //! a dimension for each prime factor of its extent.
 //!
 //! Source: Grama et al., problems 4.4 and 4.8 (its all-to-all reduction, the dual of the allgather
-//! of §4.2.2). Needs: a product of lines, rings and complete networks, with rank i on node i; an
+//! of §4.2.2). Needs: a product of lines, rings, windows and complete networks, with rank i on node i; an
 //! operation that commutes, unless all these dimensions have 2 ranks. Model: one-port.
 //!
 //! | term | whole schedule |
@@ -39,7 +39,7 @@ static ABOUT: About = About {
     name: "by-dimension",
     summary: "around the rings of one dimension after the other; each node adds its contributions to what it received last",
     source: "Grama et al., problems 4.4 and 4.8",
-    needs: "a product of lines, rings and complete networks, with rank i on node i; an operation that commutes, for extents above 2",
+    needs: "a product of lines, rings, windows and complete networks, with rank i on node i; an operation that commutes, for extents above 2",
     claims: "the sum of n - 1 over dimensions in start-ups, N - 1 blocks, as many hops as start-ups, twice that along lines; contention-free",
     ports: Ports::One,
 };

@@ -1,7 +1,7 @@
 //! Scatter, one dimension after the other: in each
 //! round, every rank with blocks for others forwards those for half of a range
 //!
-//! Source: Grama et al., §4.4. Needs: a product of lines, rings and complete networks, with
+//! Source: Grama et al., §4.4. Needs: a product of lines, rings, windows and complete networks, with
 //! rank i on node i. Model: one-port.
 //!
 //! | term | whole schedule |

@@ -71,7 +71,7 @@ struct Axis {
     extent: usize,
     /// Whether it is a ring of more than two nodes.
     ring: bool,
-    /// Whether it is a complete network of more than two nodes.
+    /// Whether it is a complete network of more than two nodes, or windows that wrap round.
     complete: bool,
     /// The vector from a node to the next one.
     step: Point,
@@ -193,7 +193,9 @@ fn axes(topology: &dyn Topology, scale: Scale) -> Option<Vec<Axis>> {
         let (stride, extent) = (nodes, factor.extent());
         nodes = nodes.checked_mul(extent).filter(|&nodes| nodes > 0)?;
         let ring = extent > 2 && matches!(factor, Factor::Ring(_));
-        let complete = extent > 2 && matches!(factor, Factor::Complete(_));
+        // Links of windows that wrap round lie inside a circle.
+        let chords = matches!(factor, Factor::Complete(_) | Factor::Windows { wraps: true, .. });
+        let complete = extent > 2 && chords;
         if extent > 1 {
             axes.push(Axis { stride, extent, ring, complete, step: Point::default(), stub: Point::default() });
         }

@@ -1,6 +1,6 @@
 //! What constructions need to know of a network: its dimensions, and how far links reach.
 
-use crate::topology::{Factor, Grid, OverlappingWindows, Topology};
+use crate::topology::{Factor, Grid, Topology};
 
 /// The dimensions of a host. Nodes are numbered row-major, the last dimension fastest.
 pub(super) struct HostShape {
@@ -12,11 +12,8 @@ pub(super) struct HostShape {
 
 impl HostShape {
     pub(super) fn of(host: &dyn Topology) -> Option<Self> {
-        let dimensions: Vec<(usize, usize)> = match windows(host) {
-            Some(how) => vec![(how.extent(), how.window()); how.dimensions()],
-            None => host.factors()?.into_iter().map(|factor| (factor.extent(), reach(factor))).collect(),
-        };
-        let mut long: Vec<(usize, usize)> = dimensions.into_iter().filter(|(extent, _)| *extent > 1).collect();
+        let dimensions = host.factors()?.into_iter().map(|factor| (factor.extent(), reach(factor)));
+        let mut long: Vec<(usize, usize)> = dimensions.filter(|(extent, _)| *extent > 1).collect();
         if long.is_empty() {
             long.push((1, 1));
         }
@@ -26,21 +23,11 @@ impl HostShape {
 }
 
 fn reach(factor: Factor) -> usize {
-    if factor.is_complete() { factor.extent().saturating_sub(1).max(1) } else { 1 }
-}
-
-/// Returns the network of overlapping windows that a topology is, by its text. No other network has
-/// such a text.
-fn windows(host: &dyn Topology) -> Option<OverlappingWindows> {
-    let text = host.text();
-    let (name, numbers) = text.split_once(':')?;
-    let mut numbers = numbers.split(',').map(|number| number.parse().ok());
-    let how = |extent, window, dimensions| match name {
-        "how" => OverlappingWindows::new(extent, window, dimensions),
-        "how-wrap" => OverlappingWindows::wrapping(extent, window, dimensions),
-        _ => None,
-    };
-    how(numbers.next()??, numbers.next()??, numbers.next()??)
+    match factor {
+        _ if factor.is_complete() => factor.extent().saturating_sub(1).max(1),
+        Factor::Windows { window, .. } => window,
+        _ => 1,
+    }
 }
 
 /// The dimensions of a guest that is a mesh or a torus, or a mixture of both.
@@ -58,6 +45,7 @@ impl GuestGrid {
             Factor::Ring(extent) => Some(extent > 2),
             // A complete network of up to three nodes is a line or a ring.
             Factor::Complete(extent) => (extent <= 3).then_some(extent == 3),
+            Factor::Windows { .. } => None,
         };
         let wraps = factors.iter().map(wraps).collect::<Option<Vec<bool>>>()?;
         let extents: Vec<usize> = factors.iter().map(|factor| factor.extent()).collect();
