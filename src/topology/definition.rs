@@ -1,10 +1,11 @@
 //! The trait of topologies.
 
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::embedding::Embedding;
+use super::embedding::Measures;
 use super::list::Neighbours;
+use crate::hash::Map;
 use crate::ids::Node;
 
 /// A sub-network, as [`Topology::part`] returns it.
@@ -96,6 +97,40 @@ impl Factor {
             Self::Windows { extent, window, wraps: true } => extent / 2 <= window,
         }
     }
+}
+
+/// A mapping of a guest network into a host network: each node of the guest is on a node of the
+/// host, and each link of the guest takes a path of the host, both ways.
+///
+/// Unless [another path](Self::with_path) is given, the path of a link is the host's route from its
+/// end with the lower number.
+///
+/// Source: Q. Wang, *A New-Generation Class of Parallel Architectures and Their Performance
+/// Evaluation*, dissertation, New Jersey Institute of Technology, 1999, chapter 3 (definitions).
+///
+/// # Cost
+///
+/// The map takes 4 bytes a node of the guest. Measures are computed when they are first asked for,
+/// in time in proportion to the paths of all links.
+///
+/// ```
+/// use necklace::topology::{Embedding, parse};
+///
+/// let [ring, how] = ["ring:16", "how:16,2,1"].map(|text| parse(text).unwrap());
+/// let embedding = Embedding::named(ring, how, "fold")?;
+/// assert_eq!(embedding.measures().to_string(), "load 1, dilation 1, congestion 1, expansion 1");
+/// # Ok::<(), necklace::topology::EmbeddingError>(())
+/// ```
+#[derive(Clone)]
+pub struct Embedding {
+    pub(super) guest: Arc<dyn Topology>,
+    pub(super) host: Arc<dyn Topology>,
+    pub(super) nodes: Arc<[Node]>,
+    /// The paths that were given, by the pair of ends, the lower first. They start at the lower.
+    pub(super) paths: Arc<Map<Vec<Node>>>,
+    /// The text of the embedding, if it has a name.
+    pub(super) name: Option<String>,
+    pub(super) measures: OnceLock<Measures>,
 }
 
 /// A connected network of nodes `0..nodes()` and directed channels. Every link is two channels, one

@@ -3,11 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
-use super::definition::Topology;
-use super::embedding::{Embedded, Embedding};
+use super::definition::{Embedding, Topology};
+use super::embedding::Embedded;
 use super::error::ParseError;
 use super::graph::Graph;
-use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
+use super::text::{NAMES, Named, SyntaxFault, TextCursor, TopologyRow};
 use super::{binary_tree, complete, edge_list, generalized, grid, hypercube, windows};
 
 /// One row per kind.
@@ -142,7 +142,7 @@ pub(crate) fn embedded(
 
 /// Returns whether a text has the name of a row.
 pub(super) fn is_ours(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(name, _)| ROWS.iter().any(|row| row.name == name))
+    text.split_once(':').is_some_and(|(name, _)| NAMES.contains(&name))
 }
 
 fn one_of() -> String {
@@ -216,6 +216,11 @@ mod tests {
         assert_eq!(parse("torus:8").unwrap().text(), "ring:8");
         assert_eq!(parse("mesh:5").unwrap().text(), "line:5");
         assert_eq!(parse("ghc:4x4x4").unwrap().text(), "ghc:4,3");
+    }
+
+    #[test]
+    fn names_are_those_of_the_rows() {
+        assert_eq!(ROWS.map(|row| row.name), NAMES);
     }
 
     #[test]

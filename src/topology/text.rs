@@ -6,6 +6,10 @@ use super::definition::Topology;
 use super::error::ParseError;
 use crate::ids::MAX_NODES;
 
+/// The names of the rows of [the registry](super::registry).
+pub(super) const NAMES: [&str; 11] =
+    ["line", "ring", "mesh", "torus", "hypercube", "ghc", "how", "how-wrap", "complete", "binary-tree", "graph"];
+
 /// A kind of network: the row of [the registry](super::registry) that its file defines.
 pub(super) struct TopologyRow {
     /// The name before the colon.

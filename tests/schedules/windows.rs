@@ -33,7 +33,7 @@ fn how_greedy_takes_the_rounds_of_the_appendix() {
         assert!(proof.contention_free && proof.keeps(Ports::All));
         let cut = (p * p / 4).div_ceil(w * (w + 1) / 2);
         assert!(rounds >= cut);
-        assert_eq!(cut > formula(p, w), p >= 20, "the cut of p = {p}");
+        assert_eq!(cut > formula(p, w), p >= 16, "the cut of p = {p}");
     }
 }
 
@@ -45,10 +45,8 @@ fn how_greedy_begins_as_in_table_5_8() {
     let schedule = find(&Collective::Alltoall, "how-greedy").unwrap().shares(&problem).unwrap().collect().unwrap();
     let of_round = |number: usize, node: usize| {
         let sent = schedule.rounds[number].transfers.iter().filter(|transfer| transfer.source.index() == node);
-        let mut blocks: Vec<(i32, i32)> = sent
-            .flat_map(|transfer| &transfer.blocks)
-            .map(|block| (block.source(), block.destination()))
-            .collect();
+        let mut blocks: Vec<(i32, i32)> =
+            sent.flat_map(|transfer| &transfer.blocks).map(|block| (block.source(), block.destination())).collect();
         blocks.sort_unstable();
         blocks
     };
@@ -140,20 +138,17 @@ fn collectives_by_dimension_are_verified_on_windows() {
     QuickCheck::new().tests(12).quickcheck(holds as fn(usize, usize, usize, usize) -> TestResult);
 }
 
-/// The cut between the halves bounds an exchange from below: no schedule beats it, and the greedy one
-/// stays within 1.5 of it from 12 nodes on.
+/// The cut between the halves bounds an exchange from below. The greedy one takes at most twice as
+/// long, rounded up, and a quarter more for windows of up to 3.
 #[test]
 fn greedy_exchange_is_near_the_cut() {
-    for (p, w) in (12..33).step_by(4).flat_map(|p| (2..7).map(move |w| (p, w))) {
+    for (p, w) in (12..33).step_by(4).flat_map(|p| (1..p / 3).map(move |w| (p, w))) {
         let text = format!("how:{p},{w},1");
         let problem = Problem::new(parse(&text).unwrap(), Collective::Alltoall).unwrap();
-        let least = Bounds::of(&problem).transmission(Ports::All, true, true);
-        let proof = alltoall_proof(&text, "how-greedy");
-        assert!(proof.transmission >= least, "{text}");
-        assert!(
-            proof.transmission * 2 <= least * 3 + necklace::schedule::Volume::from(4),
-            "{text}: {} {least}",
-            proof.transmission
-        );
+        let least = Bounds::of(&problem).transmission(Ports::All, true, true).whole().unwrap_or_default();
+        let rounds = alltoall_proof(&text, "how-greedy").startups;
+        let cut = (p as u64 * p as u64 / 4).div_ceil(w as u64 * (w as u64 + 1) / 2);
+        assert!(least <= rounds && cut <= rounds && rounds <= 2 * cut, "{text}: {rounds}, {cut}");
+        assert!(w > 3 || 4 * rounds <= 5 * cut, "{text}: {rounds}, {cut}");
     }
 }

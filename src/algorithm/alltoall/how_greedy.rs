@@ -12,7 +12,7 @@
 //!
 //! | term | a row of p nodes with window w, N ranks |
 //! |---|---|
-//! | startups | no formula: at least fl(p^2/4) / (w (w + 1) / 2), about 1.2 times as many |
+//! | startups | no formula: for p up to 48, 1 to 1.25 times fl(p^2/4) / (w (w + 1) / 2), the least, if w is at most 3, up to twice as many if it is 8 |
 //! | blocks sent | N / p a round |
 //!
 //! Differs from the source: the appendix leaves out the last message of a node's list, and orders
@@ -46,7 +46,7 @@ static ABOUT: About = About {
     summary: "within each row, the blocks with the farthest to go take the longest channels; rows are simulated globally",
     source: "Wang 1999, 5.5.2 and appendix A",
     needs: "a product of windows, lines and complete networks of at most 128 nodes each, with rank i on node i",
-    claims: "about 1.2 fl(p^2/4) / (w (w + 1) / 2) start-ups for a row of p nodes with window w; contention-free",
+    claims: "1 to 2 times fl(p^2/4) / (w (w + 1) / 2) start-ups for a row of p nodes with window w; contention-free",
     ports: Ports::All,
 };
 

@@ -22,7 +22,6 @@
 //! shifted by the digit, or by one more.
 
 use super::{Circle, distance};
-use crate::algorithm::halving::{NEEDS, lacks};
 use crate::algorithm::loads::in_order;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::block::Volume;
@@ -33,6 +32,8 @@ use crate::vocabulary::{Ports, Problem, RankRound, Share};
 /// Shifts along rows, then along columns, and so on.
 #[derive(Clone, Copy, Debug)]
 pub struct ByDimension;
+
+const NEEDS: &str = "a product of lines, rings and complete networks, with rank i on node i";
 
 static ABOUT: About = About {
     collective: "shift",
@@ -112,7 +113,7 @@ impl Algorithm for ByDimension {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        lacks(problem)
+        in_order(problem).is_none().then(|| format!("it needs {NEEDS}; this is {}", problem.topology().text()))
     }
 
     fn claims(&self, problem: &Problem) -> Claims {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Embedding, EmbeddingError, cube, grid, search, snake, tree};
+use super::{EmbeddingError, cube, grid, search, snake, tree};
 use crate::ids::Node;
-use crate::topology::Topology;
+use crate::topology::{Embedding, Topology};
 
 /// An embedding by formula.
 struct Construction {

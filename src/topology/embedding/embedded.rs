@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Embedding, EmbeddingError};
+use super::EmbeddingError;
 use crate::hash::Map;
 use crate::ids::Node;
-use crate::topology::{Factor, Neighbours, Part, Topology};
+use crate::topology::{Embedding, Factor, Neighbours, Part, Topology};
 
 /// The host of an [`Embedding`], as a network on which [algorithms](crate::algorithm) work as on the
 /// guest: the text `GUEST@HOST` or `GUEST@HOST:NAME`.

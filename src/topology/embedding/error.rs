@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use super::Embedding;
 use crate::ids::Node;
 use crate::quote::{quoted, shown};
-use crate::topology::Topology;
+use crate::topology::{Embedding, Topology};
 
 /// An embedding that cannot be.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]

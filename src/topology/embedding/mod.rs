@@ -26,6 +26,7 @@ mod embedded;
 mod error;
 mod grid;
 mod measures;
+mod measuring;
 mod search;
 mod shape;
 mod snake;
@@ -37,46 +38,11 @@ use std::sync::{Arc, OnceLock};
 pub use embedded::Embedded;
 pub use error::EmbeddingError;
 pub use measures::Measures;
+use measuring::link;
 
-use super::Topology;
-use super::registry::parse_or_file;
-use super::text::Named;
-use crate::hash::Map;
+use super::text::NAMES;
+use super::{Embedding, Topology};
 use crate::ids::Node;
-
-/// A mapping of a guest network into a host network: each node of the guest is on a node of the
-/// host, and each link of the guest takes a path of the host, both ways.
-///
-/// Unless [another path](Self::with_path) is given, the path of a link is the host's route from its
-/// end with the lower number.
-///
-/// Source: Q. Wang, *A New-Generation Class of Parallel Architectures and Their Performance
-/// Evaluation*, dissertation, New Jersey Institute of Technology, 1999, chapter 3 (definitions).
-///
-/// # Cost
-///
-/// The map takes 4 bytes a node of the guest. Measures are computed when they are first asked for,
-/// in time in proportion to the paths of all links.
-///
-/// ```
-/// use necklace::topology::{Embedding, parse};
-///
-/// let [ring, how] = ["ring:16", "how:16,2,1"].map(|text| parse(text).unwrap());
-/// let embedding = Embedding::named(ring, how, "fold")?;
-/// assert_eq!(embedding.measures().to_string(), "load 1, dilation 1, congestion 1, expansion 1");
-/// # Ok::<(), necklace::topology::EmbeddingError>(())
-/// ```
-#[derive(Clone)]
-pub struct Embedding {
-    guest: Arc<dyn Topology>,
-    host: Arc<dyn Topology>,
-    nodes: Arc<[Node]>,
-    /// The paths that were given, by the pair of ends, the lower first. They start at the lower.
-    paths: Arc<Map<Vec<Node>>>,
-    /// The text of the embedding, if it has a name.
-    name: Option<String>,
-    measures: OnceLock<Measures>,
-}
 
 impl Embedding {
     /// The most nodes of a guest.
@@ -253,10 +219,10 @@ impl Embedding {
     /// all that follows is the name of the file. What no text gives is `embedded GUEST@HOST`.
     pub(super) fn text(&self) -> String {
         let (guest, host) = (self.guest.text(), self.host.text());
-        let is_network = matches!(parse_or_file(&guest), Ok(Named::Network(_)));
-        match (&self.name, parse_or_file(&host)) {
-            (Some(name), Ok(Named::Network(_))) if is_network => format!("{guest}@{host}:{name}"),
-            (Some(name), Ok(Named::File { .. })) if is_network && name == constructions::SEARCH => {
+        let is_in_a_file = host.starts_with("graph:@");
+        match &self.name {
+            Some(name) if is_network(&guest) && is_network(&host) => format!("{guest}@{host}:{name}"),
+            Some(name) if is_network(&guest) && is_in_a_file && name == constructions::SEARCH => {
                 format!("{guest}@{host}")
             }
             _ => format!("embedded {guest}@{host}"),
@@ -264,9 +230,9 @@ impl Embedding {
     }
 }
 
-/// Returns the key of a link.
-fn link(one: Node, other: Node) -> u64 {
-    (one.min(other).index() as u64) << 32 | one.max(other).index() as u64
+/// Returns whether a text gives a network, without a file or a guest.
+fn is_network(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(name, rest)| NAMES.contains(&name) && !rest.contains('@'))
 }
 
 impl fmt::Debug for Embedding {

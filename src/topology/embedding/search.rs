@@ -1,6 +1,6 @@
 //! Embeddings by simulated annealing.
 
-use super::measures::edges;
+use super::measuring::edges;
 use crate::ids::Node;
 use crate::numbers::Numbers;
 use crate::topology::Topology;
