@@ -18,6 +18,7 @@
 //! A [`Topology`] is pure: it does no I/O, and the same call returns the same value on every rank.
 
 mod axes;
+mod colinear;
 mod complete;
 pub mod conformance;
 mod definition;
@@ -33,6 +34,7 @@ mod text;
 mod windows;
 
 pub(crate) use axes::{Axis, Kind, axes};
+pub use colinear::{ColinearLayout, Half, RestrictedRouting, Wire};
 pub use complete::Complete;
 use definition::as_set;
 pub use definition::{Factor, Part, Topology};
