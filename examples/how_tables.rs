@@ -15,8 +15,8 @@
 //!   n (p - 1) N / 2 channels.
 //!
 //! The formula for the diameter where windows wrap round, n ceil((p - 1) / 2w), is right for all p
-//! and w: it equals n ceil(floor(p / 2) / w). It is not half of the diameter without, as section
-//! 1.2 says, where that is odd in a dimension.
+//! and w: it equals n ceil(floor(p / 2) / w). Section 1.2 calls it half of the diameter without. It
+//! is half, rounded up in each dimension.
 //!
 //! ```text
 //! cargo run --release -p necklace-examples --example how_tables -- 128 16 2
@@ -103,7 +103,10 @@ fn print(title: &str, rows: &[Row], bits: usize) -> Result<(), Box<dyn Error>> {
         if links != *channels {
             let why =
                 if text.starts_with("torus") { "with p = 2, neighbours have one link" } else { "rows are complete" };
-            remarks.push(format!("* {text}: {links} channels, not {channels}: {why}"));
+            let remark = format!("* {text}: {links} channels, not {channels}: {why}");
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
         }
     }
     println!("{title}\n");

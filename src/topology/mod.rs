@@ -15,6 +15,9 @@
 //! A network of your own is a [`Graph`] of its links or an implementation of [`Topology`], which
 //! [`conformance::run_all`] checks.
 //!
+//! [`LengthBalanced`] has other routes on overlapping windows than the default ones, for alltoalls.
+//! [`ColinearLayout`] counts the wires, layers and contacts of a network on a line.
+//!
 //! A [`Topology`] is pure: it does no I/O, and the same call returns the same value on every rank.
 
 mod axes;
