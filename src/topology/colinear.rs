@@ -153,8 +153,8 @@ impl ColinearLayout {
     /// Returns the layer of each node's wires to higher nodes, so that no wires of a layer cross.
     ///
     /// This is the brute-force decomposition: from the left to the right, each node takes the first
-    /// layer that its wires fit in. Where it has only windows, nodes 2i and 2i + 1 share a layer, as
-    /// in the dissertation. A node without such wires is in layer 0. Takes time in proportion to
+    /// layer that its wires fit in. On a regular network of windows, nodes 2i and 2i + 1 share a
+    /// layer, as in the dissertation. A node without such wires is in layer 0. Takes time in proportion to
     /// the number of layers and of wires, up to a logarithm.
     ///
     /// ```
