@@ -17,10 +17,14 @@
 //! A network of your own is a [`Graph`] of its links or an implementation of [`Topology`], which
 //! [`conformance::run_all`] checks.
 //!
+//! [`LengthBalanced`] has other routes on overlapping windows than the default ones, for alltoalls.
+//! [`ColinearLayout`] counts the wires, layers and contacts of a network on a line.
+//!
 //! A [`Topology`] is pure: it does no I/O, and the same call returns the same value on every rank.
 
 mod axes;
 mod binary_tree;
+mod colinear;
 mod complete;
 pub mod conformance;
 mod definition;
@@ -31,6 +35,7 @@ mod generalized;
 mod graph;
 mod grid;
 mod hypercube;
+mod length_balanced;
 mod list;
 mod registry;
 mod text;
@@ -38,6 +43,7 @@ mod windows;
 
 pub(crate) use axes::{Axis, Kind, axes};
 pub use binary_tree::BinaryTree;
+pub use colinear::{ColinearLayout, Half, RestrictedRouting, Wire};
 pub use complete::Complete;
 use definition::as_set;
 pub use definition::{Embedding, Factor, Part, Topology};
@@ -49,6 +55,7 @@ pub use generalized::GeneralizedHypercube;
 pub use graph::Graph;
 pub use grid::Grid;
 pub use hypercube::Hypercube;
+pub use length_balanced::LengthBalanced;
 pub use list::{Coordinates, Neighbours};
 pub(crate) use registry::{embedded, parse_or_file};
 pub use registry::{parse, syntax};

@@ -32,7 +32,7 @@ fn read(cursor: &mut TextCursor<'_>, wraps: bool) -> Result<Named, SyntaxFault> 
 /// The network HOW(p, w, n): nodes at n coordinates below p, linked if they differ in exactly one
 /// coordinate, by at most the window w.
 ///
-/// Source: Z. Wang, *A New-Generation Class of Parallel Architectures and Their Performance
+/// Source: Q. Wang, *A New-Generation Class of Parallel Architectures and Their Performance
 /// Evaluation*, dissertation, New Jersey Institute of Technology, 1999, section 1.1 (Highly
 /// Overlapping Windows). Differs from it: where windows wrap round and 2w is at least p, a row is
 /// complete and has p (p - 1) / 2 links; the dissertation counts p w.
@@ -150,13 +150,13 @@ impl OverlappingWindows {
     }
 
     /// Returns whether all nodes of a row are linked with each other.
-    fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.window >= if self.wraps { self.extent() / 2 } else { self.extent() - 1 }
     }
 
     /// Returns the difference from one coordinate to another on the shorter way, and whether it goes
     /// up.
-    fn way(&self, from: usize, to: usize) -> (usize, bool) {
+    pub(super) fn way(&self, from: usize, to: usize) -> (usize, bool) {
         let (length, up) = (from.abs_diff(to), from < to);
         let round = self.extent().saturating_sub(length);
         match self.wraps {

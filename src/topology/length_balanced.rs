@@ -1,0 +1,535 @@
+//! Routes on networks of overlapping windows that use links of all lengths equally.
+// With jumps as long as possible, the links of length w carry almost everything and the others
+// almost nothing. But the bound on the load of a channel supposes that a channel of length 1 is as
+// busy as one of length w. It is reached if each length is used in equally many hops: a length l
+// has as many channels as any other where windows wrap round, and across a cut of a regular network
+// it has l channels, and l times the chance to be the hop that crosses.
+//
+// So a displacement becomes full sets 1 + 2 + .. + w, which are balanced, and a rest. The rests are
+// chosen for all displacements together, by the least loaded length that fits. Exchanges of one or
+// two hops for others of the same sum mend what that leaves.
+
+use super::{OverlappingWindows, Topology};
+use crate::ids::Node;
+
+/// Routes on an [`OverlappingWindows`] network whose hops have all lengths from 1 to w equally
+/// often, for alltoalls of long messages.
+///
+/// The default routes of the network are shortest paths: jumps of w, then one of the rest. They
+/// leave the short links idle. These routes have up to twice the hops, and the busiest channel
+/// carries less. In an alltoall in one dimension with one unit for each pair of nodes:
+///
+/// | network | busiest channel, default routes | these routes | [bound](Self::least_load) |
+/// |---|---|---|---|
+/// | `how-wrap:16,3,1` | 9 | 6 | 6 |
+/// | `how-wrap:40,3,1` | 63 | 34 | 34 |
+/// | `how-wrap:64,4,1` | 120 | 52 | 52 |
+/// | `how:40,3,1` | 133 | 69 | 67 |
+/// | `how:64,4,1` | 256 | 107 | 103 |
+///
+/// Coordinates are corrected from the last dimension to the first, each on the shorter way and
+/// without steps back. The hops depend on the displacement alone, with one exception: half round an
+/// even extent, routes go up from even coordinates and down from odd ones. In n dimensions, an
+/// alltoall loads channels p^(n-1) times as much as in one.
+///
+/// Where windows wrap round, the busiest channel carries the bound or one unit more: the bound on 789
+/// of the 812 networks below 60 nodes whose rows are not complete. On regular networks below 80
+/// nodes, it never carries more than by default. From 20 nodes on it carries at most 1.16 times the
+/// bound if p >= 10 w, and 1.06 times the bound if p >= 20 w. Channels near the border carry less.
+///
+/// Source: Q. Wang, dissertation, New Jersey Institute of Technology, 1999, section 1.1, for the
+/// network; the routes are not in it.
+///
+/// # Cost
+///
+/// A value stores a number for each displacement and length. It is made in about p w^2 time, and
+/// somewhat more where the first choice has to be mended. A route takes time in proportion to its
+/// hops, up to a logarithm.
+///
+/// ```
+/// use necklace::Node;
+/// use necklace::topology::{LengthBalanced, OverlappingWindows};
+///
+/// let how = OverlappingWindows::wrapping(40, 3, 1).expect("40 nodes");
+/// let routes = LengthBalanced::new(&how).expect("a small network");
+/// assert_eq!((routes.loads().into_iter().max(), routes.least_load()), (Some(34), 34));
+/// let route = routes.route(Node::new(0), Node::new(38));
+/// assert_eq!(route, [0, 38].map(Node::new));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LengthBalanced {
+    network: OverlappingWindows,
+    /// How many hops of each length from 1 the routes of each displacement from 1 have. Empty for a
+    /// complete row, which needs one hop.
+    counts: Vec<u32>,
+}
+
+/// The largest extent, and the largest product of the extent and the square of the window.
+const MOST: (usize, usize) = (1 << 16, 1 << 24);
+
+impl LengthBalanced {
+    /// Chooses the routes, or returns `None` if the network is large: its extent is above 2^16, or
+    /// p w^2 is above 2^24 and a row is not complete.
+    #[must_use]
+    pub fn new(network: &OverlappingWindows) -> Option<Self> {
+        let network = network.clone();
+        let (extent, window) = (network.extent(), network.window());
+        if extent > MOST.0 {
+            return None;
+        }
+        let mut routes = Self { network, counts: Vec::new() };
+        if !routes.network.is_complete() {
+            if extent * window > MOST.1 / window {
+                return None;
+            }
+            routes.counts = routes.balanced().counts;
+        }
+        Some(routes)
+    }
+
+    /// Returns the network.
+    #[must_use]
+    pub fn network(&self) -> &OverlappingWindows {
+        &self.network
+    }
+
+    /// Returns the lengths of the hops by which a coordinate is corrected, in their order. It is
+    /// empty for a displacement of 0, and for one above the longest that the shorter way may have.
+    ///
+    /// The sum is the displacement. There are at most twice as many hops as on a shortest path.
+    #[must_use]
+    pub fn lengths(&self, displacement: usize) -> Vec<usize> {
+        if !(1..=self.farthest()).contains(&displacement) {
+            return Vec::new();
+        }
+        if self.network.is_complete() {
+            return vec![displacement];
+        }
+        let counts = self.counts(displacement);
+        if self.is_half_round(displacement) { alternating(counts) } else { spread(counts, displacement) }
+    }
+
+    /// Returns the path from one node to another, both ends included. From a node to itself it is
+    /// `[from]`. For a node out of range it is unspecified.
+    #[must_use]
+    pub fn route(&self, from: Node, to: Node) -> Vec<Node> {
+        let mut path = vec![from];
+        let (extent, mut stride, mut here) = (self.network.extent(), 1, from.index());
+        for _ in 0..self.network.dimensions() {
+            let (mut x, y) = (here / stride % extent, to.index() / stride % extent);
+            let origin = here - x * stride;
+            let (displacement, up) = self.way(x, y);
+            for length in self.lengths(displacement) {
+                x = (if up { x + length } else { x + extent - length }) % extent;
+                here = origin + x * stride;
+                path.push(Node::new(here));
+            }
+            stride *= extent;
+        }
+        path
+    }
+
+    /// Returns the load of the busiest channel of each length, from length 1, in an alltoall in one
+    /// dimension: the number of pairs of nodes whose route has the channel.
+    ///
+    /// Takes time in proportion to p w and the hops of the routes of all displacements.
+    #[must_use]
+    pub fn loads(&self) -> Vec<usize> {
+        let (extent, window) = (self.network.extent(), self.network.window().min(self.farthest()));
+        if self.network.is_complete() {
+            return vec![1; window];
+        }
+        if !self.network.wraps() {
+            return (1..=window).map(|length| self.regular_load(length)).collect();
+        }
+        // Half round, the routes up are those from even coordinates. All others load each channel of
+        // a length equally.
+        let mut loads = [vec![0; window], vec![0; window]];
+        for displacement in 1..=self.farthest() {
+            let mut x = 0;
+            for length in self.lengths(displacement) {
+                for (parity, loads) in loads.iter_mut().enumerate() {
+                    loads[length - 1] += usize::from(!self.is_half_round(displacement) || x % 2 == parity);
+                }
+                x = (x + length) % extent;
+            }
+        }
+        let [even, odd] = loads;
+        even.into_iter().zip(odd).map(|(even, odd)| even.max(odd)).collect()
+    }
+
+    /// Returns a lower bound on the load of the busiest channel in an alltoall in one dimension, by
+    /// any routes: the number of pairs of nodes in different halves of a row, divided by the
+    /// [links between them](OverlappingWindows::bisection) and rounded up.
+    #[must_use]
+    pub fn least_load(&self) -> usize {
+        let extent = self.network.extent();
+        let rows = self.network.nodes() / extent;
+        (extent / 2 * extent.div_ceil(2)).div_ceil(self.network.bisection() / rows)
+    }
+
+    /// Returns the load of the busiest channel of a length on a regular network, upwards. Downwards
+    /// it is the same.
+    fn regular_load(&self, length: usize) -> usize {
+        let extent = self.network.extent();
+        // A hop that begins at the coordinate x of a route from 0 begins from x on, once for each
+        // coordinate at which such a route may begin.
+        let mut ends = vec![(0, 0); extent + 1];
+        for displacement in 1..extent {
+            let mut x = 0;
+            for hop in self.lengths(displacement) {
+                if hop == length {
+                    ends[x].0 += 1;
+                    ends[x + extent - displacement].1 += 1;
+                }
+                x += hop;
+            }
+        }
+        let carried = |load: &mut usize, (begin, end)| {
+            *load = *load + begin - end;
+            Some(*load)
+        };
+        ends.into_iter().scan(0, carried).max().unwrap_or(0)
+    }
+
+    /// Returns the longest displacement on the shorter way.
+    fn farthest(&self) -> usize {
+        let extent = self.network.extent();
+        if self.network.wraps() { extent / 2 } else { extent - 1 }
+    }
+
+    fn is_half_round(&self, displacement: usize) -> bool {
+        self.network.wraps() && 2 * displacement == self.network.extent()
+    }
+
+    /// Returns the displacement from one coordinate to another, and whether the route goes up.
+    fn way(&self, from: usize, to: usize) -> (usize, bool) {
+        let (displacement, up) = self.network.way(from, to);
+        (displacement, if self.is_half_round(displacement) { from.is_multiple_of(2) } else { up })
+    }
+
+    fn counts(&self, displacement: usize) -> &[u32] {
+        let window = self.network.window();
+        &self.counts[(displacement - 1) * window..][..window]
+    }
+
+    /// Returns how many routes there are with a displacement, in halves of routes up from each
+    /// coordinate where windows wrap round.
+    fn weight(&self, displacement: usize) -> i64 {
+        let weight = match self.network.wraps() {
+            true if self.is_half_round(displacement) => 1,
+            true => 2,
+            false => self.network.extent() - displacement,
+        };
+        weight as i64
+    }
+
+    fn balanced(&self) -> Balance {
+        let (window, farthest) = (self.network.window(), self.farthest());
+        let set = window * (window + 1) / 2;
+        let total: i64 = (1..=farthest).map(|displacement| self.weight(displacement) * displacement as i64).sum();
+        let most = if self.network.wraps() { 2 * self.least_load() } else { (total as usize).div_ceil(set) };
+        let mut balance = Balance { window, most: most as i64, loads: vec![0; window], counts: Vec::new() };
+        for displacement in 1..=farthest {
+            balance.append(displacement, self.weight(displacement));
+        }
+        while balance.mend(|displacement| self.weight(displacement)) {}
+        balance
+    }
+}
+
+/// The hops of all displacements, while they are chosen.
+struct Balance {
+    window: usize,
+    /// The load that no length should exceed.
+    most: i64,
+    /// The load of each length, from 1.
+    loads: Vec<i64>,
+    /// As in [`LengthBalanced`].
+    counts: Vec<u32>,
+}
+
+/// Hops to take away and to add: lengths, and how many of them are added.
+type Exchange = [(usize, i64); 4];
+
+impl Balance {
+    /// Appends the hops of the next displacement: full sets of all lengths, as long as the rest is
+    /// one set or more, then again and again the least loaded length that fits, the longest of
+    /// equally loaded ones.
+    fn append(&mut self, displacement: usize, weight: i64) {
+        let window = self.window;
+        let set = window * (window + 1) / 2;
+        let sets = (displacement / set).saturating_sub(1);
+        let mut counts = vec![sets as u32; window];
+        let mut left = displacement - sets * set;
+        let mut hops = most_hops(displacement, window) - sets * window;
+        while left > 0 {
+            // The hops after this one must be able to do the rest. The longest hop always fits.
+            let shortest = left.saturating_sub((hops - 1) * window).max(1);
+            let load = |length: &usize| self.loads[length - 1] + weight * i64::from(counts[length - 1]);
+            let length = (shortest..=window.min(left)).rev().min_by_key(load).unwrap_or(left.min(window));
+            counts[length - 1] += 1;
+            (left, hops) = (left - length, hops - 1);
+        }
+        for (load, &count) in self.loads.iter_mut().zip(&counts) {
+            *load += weight * i64::from(count);
+        }
+        self.counts.extend(counts);
+    }
+
+    /// Makes exchanges for one displacement after the other, each time the one that lowers the excess
+    /// most. Returns whether it has made any.
+    fn mend(&mut self, weight: impl Fn(usize) -> i64) -> bool {
+        let displacements = 1..=self.counts.len() / self.window;
+        displacements.fold(false, |mended, displacement| {
+            let mut exchanges = 0;
+            while self.exchange(displacement, weight(displacement)) {
+                exchanges += 1;
+            }
+            mended || exchanges > 0
+        })
+    }
+
+    /// Makes the exchange that lowers the excess most, of those that take a hop of a length with an
+    /// excess away. Returns whether there is one.
+    fn exchange(&mut self, displacement: usize, weight: i64) -> bool {
+        let row = (displacement - 1) * self.window..displacement * self.window;
+        let counts = self.counts[row.clone()].to_vec();
+        let may_split = (counts.iter().sum::<u32>() as usize) < most_hops(displacement, self.window);
+        let mut best: (i64, Option<Exchange>) = (0, None);
+        for length in (1..=self.window).filter(|length| counts[length - 1] > 0) {
+            if self.loads[length - 1] <= self.most {
+                continue;
+            }
+            for exchange in exchanges(&counts, length, may_split) {
+                let change = self.shift(&exchange, weight);
+                self.shift(&exchange, -weight);
+                if change < best.0 {
+                    best = (change, Some(exchange));
+                }
+            }
+        }
+        let Some(exchange) = best.1 else { return false };
+        self.shift(&exchange, weight);
+        let counts = &mut self.counts[row];
+        for (length, by) in exchange {
+            counts[length - 1] = counts[length - 1].saturating_add_signed(by as i32);
+        }
+        true
+    }
+
+    /// Applies an exchange to the loads. Returns how much the excess grows, the sum of the squares of
+    /// what loads have above the most.
+    fn shift(&mut self, exchange: &Exchange, weight: i64) -> i64 {
+        let mut change = 0;
+        for &(length, by) in exchange.iter().filter(|(_, by)| *by != 0) {
+            let load = &mut self.loads[length - 1];
+            let excess = |load: i64| (load - self.most).max(0).pow(2);
+            let before = excess(*load);
+            *load += by * weight;
+            change += excess(*load) - before;
+        }
+        change
+    }
+}
+
+/// Returns the exchanges that take a hop of a length away: two hops for two others or for one, and,
+/// if there may be more hops, one for two.
+fn exchanges(counts: &[u32], length: usize, may_split: bool) -> impl Iterator<Item = Exchange> {
+    let window = counts.len();
+    let halves = if may_split { length / 2 } else { 0 };
+    let splits = (1..=halves).map(move |short| [(length, -1), (short, 1), (length - short, 1), (1, 0)]);
+    let partners = (1..=window).filter(move |&with| counts[with - 1] > u32::from(with == length));
+    let pairs = partners.flat_map(move |with| {
+        let sum = length + with;
+        let merged = (sum <= window).then_some([(length, -1), (with, -1), (sum, 1), (1, 0)]);
+        let shorts = sum.saturating_sub(window).max(1)..=sum / 2;
+        shorts.map(move |short| [(length, -1), (with, -1), (short, 1), (sum - short, 1)]).chain(merged)
+    });
+    splits.chain(pairs)
+}
+
+/// Returns twice the hops of a shortest path.
+fn most_hops(displacement: usize, window: usize) -> usize {
+    2 * displacement.div_ceil(window)
+}
+
+/// Returns the lengths, each spread evenly over the route, from hop `first` on and round to the hop
+/// before it.
+// Without the spread, long hops come first on all routes of a regular network, and the hops in the
+// middle of it are of few lengths (110 instead of 69 for 40 nodes and windows of 3). Without the
+// turn by the displacement, it is 72.
+fn spread(counts: &[u32], first: usize) -> Vec<usize> {
+    // The i-th of c hops is due at (2i + 1) / 2c of the route.
+    let of = |(at, &count): (usize, &u32)| (0..count).map(move |i| (u64::from(2 * i + 1), u64::from(count), at + 1));
+    let mut hops: Vec<(u64, u64, usize)> = counts.iter().enumerate().flat_map(of).collect();
+    hops.sort_by(|one, other| (one.0 * other.1).cmp(&(other.0 * one.1)).then(other.2.cmp(&one.2)));
+    let mut lengths: Vec<usize> = hops.into_iter().map(|(.., length)| length).collect();
+    let turn = first % lengths.len().max(1);
+    lengths.rotate_left(turn);
+    lengths
+}
+
+/// Returns the lengths in an order in which half of the hops of each length begin at an even
+/// distance from the start, and half at an odd one, if there is such an order.
+fn alternating(counts: &[u32]) -> Vec<usize> {
+    // Hops of odd lengths alternate by themselves. Half of the even ones come before the first odd
+    // one, the others after it.
+    let copies = |length: usize, count: u32| std::iter::repeat_n(length, count as usize);
+    let by_length = || counts.iter().enumerate().map(|(at, &count)| (at + 1, count));
+    let even = || by_length().filter(|(length, _)| length.is_multiple_of(2));
+    let mut odd = by_length().filter(|(length, _)| !length.is_multiple_of(2)).flat_map(|(l, count)| copies(l, count));
+    let mut lengths: Vec<usize> = even().flat_map(|(length, count)| copies(length, count / 2)).collect();
+    lengths.extend(odd.next());
+    lengths.extend(even().flat_map(|(length, count)| copies(length, count.div_ceil(2))));
+    lengths.extend(odd);
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn networks(most: usize) -> impl Iterator<Item = OverlappingWindows> {
+        let new = [OverlappingWindows::new, OverlappingWindows::wrapping];
+        (2..most).flat_map(move |p| (1..p).flat_map(move |w| new.into_iter().filter_map(move |new| new(p, w, 1))))
+    }
+
+    fn routes(how: Option<OverlappingWindows>) -> LengthBalanced {
+        LengthBalanced::new(&how.unwrap()).unwrap()
+    }
+
+    fn all(how: &OverlappingWindows) -> impl Iterator<Item = Node> + use<> {
+        (0..how.nodes()).map(Node::new)
+    }
+
+    /// Returns how many routes each channel has, by its ends.
+    fn carried(how: &OverlappingWindows, route: impl Fn(Node, Node) -> Vec<Node>) -> BTreeMap<(Node, Node), usize> {
+        let mut loads = BTreeMap::new();
+        for (from, to) in all(how).flat_map(|from| all(how).map(move |to| (from, to))) {
+            for hop in route(from, to).windows(2) {
+                *loads.entry((hop[0], hop[1])).or_insert(0) += 1;
+            }
+        }
+        loads
+    }
+
+    #[test]
+    fn routes_are_paths_of_at_most_twice_the_distance() {
+        let how = [OverlappingWindows::new, OverlappingWindows::wrapping];
+        let planes = (2..7).flat_map(|p| (1..p).flat_map(move |w| how.into_iter().filter_map(move |new| new(p, w, 2))));
+        for how in networks(24).chain(planes).chain(OverlappingWindows::wrapping(6, 2, 3)) {
+            let routes = routes(Some(how.clone()));
+            for (from, to) in all(&how).flat_map(|from| all(&how).map(move |to| (from, to))) {
+                let route = routes.route(from, to);
+                assert_eq!((route[0], route[route.len() - 1]), (from, to), "{how:?}");
+                assert!(route.windows(2).all(|hop| how.adjacent(hop[0], hop[1])), "{how:?}: {route:?}");
+                assert!(route.len() - 1 <= 2 * how.distance(from, to), "{how:?}: {route:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_sum_to_the_displacement() {
+        for how in networks(40) {
+            let routes = routes(Some(how));
+            let farthest = routes.farthest();
+            assert!(
+                (0..=farthest).all(|displacement| routes.lengths(displacement).iter().sum::<usize>() == displacement)
+            );
+            assert_eq!((routes.lengths(0), routes.lengths(farthest + 1)), (vec![], vec![]));
+        }
+    }
+
+    #[test]
+    fn loads_equal_the_counts() {
+        for how in networks(32) {
+            let routes = routes(Some(how.clone()));
+            let mut counted = vec![0; how.window().min(routes.farthest())];
+            for ((from, to), load) in carried(&how, |from, to| routes.route(from, to)) {
+                let (length, _) = how.way(from.index(), to.index());
+                counted[length - 1] = load.max(counted[length - 1]);
+            }
+            assert_eq!(routes.loads(), counted, "{how:?}");
+            assert!(counted.into_iter().max() >= Some(routes.least_load()), "{how:?}");
+        }
+    }
+
+    /// The table of the type.
+    #[test]
+    fn busiest_channels_carry_what_the_table_says() {
+        for (how, [default, balanced, bound]) in [
+            (OverlappingWindows::wrapping(16, 3, 1), [9, 6, 6]),
+            (OverlappingWindows::wrapping(40, 3, 1), [63, 34, 34]),
+            (OverlappingWindows::wrapping(64, 4, 1), [120, 52, 52]),
+            (OverlappingWindows::new(40, 3, 1), [133, 69, 67]),
+            (OverlappingWindows::new(64, 4, 1), [256, 107, 103]),
+        ] {
+            let how = how.unwrap();
+            let routes = routes(Some(how.clone()));
+            let busiest = |loads: BTreeMap<_, usize>| loads.into_values().max();
+            assert_eq!(busiest(carried(&how, |from, to| how.route(from, to))), Some(default), "{how:?}");
+            assert_eq!(busiest(carried(&how, |from, to| routes.route(from, to))), Some(balanced), "{how:?}");
+            assert_eq!((routes.loads().into_iter().max(), routes.least_load()), (Some(balanced), bound), "{how:?}");
+        }
+    }
+
+    #[test]
+    fn loads_where_windows_wrap_round_are_within_1_of_the_bound() {
+        let (mut equal, mut more) = (0, 0);
+        for how in networks(60).filter(|how| how.wraps() && !how.is_complete()) {
+            let routes = routes(Some(how.clone()));
+            let load = routes.loads().into_iter().max().unwrap();
+            assert!(load <= routes.least_load() + 1, "{how:?}: {load}");
+            *(if load == routes.least_load() { &mut equal } else { &mut more }) += 1;
+        }
+        assert_eq!((equal, more), (789, 23));
+    }
+
+    #[test]
+    fn loads_of_regular_networks_are_near_the_bound() {
+        let mut worst = [0.0_f64; 3];
+        for how in networks(80).filter(|how| !how.wraps() && !how.is_complete()) {
+            let (p, w) = (how.extent(), how.window());
+            let default = carried(&how, |from, to| how.route(from, to)).into_values().max().unwrap();
+            let routes = routes(Some(how));
+            let (load, least) = (routes.loads().into_iter().max().unwrap(), routes.least_load());
+            assert!(load <= default, "{p} {w}: {load} {default}");
+            for (worst, times) in worst.iter_mut().zip([10, 15, 20]) {
+                if p >= 20 && p >= times * w {
+                    *worst = worst.max(load as f64 / least as f64);
+                }
+            }
+        }
+        assert!(worst[0] < 1.16 && worst[1] < 1.08 && worst[2] < 1.06, "{worst:?}");
+    }
+
+    #[test]
+    fn loads_in_two_dimensions_are_those_of_a_row_for_each_node_of_a_column() {
+        for (p, w) in [(8, 2), (9, 3), (7, 2)] {
+            let plane = OverlappingWindows::wrapping(p, w, 2).unwrap();
+            let row = routes(OverlappingWindows::wrapping(p, w, 1));
+            let routes = routes(Some(plane.clone()));
+            assert_eq!((routes.loads(), routes.least_load()), (row.loads(), row.least_load()));
+            let busiest = carried(&plane, |from, to| routes.route(from, to)).into_values().max();
+            assert_eq!(busiest, row.loads().into_iter().max().map(|load| load * p));
+        }
+    }
+
+    #[test]
+    fn large_networks_and_nodes_out_of_range_do_not_panic() {
+        let new = |p, w, n| OverlappingWindows::new(p, w, n).and_then(|how| LengthBalanced::new(&how));
+        let large =
+            [(1 << 16, 17, 1), ((1 << 16) + 1, 1, 1), (1 << 30, 1, 1), (1 << 30, (1 << 30) - 1, 1), (300, 290, 3)];
+        assert!(large.into_iter().all(|(p, w, n)| new(p, w, n).is_none()));
+        assert_eq!(new(1 << 16, (1 << 16) - 1, 1).map(|routes| routes.loads().len()), Some((1 << 16) - 1));
+        for how in [OverlappingWindows::new(5, 2, 2), OverlappingWindows::wrapping(6, 2, 2)] {
+            let routes = routes(how);
+            for node in [routes.network().nodes(), crate::ids::MAX_NODES].map(Node::new) {
+                let _ = (routes.route(node, Node::new(0)), routes.route(Node::new(0), node), routes.route(node, node));
+            }
+        }
+    }
+}
