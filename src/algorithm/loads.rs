@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::counted::{Counted, MOST_MESSAGES};
 use super::{Claims, is_complete};
 use crate::block::Volume;
-use crate::ids::Rank;
-use crate::topology::{Axis, Factor, Kind, axes};
+use crate::ids::{Node, Rank};
+use crate::topology::{Axis, Factor, Kind, OverlappingWindows, Topology, axes};
 use crate::vocabulary::{Problem, Share};
 
 /// Returns the dimensions of the problem's network, if it is a product and every node has a rank.
@@ -42,9 +42,27 @@ pub(in crate::algorithm) fn load_at_once(row: Factor) -> Option<u64> {
         Factor::Ring(3..) => Kind::Ring,
         Factor::Ring(_) | Factor::Line(_) => Kind::Line,
         Factor::Complete(_) => Kind::Complete,
-        Factor::Windows { .. } => return None,
+        Factor::Windows { .. } => {
+            let nodes = row.extent();
+            return load_in_windows(row, (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))));
+        }
     };
     Some(load_along(kind, row.extent() as u64))
+}
+
+/// Counts the load of the busiest channel of windows, if each pair of nodes has a message. `None` for
+/// more than 128 nodes.
+pub(in crate::algorithm) fn load_in_windows(row: Factor, pairs: impl Iterator<Item = (usize, usize)>) -> Option<u64> {
+    const MOST: usize = 1 << 7;
+    let Factor::Windows { extent: extent @ ..=MOST, window, wraps } = row else { return None };
+    let new = if wraps { OverlappingWindows::wrapping } else { OverlappingWindows::new };
+    let (row, mut loads) = (new(extent, window, 1)?, vec![0; extent * extent]);
+    for (from, to) in pairs {
+        row.route(Node::new(from), Node::new(to))
+            .windows(2)
+            .for_each(|hop| loads[hop[0].index() * extent + hop[1].index()] += 1);
+    }
+    loads.into_iter().max()
 }
 
 fn load_along(kind: Kind, extent: u64) -> u64 {

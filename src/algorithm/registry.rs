@@ -31,6 +31,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(alltoall::MeshExchange::default()),
             Arc::new(alltoall::NecklaceExchange::default()),
             Arc::new(alltoall::HowGreedy),
+            Arc::new(alltoall::WindowExchange::default()),
             Arc::new(allgather::Direct),
             Arc::new(allgather::Ring),
             Arc::new(allgather::RecursiveDoubling),

@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use super::cells::no_rank_on_every_node;
 use super::digits::{Digit, Digits, Slot, Walk, Way};
-use crate::algorithm::loads::{load_at_once, product as axes_of_routes};
+use crate::algorithm::loads::{load_at_once, load_in_windows};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::block::Volume;
 use crate::ids::Rank;
@@ -118,7 +118,6 @@ impl Algorithm for ByDimension {
         let volume = all().map(|(_, walk, k)| walk.volume(k, nodes)).sum::<Volume>();
         let messages = all().map(|(_, _, k)| k as u64 - 1).sum();
         let at_once = self.about().ports != Ports::One;
-        let known = axes_of_routes(problem).is_some();
         let channels = || all().map(|(row, walk, _)| channels(row, walk, nodes)).sum::<Option<_>>();
         // Along a single dimension it is a ring of all ranks.
         let chained = match rows[..] {
@@ -128,7 +127,7 @@ impl Algorithm for ByDimension {
         Claims {
             port_transmission: at_once.then_some(volume),
             handled: at_once.then_some(2 * messages),
-            channel_transmission: known.then(channels).flatten(),
+            channel_transmission: channels(),
             forwarded_transmission: all().map(|(row, walk, _)| forwarded(row, walk, nodes)).sum(),
             end_transmission: all().map(|(row, walk, _)| at_ends(row, walk, nodes)).sum(),
             startups: Some(all().map(|(_, walk, k)| walk.rounds(k) as u64).sum()),
@@ -199,9 +198,15 @@ fn channels(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     let k = row.extent() as u64;
     let each = Volume::from(nodes / k);
     Some(match walk {
-        Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes),
+        Walk::OneWay | Walk::BothWays if is_contention_free(row, walk) => walk.transmission(row.extent(), nodes),
+        Walk::OneWay | Walk::BothWays => return None,
         Walk::AtOnce => each * load_at_once(row)?,
         Walk::Rotated if row.is_complete() => each * (k - 1),
+        Walk::Rotated if matches!(row, Factor::Windows { .. }) => {
+            let n = row.extent();
+            let shift = |by: usize| load_in_windows(row, (0..n).map(move |from| (from, (from + by) % n)));
+            each * (1..n).map(shift).sum::<Option<u64>>()?
+        }
         Walk::Rotated => each * (k * k / 4),
     })
 }

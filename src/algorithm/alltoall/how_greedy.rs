@@ -26,15 +26,16 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::iter;
 use std::sync::Arc;
 
+use super::row_exchange::{NodeRound, RowExchange, Table, Unit, send};
 use crate::algorithm::kept::Kept;
 use crate::algorithm::loads::factors_in_order;
 use crate::algorithm::{About, Algorithm, Claims};
-use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::topology::Factor;
-use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Share};
+use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// The procedure of Wang's appendix, one dimension after the other.
 #[derive(Clone, Copy, Debug)]
@@ -59,206 +60,87 @@ impl Algorithm for HowGreedy {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        rows(problem).is_none().then(|| format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text()))
+        exchange(problem).is_none().then(|| format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text()))
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        let rows = rows(problem).unwrap_or_default();
-        let sum = |of: &dyn Fn(&Table) -> u64| rows.iter().map(|row| of(&row.table)).sum::<u64>();
-        let sized = |of: &dyn Fn(&Table) -> u64| rows.iter().map(|row| of(&row.table) * row.unit as u64).sum::<u64>();
-        let startups = sum(&|table| table.rounds.len() as u64);
-        let most = |moves: &dyn Fn(&NodeRound) -> usize, round: &[NodeRound]| {
-            round.iter().map(moves).max().unwrap_or_default() as u64
-        };
-        let (sends, receives) = (|node: &NodeRound| node.sends.len(), |node: &NodeRound| node.receives.len());
-        let handled =
-            |table: &Table| table.rounds.iter().map(|round| most(&sends, round) + most(&receives, round)).sum();
-        let port =
-            |table: &Table| table.rounds.iter().map(|round| most(&sends, round).max(most(&receives, round))).sum();
-        let received = |table: &Table| table.rounds.iter().map(|round| most(&receives, round)).sum();
-        let busiest = |table: &Table| {
-            let sent = |node: usize| table.rounds.iter().map(|round| round[node].sends.len() as u64).sum();
-            (0..table.extent).map(sent).max().unwrap_or_default()
-        };
-        Claims {
-            startups: Some(startups),
-            transmission: Some(sized(&|table| table.rounds.len() as u64).into()),
-            port_transmission: Some(sized(&port).into()),
-            received: Some(sized(&received).into()),
-            hops: Some(startups),
-            rearrangements: Some((rows.len() as u64).saturating_sub(1)),
-            handled: Some(sum(&handled)),
-            messages: Some(sum(&busiest)),
-            volume: Some(sized(&busiest).into()),
-            contention_free: true,
-            ..Claims::default()
-        }
+        exchange(problem).map(|exchange| exchange.claims()).unwrap_or_default()
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {
-        let rows = rows(problem).unwrap_or_default();
-        rows.iter().map(|row| format!("within dimension {}", row.dimension)).collect()
+        exchange(problem).map(|exchange| exchange.phases()).unwrap_or_default()
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let (rows, ranks) = (rows(problem).unwrap_or_default(), problem.ranks());
-        Box::new(rows.into_iter().enumerate().flat_map(move |(phase, row)| {
-            (0..row.table.rounds.len()).map(move |number| {
-                let node = &row.table.rounds[number][row.coordinate(rank)];
-                let end = |step: &Step| End::new(row.at(rank, step.peer), row.blocks(rank, ranks, step.unit));
-                let (sends, receives) = (node.sends.iter().map(end).collect(), node.receives.iter().map(end).collect());
-                RankRound::new(sends, receives).in_phase(phase)
-            })
-        }))
+        exchange(problem).map_or_else(|| Box::new(iter::empty()) as Share, |exchange| exchange.share(rank))
     }
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
-        let rows = rows(problem).unwrap_or_default();
-        Box::new(rows.into_iter().enumerate().flat_map(move |(phase, row)| {
-            (0..row.table.rounds.len()).map(move |number| {
-                let node = &row.table.rounds[number][row.coordinate(rank)];
-                let sent = |step: &Step| Amount::new(row.at(rank, step.peer), Volume::from(row.unit as u64));
-                let sends = node.sends.iter().map(sent).collect();
-                RankAmounts { phase, ..RankAmounts::new(sends, node.receives.len()) }
-            })
-        }))
+        exchange(problem).map_or_else(|| Box::new(iter::empty()) as Amounts, |exchange| exchange.amounts(rank))
     }
 }
 
-/// A dimension and the exchange within its rows.
-#[derive(Clone)]
-struct Row {
-    dimension: usize,
-    /// The difference in rank between neighbouring coordinates.
-    stride: usize,
-    /// The number of blocks that go from one node of a row to another.
-    unit: usize,
-    table: Arc<Table>,
-}
-
-/// Returns the dimensions of more than one node, the last first. `None` if one is of another kind or too
-/// long.
-fn rows(problem: &Problem) -> Option<Vec<Row>> {
-    let factors = factors_in_order(problem)?;
-    let window = |row: &Factor| match *row {
-        _ if row.is_complete() => Some(row.extent() - 1),
-        Factor::Line(_) => Some(1),
-        Factor::Windows { window, wraps: false, .. } => Some(window),
-        _ => None,
-    };
-    if factors.iter().any(|row| row.extent() > MOST || window(row).is_none()) {
-        return None;
-    }
-    let mut stride = 1;
-    let rows = factors.iter().enumerate().rev().map(|(dimension, row)| {
-        let made = Row {
-            dimension,
-            stride,
-            unit: problem.ranks() / row.extent(),
-            table: Table::of(row.extent(), window(row)?),
+/// Returns the exchange. `None` if a dimension is of another kind or too long.
+fn exchange(problem: &Problem) -> Option<RowExchange> {
+    let table = |row: Factor| {
+        let window = match row {
+            _ if row.is_complete() => row.extent() - 1,
+            Factor::Line(_) => 1,
+            Factor::Windows { window, wraps: false, .. } => window,
+            _ => return None,
         };
-        stride *= row.extent();
-        Some(made)
-    });
-    rows.collect()
-}
-
-impl Row {
-    fn coordinate(&self, rank: Rank) -> usize {
-        rank.index() / self.stride % self.table.extent
-    }
-
-    /// Returns the rank at a coordinate of a rank's row.
-    fn at(&self, rank: Rank, coordinate: usize) -> Rank {
-        Rank::new(rank.index() - self.coordinate(rank) * self.stride + coordinate * self.stride)
-    }
-
-    /// Returns the blocks that go from one node of a rank's row to another. Their sources have the
-    /// row's coordinates in the earlier dimensions, and their destinations in the later ones, which
-    /// the phases before have corrected.
-    fn blocks(&self, rank: Rank, ranks: usize, (from, to): (usize, usize)) -> Vec<Block> {
-        let (stride, width) = (self.stride, self.stride * self.table.extent);
-        let (before, after) = (rank.index() / width * width, rank.index() % stride);
-        let sources = (0..stride).map(move |later| Rank::new(before + from * stride + later));
-        let destinations =
-            move || (0..ranks / width).map(move |earlier| Rank::new(earlier * width + to * stride + after));
-        sources.flat_map(|source| destinations().map(move |destination| Block::new(source, destination))).collect()
-    }
-}
-
-/// The exchange within a row.
-struct Table {
-    extent: usize,
-    /// For each round, what each node does.
-    rounds: Vec<Vec<NodeRound>>,
-}
-
-#[derive(Clone, Default)]
-struct NodeRound {
-    sends: Vec<Step>,
-    receives: Vec<Step>,
-}
-
-/// A message from or to a node of the row.
-#[derive(Clone, Copy)]
-struct Step {
-    peer: usize,
-    /// The source and the destination of the blocks.
-    unit: (usize, usize),
+        (row.extent() <= MOST).then(|| greedy(row.extent(), window))
+    };
+    let tables = factors_in_order(problem)?.into_iter().map(table);
+    Some(RowExchange::in_turn(tables.collect::<Option<Vec<_>>>()?))
 }
 
 /// The blocks at a node that go one way: the farthest destination first, then by source.
 type Waiting = BTreeSet<(Reverse<usize>, usize)>;
 
-impl Table {
-    fn of(extent: usize, window: usize) -> Arc<Self> {
-        static MADE: Kept<(usize, usize), Arc<Table>> = Kept::new(8);
-        MADE.get((extent, window), || Arc::new(Self::made(extent, window)))
-    }
+/// Returns the exchange within a row.
+fn greedy(extent: usize, window: usize) -> Arc<Table> {
+    static MADE: Kept<(usize, usize), Arc<Table>> = Kept::new(8);
+    MADE.get((extent, window), || Arc::new(simulated(extent, window)))
+}
 
-    fn made(extent: usize, window: usize) -> Self {
-        // What waits at each node, on the way up and down.
-        let mut waiting: Vec<[Waiting; 2]> = (0..extent).map(|_| Default::default()).collect();
-        let mut table = Self { extent, rounds: vec![] };
-        let mut first = vec![NodeRound::default(); extent];
-        for (from, to) in (0..extent).flat_map(|from| (0..extent).map(move |to| (from, to))) {
-            match from.abs_diff(to) {
-                0 => {}
-                apart if apart <= window => send(&mut first, from, to, (from, to)),
-                apart => drop(waiting[from][usize::from(to < from)].insert((Reverse(apart), from))),
-            }
+/// Simulates the exchange within a row.
+fn simulated(extent: usize, window: usize) -> Table {
+    // What waits at each node, on the way up and down.
+    let mut waiting: Vec<[Waiting; 2]> = (0..extent).map(|_| Default::default()).collect();
+    let mut table = Table { extent, chunks: 1, rounds: vec![] };
+    let mut first = vec![NodeRound::default(); extent];
+    for (from, to) in (0..extent).flat_map(|from| (0..extent).map(move |to| (from, to))) {
+        match from.abs_diff(to) {
+            0 => {}
+            apart if apart <= window => send(&mut first, from, to, Unit { from, to, chunk: 0 }),
+            apart => drop(waiting[from][usize::from(to < from)].insert((Reverse(apart), from))),
         }
-        table.rounds.push(first);
-        while waiting.iter().flatten().any(|waiting| !waiting.is_empty()) {
-            let mut round = vec![NodeRound::default(); extent];
-            let mut arriving = vec![];
-            for node in 0..extent {
-                for down in [false, true] {
-                    let room = if down { node } else { extent - 1 - node };
-                    let waiting = &mut waiting[node][usize::from(down)];
-                    for ((left, source), jump) in moves(waiting, window, room) {
-                        waiting.remove(&(Reverse(left), source));
-                        let at = |distance: usize| if down { node - distance } else { node + distance };
-                        send(&mut round, node, at(jump), (source, at(left)));
-                        if jump < left {
-                            arriving.push((at(jump), down, (Reverse(left - jump), source)));
-                        }
+    }
+    table.rounds.push(first);
+    while waiting.iter().flatten().any(|waiting| !waiting.is_empty()) {
+        let mut round = vec![NodeRound::default(); extent];
+        let mut arriving = vec![];
+        for node in 0..extent {
+            for down in [false, true] {
+                let room = if down { node } else { extent - 1 - node };
+                let waiting = &mut waiting[node][usize::from(down)];
+                for ((left, source), jump) in moves(waiting, window, room) {
+                    waiting.remove(&(Reverse(left), source));
+                    let at = |distance: usize| if down { node - distance } else { node + distance };
+                    send(&mut round, node, at(jump), Unit { from: source, to: at(left), chunk: 0 });
+                    if jump < left {
+                        arriving.push((at(jump), down, (Reverse(left - jump), source)));
                     }
                 }
             }
-            arriving.into_iter().for_each(|(node, down, block)| {
-                waiting[node][usize::from(down)].insert(block);
-            });
-            table.rounds.push(round);
         }
-        table
+        arriving.into_iter().for_each(|(node, down, block)| {
+            waiting[node][usize::from(down)].insert(block);
+        });
+        table.rounds.push(round);
     }
-}
-
-/// Adds a message to a round.
-fn send(round: &mut [NodeRound], from: usize, to: usize, unit: (usize, usize)) {
-    round[from].sends.push(Step { peer: to, unit });
-    round[to].receives.push(Step { peer: from, unit });
+    table
 }
 
 /// Returns the blocks that leave a node one way, with their distances to go and their jumps, at most one
@@ -294,7 +176,7 @@ mod tests {
     /// Appendix A, errata 5.13 and 5.16.
     #[test]
     fn rounds_are_those_of_the_appendix() {
-        let rounds = |extent, window| Table::of(extent, window).rounds.len();
+        let rounds = |extent, window| greedy(extent, window).rounds.len();
         assert_eq!([rounds(10, 3), rounds(11, 4)], [5, 5]);
         assert_eq!([rounds(16, 3), rounds(20, 3), rounds(40, 3)], [13, 21, 77]);
         assert_eq!([rounds(2, 1), rounds(9, 8), rounds(128, 127)], [1, 1, 1]);

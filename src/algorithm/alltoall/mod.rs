@@ -15,7 +15,9 @@ mod mesh_exchange;
 mod necklace_exchange;
 mod ring;
 mod ring_both;
+mod row_exchange;
 mod torus_exchange;
+mod window_exchange;
 
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
@@ -31,3 +33,4 @@ pub use ring::Ring;
 pub(in crate::algorithm) use ring::{claims_around_a_ring, claims_of_a_ring};
 pub use ring_both::RingBoth;
 pub use torus_exchange::TorusExchange;
+pub use window_exchange::WindowExchange;

@@ -1,0 +1,286 @@
+//! Alltoall in windows, over routes that load all channels alike.
+//!
+//! Source: own work, after the cut of a row in the middle and the list scheduling of unit steps. Needs:
+//! overlapping windows of at most 64 nodes a dimension, with rank i on node i. Model: all-port.
+//!
+//! Where windows wrap round, routes are those of [`LengthBalanced`]. Elsewhere they start from these,
+//! and each in turn is replaced by the cheapest one, where a channel is the dearer the more routes it
+//! has. A round takes up to `load` units over a channel, those first whose route has the busiest
+//! channels ahead. In more than one dimension, blocks are cut into a part for each, and every part
+//! starts along another dimension, so that all channels are in use all the time.
+//!
+//! | term | p nodes in a dimension, window w, n dimensions, N ranks |
+//! |---|---|
+//! | startups | no formula: n times about L / `load`, but at least the hops of the longest route, for L units over the busiest channel |
+//! | blocks sent over a channel | about L N / (p `chunks`) |
+//!
+//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2), or half of that where windows wrap
+//! round. With `load=1` and `chunks=8`, what a channel carries is at most 1.08 times the cut bound for
+//! 20, 24, 32 and 40 nodes and windows of up to p / 3. With `chunks=1` it is 1.1 times for windows of 2
+//! and 3, and up to twice for wide ones, which have few units to balance.
+//!
+//! The algorithm is global: every process schedules a row, once for all its ranks, in time in proportion
+//! to the hops of all units times the rounds (2 ms for 20 nodes, 0.1 s for 64, 0.1 s for 32 and eight
+//! chunks). Apart from that, a rank takes time and memory in proportion to the blocks it sends and
+//! receives.
+
+use std::iter;
+use std::sync::Arc;
+
+use super::row_exchange::{NodeRound, RowExchange, Table, Unit, send};
+use crate::algorithm::kept::Kept;
+use crate::algorithm::loads::factors_in_order;
+use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
+use crate::ids::{Node, Rank};
+use crate::topology::{Factor, LengthBalanced, OverlappingWindows};
+use crate::vocabulary::{Amounts, Ports, Problem, Share};
+
+/// An exchange over routes that load all channels alike.
+#[derive(Clone, Debug, Default)]
+pub struct WindowExchange(Settings);
+
+static ABOUT: About = About {
+    collective: "alltoall",
+    name: "window-exchange",
+    summary: "blocks take routes that load all channels alike, those with the busiest channels ahead first; rows are scheduled globally",
+    source: "own work",
+    needs: "overlapping windows of at most 64 nodes a dimension, not complete, with rank i on node i",
+    claims: "about fl(p^2/4) / (w (w + 1) / 2) start-ups in one dimension with load=1, half as many if windows wrap round; contention-free",
+    ports: Ports::All,
+};
+
+static PARAMETERS: [Parameter; 2] = [LOAD, CHUNKS];
+
+const LOAD: Parameter = Parameter {
+    key: "load",
+    summary: "the most chunks between two nodes of a row that a channel carries in a round; 0 takes the best by price",
+    values: Values::Number { least: 0, most: MOST * MOST },
+    default: 0,
+};
+
+const CHUNKS: Parameter = Parameter {
+    key: "chunks",
+    summary: "the number of chunks of what one node of a row has for another, each with a route of its own",
+    values: Values::Number { least: 1, most: 16 },
+    default: 1,
+};
+
+/// The most nodes of a row.
+const MOST: usize = 1 << 6;
+
+/// Returns the parameters that are compared: loads, each four times the one before, and in short rows,
+/// where eight chunks take a tenth of a second at most, also these with loads of the first size.
+fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+    const SHORT: usize = 32;
+    let Some((row, _)) = windows(problem) else { return vec![] };
+    let startups = exchange(problem, 1, 1).and_then(|exchange| exchange.claims().startups).unwrap_or_default();
+    let loads = iter::successors(Some(1), |load| Some(4 * load)).take_while(|&load| load < startups.max(2) as usize);
+    let in_chunks = [(1, 8), (8, 8)].into_iter().filter(|_| row.extent() <= SHORT);
+    let both = loads.map(|load| (load, 1)).chain(in_chunks);
+    let with = |(load, chunks)| Settings::default().with(&LOAD, load).with(&CHUNKS, chunks);
+    both.map(|both| Arc::new(WindowExchange(with(both))) as Arc<dyn Algorithm>).collect()
+}
+
+impl WindowExchange {
+    fn exchange(&self, problem: &Problem) -> Option<RowExchange> {
+        exchange(problem, self.0.of(&LOAD).max(1), self.0.of(&CHUNKS))
+    }
+}
+
+impl Algorithm for WindowExchange {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &PARAMETERS
+    }
+
+    fn settings(&self) -> Settings {
+        self.0.clone()
+    }
+
+    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+        Some(Arc::new(Self(settings.clone())))
+    }
+
+    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        compared(problem)
+    }
+
+    fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        if self.0.of(&LOAD) == 0 { compared(problem) } else { vec![] }
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        let needs = || format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text());
+        windows(problem).is_none().then(needs)
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        self.exchange(problem).map(|exchange| exchange.claims()).unwrap_or_default()
+    }
+
+    fn phases(&self, problem: &Problem) -> Vec<String> {
+        self.exchange(problem).map(|exchange| exchange.phases()).unwrap_or_default()
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let exchange = self.exchange(problem);
+        exchange.map_or_else(|| Box::new(iter::empty()) as Share, |exchange| exchange.share(rank))
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        let exchange = self.exchange(problem);
+        exchange.map_or_else(|| Box::new(iter::empty()) as Amounts, |exchange| exchange.amounts(rank))
+    }
+}
+
+/// Returns a row of the network, and the number of dimensions, if all are alike.
+fn windows(problem: &Problem) -> Option<(OverlappingWindows, usize)> {
+    let factors = factors_in_order(problem)?;
+    let row = match *factors.first()? {
+        Factor::Windows { extent, window, wraps } if extent <= MOST && factors.iter().all(|row| *row == factors[0]) => {
+            let new = if wraps { OverlappingWindows::wrapping } else { OverlappingWindows::new };
+            new(extent, window, 1)?
+        }
+        _ => return None,
+    };
+    Some((row, factors.len()))
+}
+
+fn exchange(problem: &Problem, load: usize, chunks: usize) -> Option<RowExchange> {
+    static MADE: Kept<(OverlappingWindows, usize, usize), Option<Arc<Table>>> = Kept::new(32);
+    let (row, dimensions) = windows(problem)?;
+    let made = || Some(Arc::new(scheduled(&row, &routes(&row, chunks)?, load, chunks)));
+    let table = MADE.get((row.clone(), load, chunks), made)?;
+    Some(RowExchange::rotating(&table, dimensions))
+}
+
+/// A path along a row.
+type Path = Vec<usize>;
+
+/// Returns the route of each chunk, for each pair of nodes of a row.
+fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Path>>> {
+    static MADE: Kept<(OverlappingWindows, usize), Option<Arc<Vec<Path>>>> = Kept::new(8);
+    MADE.get((row.clone(), chunks), || {
+        let balanced = LengthBalanced::new(row)?;
+        let extent = row.extent();
+        let pairs = (0..extent).flat_map(|from| (0..extent).map(move |to| (from, to))).filter(|(from, to)| from != to);
+        let path = |(from, to)| balanced.route(Node::new(from), Node::new(to)).into_iter().map(Node::index).collect();
+        let paths = pairs.flat_map(|pair| vec![path(pair); chunks]).collect();
+        Some(Arc::new(rerouted(paths, row, chunks)))
+    })
+}
+
+/// How often all routes are replaced in turn.
+const PASSES: usize = 12;
+
+/// Replaces routes without a step back, as long as the busiest channel may carry less.
+fn rerouted(mut paths: Vec<Path>, row: &OverlappingWindows, chunks: usize) -> Vec<Path> {
+    let (extent, window) = (row.extent(), row.window());
+    let mut loads = Loads::of(&paths, extent);
+    let across = window * (window + 1) / if row.wraps() { 1 } else { 2 };
+    let least = (chunks * (extent * extent / 4)).div_ceil(across);
+    let (mut best, mut busiest) = (paths.clone(), loads.busiest());
+    for _ in 0..PASSES {
+        if busiest <= least {
+            break;
+        }
+        for path in &mut paths {
+            loads.add(path, -1);
+            *path = loads.cheapest(path, row, least);
+            loads.add(path, 1);
+        }
+        if loads.busiest() < busiest {
+            (best, busiest) = (paths.clone(), loads.busiest());
+        }
+    }
+    best
+}
+
+/// The number of routes over each channel.
+struct Loads {
+    extent: usize,
+    loads: Vec<i32>,
+}
+
+impl Loads {
+    fn of(paths: &[Path], extent: usize) -> Self {
+        let mut loads = Self { extent, loads: vec![0; extent * extent] };
+        paths.iter().for_each(|path| loads.add(path, 1));
+        loads
+    }
+
+    fn add(&mut self, path: &[usize], change: i32) {
+        path.windows(2).for_each(|hop| self.loads[hop[0] * self.extent + hop[1]] += change);
+    }
+
+    fn busiest(&self) -> usize {
+        self.loads.iter().copied().max().unwrap_or_default().max(0) as usize
+    }
+
+    /// Returns the cheapest path between the ends of a path, the same way round and without a step
+    /// back. One more route over a channel costs twice as much for each 24th of the least load that
+    /// the channel has.
+    fn cheapest(&self, path: &[usize], row: &OverlappingWindows, least: usize) -> Path {
+        let (from, to) = (path[0], path[path.len() - 1]);
+        let (extent, window) = (self.extent, row.window());
+        let goes_up = if row.wraps() { (path[1] + extent - from) % extent <= window } else { from < to };
+        let apart = if goes_up { to + extent - from } else { from + extent - to } % extent;
+        let at = |distance: usize| if goes_up { from + distance } else { from + extent - distance } % extent;
+        let mut costs = vec![(0_u64, 0); apart + 1];
+        for distance in 1..=apart {
+            let jumps = (1..=window.min(distance)).map(|jump| {
+                let load = self.loads[at(distance - jump) * self.extent + at(distance)].max(0) as usize;
+                let price = 1_u64 << (24 * (load + 1) / least.max(1)).min(48);
+                (costs[distance - jump].0 + price, jump)
+            });
+            costs[distance] = jumps.min().unwrap_or_default();
+        }
+        let mut path = vec![to];
+        let mut left = apart;
+        while left > 0 {
+            left -= costs[left].1.max(1);
+            path.push(at(left));
+        }
+        path.reverse();
+        path
+    }
+}
+
+/// Schedules one hop after the other: in each round, a channel takes the units whose route has the
+/// busiest channels ahead, then those with the most hops left.
+fn scheduled(row: &OverlappingWindows, paths: &[Path], load: usize, chunks: usize) -> Table {
+    let extent = row.extent();
+    let mut left = Loads::of(paths, extent);
+    let mut at: Vec<usize> = vec![0; paths.len()];
+    let mut open: Vec<usize> = (0..paths.len()).collect();
+    let mut table = Table { extent, chunks, rounds: vec![] };
+    while !open.is_empty() {
+        let mut waiting: Vec<(usize, i32, usize, usize)> = open
+            .iter()
+            .map(|&unit| {
+                let ahead = &paths[unit][at[unit]..];
+                let channel = |hop: &[usize]| hop[0] * extent + hop[1];
+                let busiest = ahead.windows(2).map(|hop| left.loads[channel(hop)]).max().unwrap_or_default();
+                (channel(ahead), -busiest, usize::MAX - ahead.len(), unit)
+            })
+            .collect();
+        waiting.sort_unstable();
+        let mut round = vec![NodeRound::default(); extent];
+        for over_one in waiting.chunk_by(|one, other| one.0 == other.0) {
+            for &(_, _, _, unit) in over_one.iter().take(load) {
+                let path = &paths[unit];
+                let hop = &path[at[unit]..at[unit] + 2];
+                let piece = Unit { from: path[0], to: path[path.len() - 1], chunk: unit % chunks };
+                send(&mut round, hop[0], hop[1], piece);
+                left.add(hop, -1);
+                at[unit] += 1;
+            }
+        }
+        open.retain(|&unit| at[unit] + 1 < paths[unit].len());
+        table.rounds.push(round);
+    }
+    table
+}
