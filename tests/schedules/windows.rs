@@ -238,7 +238,7 @@ fn window_exchange_is_refused_where_it_does_not_fit() {
 #[test]
 fn auto_takes_the_balanced_exchange_for_long_blocks() {
     // A machine that charges for start-ups and channels.
-    let channels = Machine { startup: 10_000_000, channel: 1_000, ..Machine::FREE };
+    let channels = Machine::FREE.with_channel(1000).with_startup(10_000_000);
     for text in ["how:20,3,1", "how-wrap:20,3,1", "how:5,2,2"] {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         let chosen = |bytes| select(&problem, "auto", &Terms::new(bytes, &channels)).unwrap().algorithm.name();
