@@ -112,7 +112,7 @@ pub enum ParseError {
         /// The whole text.
         text: String,
         /// The fault of the embedding.
-        fault: EmbeddingError,
+        fault: Box<EmbeddingError>,
     },
 }
 

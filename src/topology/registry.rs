@@ -136,7 +136,7 @@ pub(crate) fn embedded(
         Some(name) => Embedding::named(guest, host, name),
     };
     let embedded = embedding.and_then(Embedded::new);
-    let fault = |fault| ParseError::Embedding { text: text.to_owned(), fault };
+    let fault = |fault| ParseError::Embedding { text: text.to_owned(), fault: Box::new(fault) };
     Ok(Arc::new(embedded.map_err(fault)?))
 }
 

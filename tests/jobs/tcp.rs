@@ -28,7 +28,7 @@ impl Backend for Tcp {
     }
 
     fn job(&self, topology: Arc<dyn Topology>) -> Job {
-        let bootstrap = Bootstrap::new(topology.nodes(), Ipv4Addr::LOCALHOST.into());
+        let bootstrap = Bootstrap::new(topology.ranks(), Ipv4Addr::LOCALHOST.into());
         // By rank, from its joining until it runs.
         let supervisors: Arc<[_]> = (0..bootstrap.size).map(|_| Mutex::new(None)).collect();
         let slots = Arc::clone(&supervisors);

@@ -31,7 +31,7 @@ impl Backend for Processes {
     }
 
     fn job(&self, topology: Arc<dyn Topology>) -> Job {
-        let (supervisors, proxies): (Vec<_>, Vec<_>) = pool::supervised(topology.nodes()).into_iter().unzip();
+        let (supervisors, proxies): (Vec<_>, Vec<_>) = pool::supervised(topology.ranks()).into_iter().unzip();
         let proxies = slots(proxies);
         let job = Launch::threads().topology(topology).wrap(move |thread| {
             let proxy = proxies[thread.rank().index()].lock().unwrap().take();

@@ -14,7 +14,8 @@ use crate::topology::{Embedding, Factor, Neighbours, Part, Topology};
 /// unless placed otherwise, rank i is on the node of node i. An algorithm of the
 /// [registry](crate::algorithm::registry()) makes its schedule for the guest; its messages then take
 /// the paths of the guest's links, so that the schedule is verified, priced, simulated and drawn on
-/// the channels of the host.
+/// the channels of the host. [`OnGuest`](crate::algorithm::OnGuest) wraps an algorithm of your own for
+/// that.
 ///
 /// ```
 /// use necklace::algorithm::find;

@@ -2,23 +2,6 @@
 //!
 //! An [`Embedding`] gives each node of the guest a node of the host, and each link of the guest a
 //! path in the host. An [`Embedded`] is the host as a topology that algorithms take for the guest.
-//!
-//! | name | guest | host |
-//! |---|---|---|
-//! | `straight` | mesh, torus | of one dimension, or of as many as the guest |
-//! | `fold` | mesh, torus | of one dimension, or of as many as the guest |
-//! | `express` | ring | `how:P,W,1` |
-//! | `diagonals` | mesh of two dimensions | of one dimension |
-//! | `snake` | ring | of two dimensions or more, a hypercube |
-//! | `gray` | mesh, torus | hypercube |
-//! | `natural` | hypercube | of any number of dimensions |
-//! | `inorder` | binary tree | of one dimension |
-//! | `blocks` | binary tree, hypercube of odd dimension | of two dimensions |
-//! | `identity` | any | any: node i is on node i |
-//! | `search` | any | any: by simulated annealing |
-//!
-//! A host of one dimension or more is a line, ring, mesh, torus, complete network, generalized
-//! hypercube or network of overlapping windows.
 
 mod constructions;
 mod cube;
@@ -79,8 +62,27 @@ impl Embedding {
         Ok(Self { guest, host, nodes, paths: Arc::default(), name: None, measures: OnceLock::new() })
     }
 
-    /// Returns an embedding by its name, such as `fold` or `search:7`, where 7 is the seed. The
-    /// [module](self) lists the names.
+    /// Returns an embedding by its name, such as `fold` or `search:7`, where 7 is the seed.
+    ///
+    /// | name | guest | host |
+    /// |---|---|---|
+    /// | `straight` | mesh, torus | of one dimension, or of as many as the guest |
+    /// | `fold` | mesh, torus | of one dimension, or of as many as the guest |
+    /// | `express` | ring | `how:P,W,1` |
+    /// | `diagonals` | mesh of two dimensions | of one dimension |
+    /// | `snake` | ring | of two dimensions or more, a hypercube |
+    /// | `gray` | mesh, torus | hypercube |
+    /// | `natural` | hypercube | of any number of dimensions |
+    /// | `inorder` | binary tree | of one dimension |
+    /// | `blocks` | binary tree, hypercube of odd dimension | of two dimensions |
+    /// | `identity` | any | any: node i is on node i |
+    /// | `search` | any | any: by simulated annealing |
+    ///
+    /// A host of one dimension or more is a line, ring, mesh, torus, complete network, generalized
+    /// hypercube or network of overlapping windows.
+    ///
+    /// The source of those that are not Gray codes, identity or search is Q. Wang, dissertation, 1999,
+    /// chapters 3 and 4; their files say where they differ from it.
     ///
     /// # Errors
     ///

@@ -78,7 +78,7 @@ fn places(rows: usize, columns: usize, left_out: usize) -> Vec<(usize, usize)> {
         pairs -= pairs.min(rows / 2);
         pairs
     };
-    if rows % 2 == 0 {
+    if rows.is_multiple_of(2) {
         forth_and_back(&mut ring, rows);
         if odd == 1 {
             // The last step before the first column is over two.
@@ -97,7 +97,7 @@ fn places(rows: usize, columns: usize, left_out: usize) -> Vec<(usize, usize)> {
         ring.extend((1..columns).map(|column| (rows - 3, column)));
         for column in (0..columns).rev() {
             let (mut first, mut second) = (rows - 2, rows - 1);
-            if (columns - column) % 2 == 0 {
+            if (columns - column).is_multiple_of(2) {
                 std::mem::swap(&mut first, &mut second);
             }
             let passed = left > 0 && column + 2 >= columns || odd == 1 && column == 0;
