@@ -375,7 +375,8 @@ fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option
 }
 
 /// Says to use the same algorithm with a parameter `ports` by which it keeps to a port model, and
-/// with the same other parameters if these fit, or what the problem lacks for that.
+/// with the same other parameters if these fit, or else why they do not; or what the problem lacks
+/// for that port model.
 fn keeping(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
     let parameter = algorithm.parameters().iter().find(|parameter| parameter.key == "ports")?;
     let Values::Words(words) = parameter.values else { return None };
@@ -386,7 +387,12 @@ fn keeping(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option
     let others: Vec<_> = others.collect();
     let fits = others.iter().find(|other| other.fits(problem).is_ok() && other.keeps(problem, ports));
     let unfit = || others.iter().find(|other| other.about().ports.implies(ports))?.lacks(problem);
-    fits.map(|other| format!("use {}", other.name())).or_else(unfit)
+    let instead = |other: &Arc<dyn Algorithm>| {
+        let dropped = others.iter().take(words.len()).find(|same| same.about().ports.implies(ports));
+        let why = dropped.and_then(|same| Some(format!(" ({} does not fit: {})", same.name(), same.lacks(problem)?)));
+        format!("use {}{}", other.name(), why.unwrap_or_default())
+    };
+    fits.map(instead).or_else(unfit)
 }
 
 impl fmt::Debug for Field {

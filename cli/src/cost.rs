@@ -26,15 +26,17 @@ use crate::table::{align, write_csv};
 use crate::{figures, machine, memory};
 
 pub(crate) const EXAMPLES: &str = "\
-A line \"formula\" is computed without a schedule, so it takes almost no time, however large the network is; a
-search of parameters, such as those of torgos, takes seconds on a million nodes. For graph:@FILE, the bounds take
-one search of the graph: about a second for 2^26 nodes and links, the most that are searched. With --compare,
+A line \"formula\" is computed without a schedule, so it takes almost no time, however large the network is. A
+search of parameters, such as those of circgos and high-dim-gos, takes longer: a second on ring:1024, and half a
+minute on torus:1024x1024. For graph:@FILE, the bounds take one search of the graph: about a second for 2^26 nodes
+and links, the most that are searched. With --compare,
 every schedule is built and verified, which takes long on large networks. If an algorithm has no formula for a
 demand that the machine charges for, its price is a lower bound. The table then names these demands in
 parentheses. So does the column at_least of --csv, which is empty if the price is exact.
 
-A line \"bound\" is a lower bound on the price of every schedule with the port model of this algorithm. A
-schedule need not reach it, and seldom reaches it in every term at once. --plot omits it.
+A line \"bound\" is a lower bound on the total of every schedule with the port model of this algorithm. Its terms
+are no bounds: propagation and transmission overlap, so a schedule may have less of one and more of another. A
+schedule need not reach the bound. --plot omits it.
 
 The total is the sum of all terms except synchronisation, because schedules run without barriers between rounds.
 The papers charge for a barrier between any two rounds; the column synchronisation shows the cost of these

@@ -50,9 +50,9 @@ const ROUNDS: Parameter = Parameter {
 /// The number of parts of a block.
 const PARTS: Parameter = Parameter {
     key: "parts",
-    summary: "number of parts of every block, each of which takes a tree of its own",
-    values: Values::Number { least: 1, most: 64 },
-    default: 1,
+    summary: "number of parts of every block, each of which takes a tree of its own; 0 takes the best by price of 1 and the fewest that load all channels alike, up to 16, without prices 1",
+    values: Values::Number { least: 0, most: 64 },
+    default: 0,
 };
 
 /// The most parts of a block that `auto` considers.
@@ -71,6 +71,7 @@ pub(super) const PARAMETERS: [Parameter; 2] = [ROUNDS, PARTS];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Division {
     rounds: usize,
+    /// The number of parts, or 0 for one unless prices say otherwise.
     parts: usize,
 }
 
@@ -91,21 +92,34 @@ impl Division {
 
     /// Returns the variants for `auto`, if the busiest channel carries more than (N - 1) / D blocks
     /// by default: one with more rounds if there may be a whole block too many, and one with blocks
-    /// in parts.
+    /// in parts, after the default.
     pub(super) fn variants(problem: &Problem, with: impl Fn(Self) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
         if with(Self::default()).lacks(problem).is_some() {
             return vec![];
         }
         let trees = TranslatedTree::of(problem, Self::default());
-        let (steps, others, fewest) = (trees.steps.max(1), problem.ranks() - 1, trees.transmission());
-        let least = others.div_ceil(steps);
+        let (fewest, least) = (trees.transmission(), (problem.ranks() - 1).div_ceil(trees.steps.max(1)));
         let rounds = Some(least).filter(|&rounds| fewest > least && rounds > trees.rounds.len());
-        let even = (1..=MAX_PARTS).find(|parts| (parts * others).is_multiple_of(steps));
-        let parts = even.map(|parts| if parts == 1 { steps.min(MAX_PARTS) } else { parts });
-        let parts = parts.filter(|parts| fewest * steps > others && problem.ranks() * parts <= MAX_RANKS);
-        let single = rounds.map(|rounds| Self { rounds, parts: 1 });
-        let divided = parts.map(|parts| Self { rounds: 0, parts });
-        [single, divided].into_iter().flatten().map(with).collect()
+        let single = rounds.map(|rounds| Self { rounds, parts: 0 });
+        let divided = trees.even_parts(problem.ranks()).map(|parts| Self { rounds: 0, parts });
+        // Candidates are the variants alone if the number of parts is open.
+        let itself = divided.map(|_| Self::default());
+        [itself, single, divided].into_iter().flatten().map(with).collect()
+    }
+
+    /// Returns the algorithm with one part and with as many as load all channels alike, if the number
+    /// of parts is open and these differ.
+    pub(super) fn alternatives(
+        self,
+        problem: &Problem,
+        with: impl Fn(Self) -> Arc<dyn Algorithm>,
+    ) -> Vec<Arc<dyn Algorithm>> {
+        if self.parts > 0 || with(self).lacks(problem).is_some() {
+            return vec![];
+        }
+        let even = TranslatedTree::of(problem, Self::default()).even_parts(problem.ranks());
+        let divided = even.map(|parts| Self { parts, ..self }).filter(|one| one.lacks(problem).is_none());
+        divided.map_or_else(Vec::new, |divided| [self, divided].map(with).into())
     }
 
     /// Returns what a problem lacks for these parameters.
@@ -239,6 +253,7 @@ impl TranslatedTree {
     /// The problem [lacks](lacks) nothing.
     pub(super) fn of(problem: &Problem, division: Division) -> Arc<Self> {
         static MADE: Kept<(Group, Division), Arc<TranslatedTree>> = Kept::new(6);
+        let division = Division { parts: division.parts.max(1), ..division };
         let group = Group::of(problem).unwrap_or(Group { axes: vec![] });
         MADE.get((group.clone(), division), || Arc::new(Self::new(group, problem.ranks(), division)))
     }
@@ -341,6 +356,15 @@ impl TranslatedTree {
             }
             RankRound::new(Parcel::ends(sends), Parcel::ends(receives))
         }))
+    }
+
+    /// Returns the number of parts by which the busiest channel carries (N - 1) / D blocks of `nodes`
+    /// = N, if these trees load it with more and there are few.
+    fn even_parts(&self, nodes: usize) -> Option<usize> {
+        let (steps, others) = (self.steps.max(1), nodes - 1);
+        let even = (1..=MAX_PARTS).find(|parts| (parts * others).is_multiple_of(steps));
+        let parts = even.map(|parts| if parts == 1 { steps.min(MAX_PARTS) } else { parts });
+        parts.filter(|parts| self.transmission() * steps > others && nodes * parts <= MAX_RANKS)
     }
 
     /// Returns the parts of blocks over the busiest channel of each round, added up.

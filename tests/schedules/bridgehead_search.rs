@@ -16,7 +16,7 @@ use crate::bridgeheads::problem;
 
 /// Asserts that a name takes parameters at most `percent` dearer than the cheapest of these demands,
 /// and returns the algorithm.
-fn near_the_least(
+pub(crate) fn near_the_least(
     problem: &Problem,
     name: &str,
     demands: &[Demand],

@@ -442,7 +442,7 @@ fn unfit_networks_and_parameters_are_refused_with_a_remedy() {
         (
             "complete:5",
             "high-dim-gos",
-            "it needs a product of two or more rings or lines; complete:5 is not a product of rings and lines with rank i on node i",
+            "it needs a product of two or more rings or lines; complete:5 is not a product of rings and lines with rank i on node i; use balanced-trees",
         ),
     ];
     for (topology, algorithm, wanted) in &cases {

@@ -21,7 +21,8 @@
 //!
 //! With `parts=p`, blocks are cut into p parts, each with a tree of its own. Where D does not
 //! divide N - 1, it is the fraction (N - 1) / D that is the least, and parts reach it: on all these
-//! networks, p such that D divides p (N - 1) takes d start-ups and (N - 1) / D blocks at once.
+//! networks, p such that D divides p (N - 1) takes d start-ups and (N - 1) / D blocks at once. A name
+//! without `parts` takes the cheaper of one part and the fewest such p.
 //!
 //! Paths are the shortest, but for one on 5 x 2.
 //!
@@ -73,6 +74,10 @@ impl Algorithm for BalancedTrees {
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         Division::variants(problem, |division| Arc::new(Self(division)))
+    }
+
+    fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        self.0.alternatives(problem, |division| Arc::new(Self(division)))
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {

@@ -47,7 +47,8 @@ pub(in crate::algorithm) fn lacks(problem: &Problem) -> Option<String> {
         return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
     }
     if is_complete(problem) {
-        return Some("it is for networks that are not complete; use direct, or direct-parts to reduce".to_owned());
+        let instead = if problem.collective().is_reduction() { "direct or direct-parts" } else { "direct" };
+        return Some(format!("it is for networks that are not complete; use {instead}"));
     }
     let most = if Group::of(problem).is_some() { MAX_OF_PRODUCTS } else { MAX_CHANNELS };
     let channels = problem.topology().channels();

@@ -34,9 +34,15 @@ pub(in crate::algorithm) const A_FROM_ONE: Parameter = number(
 );
 
 /// The steps of a round.
-pub(in crate::algorithm) const B: Parameter = number(
+pub(super) const B: Parameter = number(
     "b",
-    "number of steps in a round in which the number of bridgeheads grows by a factor f, at least f / 2 rounded down, with one port f - 1; 0 takes the best by price; without prices, the larger of 1.1 (f - 2) and f / 2, with one port f",
+    "number of steps in a round in which the number of bridgeheads grows by a factor f, at least f / 2 rounded down, with one port f - 1, and at most the number of ranks and 4 times the nodes of the longest row; 0 takes the best by price; without prices, the larger of 1.1 (f - 2) and f / 2, with one port f",
+);
+
+/// The steps of a round of a broadcast.
+pub(in crate::algorithm) const B_FROM_ONE: Parameter = number(
+    "b",
+    "number of steps in a round in which the number of bridgeheads grows by a factor f, at least f / 2 rounded down, with one port f - 1, and at most 8192; 0 takes the best by price; without prices, the larger of 1.1 (f - 2) and f / 2, with one port f",
 );
 
 /// The factor of a round.

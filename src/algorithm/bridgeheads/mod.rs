@@ -18,12 +18,16 @@
 //! - [`axis`]: the counts of these along a row.
 //! - [`rooted_counts`]: the claims of these.
 //! - [`rows`]: the algorithms of a collective.
+//! - [`estimate`]: what parameters take, about.
+//! - [`front`]: the parameters that are worth an exact price.
 //! - [`search`]: the best parameters.
 
 mod axis;
 mod choice;
 mod counts;
 mod diagonal;
+mod estimate;
+mod front;
 mod plan;
 mod rooted;
 mod rooted_counts;
@@ -32,7 +36,7 @@ mod rows;
 mod search;
 mod streams;
 
-pub(super) use choice::{A_FROM_ONE, B, COLOURS, Choice, PORTS};
+pub(super) use choice::{A_FROM_ONE, B_FROM_ONE, COLOURS, Choice, PORTS};
 pub(super) use counts::claims;
 pub(super) use plan::Plan;
 pub(super) use rooted::{Rooted, RootedPlan};

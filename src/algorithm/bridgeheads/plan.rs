@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::choice::{Choice, Order, PHASES, at_most, row_axes};
 use super::diagonal;
+use super::estimate::{Estimate, Run};
 use super::row::{self, Load, Message, Row, Stage};
 use crate::algorithm::course::Course;
 use crate::block::{Block, Volume};
@@ -386,18 +387,18 @@ impl Plan {
         nodes.iter().enumerate().map(along).collect()
     }
 
-    /// Returns, of the first phase, the second and the others, the rounds, and the sum over them of
-    /// the size of the longest message, in chunks, without visiting the nodes. It takes no account of
-    /// the blocks that a receiver has already.
-    pub(super) fn estimate(&self) -> [(usize, usize); PHASES] {
-        let longest = |round| {
-            (0..self.colours.len())
-                .filter_map(move |colour| self.at(colour, round))
-                .map(|(leg, step)| self.size(leg, step))
-        };
+    /// Returns what the first phase, the second and the others take, about, with sizes in chunks,
+    /// without visiting the nodes. It takes no account of the blocks that a receiver has already.
+    pub(super) fn estimate(&self) -> [Estimate; PHASES] {
+        let runs = |leg| self.runs(leg);
+        let colours: Vec<Vec<Run>> = self.colours.iter().map(|legs| legs.iter().flat_map(runs).collect()).collect();
         let [second, third] = self.phases;
-        [0..second, second..third, third..self.rounds]
-            .map(|rounds| (rounds.len(), rounds.filter_map(|round| longest(round).max()).sum()))
+        [0..second, second..third, third..self.rounds].map(|rounds| Estimate::of(&colours, rounds, false))
+    }
+
+    fn runs(&self, leg: &Leg) -> SmallVec<[Run; 8]> {
+        let row = self.rows(leg.axis, leg.heads).next();
+        row.map_or_else(SmallVec::new, |row| row.runs(leg.stage, leg.rounds.clone(), |step| self.size(leg, step)))
     }
 
     /// Returns the size of the messages of a leg, in chunks, about.

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::axis::AxisCounts;
 use super::choice::{self, Choice, at_most, row_axes};
+use super::estimate::{Estimate, Run};
 use super::row::{self, Row, Stage};
 use super::streams::{self, Cargo, Stream};
 use crate::algorithm::About;
@@ -79,7 +80,7 @@ const CONCENTRATED: &str = "ceil(log_3 n) start-ups along each ring, up to ceil(
 
 /// The most steps of a round. The numbers of parts in which rounds cut the block are up to 2 b + 2 and
 /// differ by at most one, so their common multiple for twelve colours has 32 bits.
-const MAX_STEPS: usize = 1 << 13;
+pub(super) const MAX_STEPS: usize = 1 << 13;
 
 /// What messages carry, of the part of their colour.
 #[derive(Clone, Debug)]
@@ -156,11 +157,15 @@ impl RootedPlan {
         (0..self.colours).map(move |colour| &self.axes[self.axis(phase, colour)])
     }
 
-    /// Returns the number of rounds, and about the transmission of a broadcast, in 2^20ths of the
-    /// part of a colour.
-    pub(super) fn measured(&self) -> (usize, usize) {
-        let most = |phase| self.in_phase(phase).map(Axis::transmission).max().unwrap_or(0);
-        (self.rounds, (0..self.axes.len()).map(most).sum())
+    /// Returns what a broadcast takes, about, with sizes in 2^20ths of the part of a colour.
+    pub(super) fn estimate(&self) -> Estimate {
+        let phases = (0..self.axes.len()).map(|phase| {
+            let colours: Vec<Vec<Run>> = self.in_phase(phase).map(Axis::runs).collect();
+            let rounds = self.in_phase(phase).map(|axis| axis.steps).max().unwrap_or(0);
+            // Only in the last phase do rows that all colours go through meet away from the root.
+            Estimate::of(&colours, 0..rounds, phase + 1 < self.axes.len())
+        });
+        phases.reduce(Estimate::with).unwrap_or_default()
     }
 
     /// Returns the number of axes.
@@ -389,10 +394,13 @@ impl Axis {
         self.stages.iter().filter_map(|&stage| self.row.parts_of(stage))
     }
 
-    /// Returns the transmission of a broadcast in 2^20ths of a block.
-    fn transmission(&self) -> usize {
-        let of = |&stage: &Stage| self.row.parts_of(stage).map_or(0, |parts| (self.row.steps(stage) << 20) / parts);
-        self.stages.iter().map(of).sum()
+    /// Returns the runs of a broadcast, with sizes in 2^20ths of the part of a colour.
+    fn runs(&self) -> Vec<Run> {
+        let of = |(&stage, &begin): (&Stage, &usize)| {
+            let size = (1 << 20) / self.row.parts_of(stage).unwrap_or(1);
+            self.row.runs(stage, begin..begin + self.row.steps(stage), |_| size)
+        };
+        self.stages.iter().zip(&self.begins).flat_map(of).collect()
     }
 }
 

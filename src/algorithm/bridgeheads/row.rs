@@ -107,12 +107,12 @@ impl Row {
 
     /// Returns the length of a shortest route between nodes at a distance along the row. Two
     /// bridgeheads of an odd ring are further apart on one side.
-    fn shortest(self, distance: usize) -> usize {
+    pub(super) fn shortest(self, distance: usize) -> usize {
         if self.ring { distance.min(self.nodes - distance) } else { distance }
     }
 
     /// Returns the number of bridgeheads.
-    fn count(self, heads: usize) -> usize {
+    pub(super) fn count(self, heads: usize) -> usize {
         if self.equal {
             let apart = self.nodes / heads;
             return (self.nodes - self.first % apart).div_ceil(apart);
@@ -428,7 +428,7 @@ impl Row {
 
 /// Returns how far from its centre a concentration of a number of steps collects: each step triples
 /// the nodes.
-fn reach(steps: usize) -> usize {
+pub(super) fn reach(steps: usize) -> usize {
     3_usize.checked_pow(steps as u32).map_or(usize::MAX, |nodes| (nodes - 1) / 2)
 }
 

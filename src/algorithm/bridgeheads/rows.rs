@@ -5,7 +5,7 @@ use super::choice::{
     extents,
 };
 use crate::algorithm::course::Course;
-use crate::algorithm::{About, Parameter};
+use crate::algorithm::{About, Parameter, translated_tree};
 use crate::vocabulary::{Ports, Problem};
 
 /// The requirements of an algorithm, and its order of the axes.
@@ -97,7 +97,11 @@ impl Form {
                 let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
                 format!("the extents are {}{use_instead}", extents.join("x"))
             }
-            None => format!("{} is not a product of rings and lines with rank i on node i", problem.topology().text()),
+            None => {
+                let use_instead = if translated_tree::lacks(problem).is_none() { "; use balanced-trees" } else { "" };
+                let text = problem.topology().text();
+                format!("{text} is not a product of rings and lines with rank i on node i{use_instead}")
+            }
         };
         Some(format!("it needs {}; {found}", self.needs))
     }

@@ -3,17 +3,21 @@
 //! Source: Juurlink, Sibeyn & Rao (1998), sections 4 to 6: more bridgeheads take more start-ups and
 //! less transmission, and the price of a start-up decides which are best. The search leaves out
 //! parameters if others take neither more start-ups nor more transmission, and among many ranks some
-//! that are best for no price of a start-up: see [`best`]. Phases of HIGH-DIM-GOS take what they take
-//! whatever the other phases are, so the best parameters of the first phase, of the second and of the
-//! others are found one by one (section 4.3).
+//! that are best for no price of a start-up: see [`best`]. Machines have other prices too: of
+//! messages, hops and ports. For each of a few relations between these, the search adds parameters
+//! than which all others are dearer. Phases of HIGH-DIM-GOS take what they take whatever the other
+//! phases are, so the best parameters of the first phase, of the second and of the others are found
+//! one by one (section 4.3).
 
 use std::collections::BTreeSet;
 use std::iter::once;
 use std::ops::Range;
 
 use super::choice::{Choice, Order, PHASES, row_axes};
+use super::estimate::Estimate;
+use super::front::{Found, Scale, corners, cover, front, sparse};
 use super::plan::Plan;
-use super::rooted::{Rooted, RootedPlan};
+use super::rooted::{MAX_STEPS, Rooted, RootedPlan};
 use super::rows::Form;
 use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
@@ -40,13 +44,19 @@ impl Subject {
         }
     }
 
-    /// Returns the start-ups and the transmission, which compares with that of other choices, of each
-    /// phase. With a root they are those from root 0, so that all roots have the same choices.
-    fn measured(self, problem: &Problem, axes: &[(usize, bool)], choice: Choice) -> [(usize, usize); PHASES] {
-        match self {
+    /// Returns what each phase takes, about, with sizes that compare with those of other choices.
+    /// With a root it is that from root 0, so that all roots have the same choices.
+    fn estimate(self, problem: &Problem, axes: &[(usize, bool)], choice: Choice) -> [Estimate; PHASES] {
+        // Colours divide the block.
+        let share = axes.len().max(1) / choice.colours(axes.len()).max(1);
+        let phases = match self {
             Self::Gossip(form, _) => Plan::new(problem, form.order, choice).estimate(),
-            Self::Rooted(call) => [RootedPlan::of(axes, 0, call, choice).measured(), (0, 0), (0, 0)],
-        }
+            Self::Rooted(call) => {
+                let [second, third] = [Estimate::default(); PHASES - 1];
+                [RootedPlan::of(axes, 0, call, choice).estimate(), second, third]
+            }
+        };
+        phases.map(|phase| phase.times(share))
     }
 
     /// Returns the number of nodes that are visited to count the messages of a choice, or 0 if none
@@ -122,50 +132,24 @@ impl Subject {
             Self::Gossip(..) if a >= nodes => vec![0],
             Self::Gossip(..) => spaced(least, least + (3 * factor).div_ceil(2), all),
             // A pipeline of any number of parts.
-            Self::Rooted(_) => spaced(least.max(1), least + MAX_PARTS, 8),
+            Self::Rooted(_) => {
+                let least = least.max(1);
+                let beyond = spaced(MANY_PARTS, MAX_STEPS.saturating_sub(least).max(MANY_PARTS), 2);
+                spaced(0, MANY_PARTS - 1, 8).into_iter().chain(beyond).map(|more| least + more).collect()
+            }
         };
         steps.into_iter().map(move |b| given.with(a, b))
     }
 }
 
-/// The most parts of a pipeline that are considered.
-const MAX_PARTS: usize = 1 << 8;
-
-/// A choice that is best for some price of a start-up.
-#[derive(Clone, Copy, Debug)]
-struct Found {
-    startups: usize,
-    transmission: usize,
-    choice: Choice,
-}
-
-impl Found {
-    /// Returns what this and the phases from `phase` on take together.
-    fn then(self, phase: usize, later: Self) -> Self {
-        Self { choice: self.choice.then(phase, later.choice), ..self.with(later) }
-    }
-
-    /// Returns what this and other phases of the same choice take together.
-    fn with(self, other: Self) -> Self {
-        Self { startups: self.startups + other.startups, transmission: self.transmission + other.transmission, ..self }
-    }
-}
-
 /// Returns the choices that agree with a given one, of which each takes less transmission than any
-/// with fewer start-ups. Returns nothing if the given one has all parameters. If 64 nodes or more are
-/// visited to count its messages, which takes long, leaves out a choice with nearly the transmission
-/// of another: a sixty-fourth more for each 64 nodes, up to a quarter, but no [corner](corners). Of
-/// pipelines, which there are many of, it leaves out those within an eighth.
+/// with fewer start-ups, or is the best for other prices. Returns nothing if the given one has all
+/// parameters. If 64 nodes or more are visited to count its messages, which takes long, leaves out a
+/// choice with nearly the transmission of another: a sixty-fourth more for each 64 nodes, up to a
+/// quarter, but no [corner](corners). Of pipelines, which there are many of, it returns only those
+/// that are the best for some prices.
 pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Choice) -> Vec<Choice> {
-    let axes = row_axes(problem).unwrap_or_default();
-    let found = found(problem, subject, given);
-    let corners = corners(&found);
-    let sixty_fourths = |found: &Found| match subject {
-        Subject::Gossip(..) if corners.contains(&(found.startups, found.transmission)) => 0,
-        Subject::Gossip(..) => (subject.visited(&axes, found.choice) / 64).min(16),
-        Subject::Rooted(_) => 8,
-    };
-    choices(sparse(found, sixty_fourths))
+    choices(found(problem, subject, given).best)
 }
 
 /// Returns a few of the [best] choices: with all axes at once, with one at a time, which sends fewer
@@ -182,15 +166,15 @@ pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choi
     let by_axis = is_product.then(|| all.in_one_colour());
     let ways = once(all).chain(by_axis).chain(once(all.by_one_port()));
     let few_of = |given: Choice| {
-        let mut found = found(problem, subject, given);
+        let mut found = found(problem, subject, given).front;
         match subject {
             Subject::Gossip(..) => {
-                let most = |found: &Found| found.choice.most_heads().max(found.startups);
+                let most = |found: &Found| found.choice.most_heads().max(found.estimate.startups);
                 found.retain(|found| most(found) * subject.visited(&axes, found.choice) <= MAX_WORK);
                 sparse(found, |_| 16)
             }
             Subject::Rooted(_) => {
-                found.retain(|found| found.startups <= FEW_STARTUPS.max(2 * problem.ranks()));
+                found.retain(|found| found.estimate.startups <= FEW_STARTUPS.max(2 * problem.ranks()));
                 found.truncate(if is_product { 1 } else { usize::MAX });
                 sparse(found, |_| 32)
             }
@@ -208,46 +192,26 @@ fn choices(found: Vec<Found>) -> Vec<Choice> {
     found.into_iter().map(|found| found.choice).collect()
 }
 
-/// Keeps those of which each has less transmission than the one before, by this share at least, and
-/// the one of the least.
-fn sparse(mut found: Vec<Found>, sixty_fourths: impl Fn(&Found) -> usize) -> Vec<Found> {
-    let (mut least, least_of_all) = (usize::MAX, found.iter().map(|found| found.transmission).min());
-    found.retain(|found| {
-        let much_less = found.transmission < least - least / 64 * sixty_fourths(found);
-        let kept = much_less || found.transmission < least && Some(found.transmission) == least_of_all;
-        least = if kept { found.transmission } else { least };
-        kept
-    });
-    found
-}
+/// The number of parts of a pipeline beyond which fewer are tried: they save little transmission.
+const MANY_PARTS: usize = 1 << 8;
 
-/// Returns the start-ups and the transmission of those that are the best for some price of a
-/// start-up: the corners of the convex hull on the side of the least of both.
-fn corners(found: &[Found]) -> Vec<(usize, usize)> {
-    let mut corners: Vec<(usize, usize)> = vec![];
-    for &Found { startups, transmission, .. } in found {
-        if corners.last().is_some_and(|(_, least)| transmission >= *least) {
-            continue;
-        }
-        // Drop the last corner if it lies on or above the line between its neighbours.
-        while let [.., (s0, t0), (s1, t1)] = corners[..]
-            && (t0 - t1) as u128 * (startups - s1) as u128 <= (t1 - transmission) as u128 * (s1 - s0) as u128
-        {
-            corners.pop();
-        }
-        corners.push((startups, transmission));
-    }
-    corners
+/// The choices of a search.
+#[derive(Clone, Debug, Default)]
+struct Choices {
+    /// Those of which each takes less transmission than any with fewer start-ups.
+    front: Vec<Found>,
+    /// Those that are priced: many of these, and the best for other prices.
+    best: Vec<Found>,
 }
 
 /// What a search depends on: the order of a gossip, the extents, and whether they are rings.
 type Key = (Option<Order>, Vec<(usize, bool)>, Choice);
 
-fn found(problem: &Problem, subject: Subject, given: Choice) -> Vec<Found> {
-    static FOUND: Kept<Key, Vec<Found>> = Kept::new(32);
-    let Some(axes) = row_axes(problem) else { return vec![] };
+fn found(problem: &Problem, subject: Subject, given: Choice) -> Choices {
+    static FOUND: Kept<Key, Choices> = Kept::new(32);
+    let Some(axes) = row_axes(problem) else { return Choices::default() };
     if !subject.has_steps() || subject.lacks(problem, given).is_some() {
-        return vec![];
+        return Choices::default();
     }
     let order = match subject {
         Subject::Gossip(form, _) => Some(form.order),
@@ -256,59 +220,91 @@ fn found(problem: &Problem, subject: Subject, given: Choice) -> Vec<Found> {
     FOUND.get((order, axes.clone(), given), || search(problem, subject, &axes, given))
 }
 
-fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Choice) -> Vec<Found> {
-    let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
-    let is_cheap = |choice: &Choice| choice.a >= longest || choice.a * subject.visited(axes, *choice) <= MAX_WORK;
-    let fits = |choice: &Choice| is_cheap(choice) && subject.lacks(problem, *choice).is_none();
-    let measured = |choice: Choice| {
-        // Colours divide the block.
-        let share = axes.len().max(1) / choice.colours(axes.len()).max(1);
-        let phases = subject.measured(problem, axes, choice);
-        phases.map(|(startups, transmission)| Found { startups, transmission: share * transmission, choice })
+fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Choice) -> Choices {
+    let groups = Groups::of(problem, subject, axes, given);
+    let front = groups.all(&front);
+    let of_startups = corners(&front, Scale::OF_STARTUPS);
+    let is_corner = |found: &Found| of_startups.iter().any(|corner| corner.choice == found.choice);
+    let crowd = |found: &Found| subject.visited(axes, found.choice) / 64;
+    let mut best = match subject {
+        Subject::Gossip(..) => sparse(front.clone(), |found| if is_corner(found) { 0 } else { crowd(found).min(16) }),
+        Subject::Rooted(_) => vec![],
     };
-    let measured = |given: Choice| -> Vec<[Found; PHASES]> {
-        subject.open(given, longest).into_iter().filter(fits).map(measured).collect()
-    };
-    let first = measured(given.phase(0));
-    // The phases of a range, all with the same numbers.
-    let alike = |phases: Range<usize>| -> Vec<Found> {
-        let own = given.phase(phases.start);
-        let found = if own == given.phase(0) { first.clone() } else { measured(own) };
-        found.into_iter().filter_map(|found| found[phases.clone()].iter().copied().reduce(Found::with)).collect()
-    };
-    let apart = (1..subject.phases(axes.len())).filter(|phase| given.is_apart(*phase));
-    let begins: Vec<usize> = once(0).chain(apart).chain(once(PHASES)).collect();
-    let groups: Vec<_> = begins.windows(2).map(|pair| (pair[0], alike(pair[0]..pair[1]))).collect();
-    // All phases grow by the same factor, those without rounds by any.
-    let growths: BTreeSet<usize> = first.iter().map(|[found, ..]| found.choice.growth()).collect();
-    let mut all: Vec<Found> = growths.into_iter().flat_map(|growth| one_by_one(&groups, growth, longest)).collect();
-    if given.given_phases() == 0 {
-        all.extend(alike(0..PHASES));
+    for scale in Scale::OTHERS {
+        let corners = groups.all(&|all| corners(all, scale));
+        let percent = 2 + corners.first().map_or(0, crowd).min(3);
+        cover(&mut best, &corners, scale, percent);
     }
-    // If all parameters are given, there is nothing to choose.
-    all.retain(|found| found.choice != given);
-    front(all)
+    cover(&mut best, &of_startups, Scale::OF_STARTUPS, 2);
+    Choices { front, best }
 }
 
-/// Returns the best for groups of phases that have numbers of their own, by the first phase of each,
-/// and that grow by a factor or have all of `longest` nodes as bridgeheads.
-fn one_by_one(groups: &[(usize, Vec<Found>)], growth: usize, longest: usize) -> Vec<Found> {
-    let grows = |found: &&Found| found.choice.growth() == growth || found.choice.a >= longest;
+/// The choices that a search compares.
+struct Groups {
+    given: Choice,
+    /// The choices for phases that have numbers of their own and those after them, with the first of
+    /// these phases, by the factor of a round.
+    by_growth: Vec<Vec<(usize, Vec<Found>)>>,
+    /// The choices with the same numbers for all phases.
+    alike: Vec<Found>,
+}
+
+/// A function that keeps the best of some choices.
+type Keep<'a> = &'a dyn Fn(&[Found]) -> Vec<Found>;
+
+impl Groups {
+    fn of(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Choice) -> Self {
+        let longest = axes.iter().map(|(extent, _)| *extent).max().unwrap_or(1);
+        let is_cheap = |choice: &Choice| choice.a >= longest || choice.a * subject.visited(axes, *choice) <= MAX_WORK;
+        let fits = |choice: &Choice| is_cheap(choice) && subject.lacks(problem, *choice).is_none();
+        let measured = |choice: Choice| {
+            let phases = subject.estimate(problem, axes, choice);
+            phases.map(|estimate| Found { estimate, choice })
+        };
+        let measured = |given: Choice| -> Vec<[Found; PHASES]> {
+            subject.open(given, longest).into_iter().filter(fits).map(measured).collect()
+        };
+        let first = measured(given.phase(0));
+        // The phases of a range, all with the same numbers.
+        let alike = |phases: Range<usize>| -> Vec<Found> {
+            let own = given.phase(phases.start);
+            let found = if own == given.phase(0) { first.clone() } else { measured(own) };
+            found.into_iter().filter_map(|found| found[phases.clone()].iter().copied().reduce(Found::with)).collect()
+        };
+        let apart = (1..subject.phases(axes.len())).filter(|phase| given.is_apart(*phase));
+        let begins: Vec<usize> = once(0).chain(apart).chain(once(PHASES)).collect();
+        let groups: Vec<_> = begins.windows(2).map(|pair| (pair[0], alike(pair[0]..pair[1]))).collect();
+        let alike = if given.given_phases() == 0 && groups.len() > 1 { alike(0..PHASES) } else { vec![] };
+        // All phases grow by the same factor, those without rounds by any.
+        let growths: BTreeSet<usize> = first.iter().map(|[found, ..]| found.choice.growth()).collect();
+        let of_growth = |growth: usize| {
+            let grows = |found: &&Found| found.choice.growth() == growth || found.choice.a >= longest;
+            let group = |(phase, found): &(usize, Vec<Found>)| (*phase, found.iter().filter(grows).copied().collect());
+            groups.iter().map(group).collect()
+        };
+        Self { given, by_growth: growths.into_iter().map(of_growth).collect(), alike }
+    }
+
+    /// Returns the best of all.
+    fn all(&self, keep: Keep<'_>) -> Vec<Found> {
+        let by_growth = self.by_growth.iter().flat_map(|groups| one_by_one(groups, keep));
+        let mut all: Vec<Found> = by_growth.chain(keep(&self.alike)).collect();
+        // If all parameters are given, there is nothing to choose.
+        all.retain(|found| found.choice != self.given);
+        keep(&all)
+    }
+}
+
+/// Returns the best for groups of phases, by the first phase of each.
+fn one_by_one(groups: &[(usize, Vec<Found>)], keep: Keep<'_>) -> Vec<Found> {
     let mut best: Option<Vec<Found>> = None;
     for (phase, found) in groups {
-        let later = front(found.iter().filter(grows).copied().collect());
+        let later = keep(found);
         let all = best.take().map_or(later.clone(), |before| {
             let both = before.iter().flat_map(|before| later.iter().map(|later| before.then(*phase, *later)));
-            front(both.collect())
+            keep(&both.collect::<Vec<_>>())
         });
         best = Some(all);
     }
     best.unwrap_or_default()
-}
-
-/// Returns those that are best for some price of a start-up, with fewer parameters if it makes no
-/// difference.
-fn front(mut all: Vec<Found>) -> Vec<Found> {
-    all.sort_by_key(|found| (found.startups, found.transmission, found.choice.given_phases()));
-    sparse(all, |_| 0)
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::algorithm::bridgeheads::{
-    A_FROM_ONE, B, COLOURS, Choice, PORTS, Rooted, RootedPlan, Subject, best, few, rooted, rooted_claims,
+    A_FROM_ONE, B_FROM_ONE, COLOURS, Choice, PORTS, Rooted, RootedPlan, Subject, best, few, rooted, rooted_claims,
 };
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;
@@ -19,5 +19,5 @@ rooted!(
     Bridgeheads,
     Rooted::Reduce,
     "the broadcast from bridgeheads in reverse: parts of the result are combined at ever fewer bridgeheads",
-    [A_FROM_ONE, B, COLOURS, PORTS]
+    [A_FROM_ONE, B_FROM_ONE, COLOURS, PORTS]
 );

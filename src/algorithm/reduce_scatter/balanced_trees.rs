@@ -51,6 +51,10 @@ impl Algorithm for BalancedTrees {
         Division::variants(problem, |division| Arc::new(Self(division)))
     }
 
+    fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        self.0.alternatives(problem, |division| Arc::new(Self(division)))
+    }
+
     fn lacks(&self, problem: &Problem) -> Option<String> {
         self.0.lacks_to_combine(problem)
     }
