@@ -131,11 +131,14 @@ fn all_for(collective: &str) -> impl Iterator<Item = &'static Arc<dyn Algorithm>
 
 /// Returns the candidates for a problem: the algorithms for its collective in the registry's order,
 /// whether they fit or not, each followed by its [variants](Algorithm::variants) that fit. Of one
-/// that leaves parameters [open](Algorithm::alternatives), only the variants.
+/// that leaves parameters [open](Algorithm::alternatives), only the variants, unless it is an
+/// alternative itself.
 #[must_use]
 pub fn candidates(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let with_variants = |row: &Arc<dyn Algorithm>| {
-        let itself = row.alternatives(problem).is_empty().then(|| Arc::clone(row));
+        let (open, own) = (row.alternatives(problem), row.settings());
+        let is_candidate = open.is_empty() || open.iter().any(|one| one.settings() == own);
+        let itself = is_candidate.then(|| Arc::clone(row));
         let variants = row.variants(problem).into_iter().filter(|variant| variant.fits(problem).is_ok());
         itself.into_iter().chain(variants).collect::<Vec<_>>()
     };

@@ -92,7 +92,7 @@ impl Division {
 
     /// Returns the variants for `auto`, if the busiest channel carries more than (N - 1) / D blocks
     /// by default: one with more rounds if there may be a whole block too many, and one with blocks
-    /// in parts, after the default.
+    /// in parts.
     pub(super) fn variants(problem: &Problem, with: impl Fn(Self) -> Arc<dyn Algorithm>) -> Vec<Arc<dyn Algorithm>> {
         if with(Self::default()).lacks(problem).is_some() {
             return vec![];
@@ -102,9 +102,7 @@ impl Division {
         let rounds = Some(least).filter(|&rounds| fewest > least && rounds > trees.rounds.len());
         let single = rounds.map(|rounds| Self { rounds, parts: 0 });
         let divided = trees.even_parts(problem.ranks()).map(|parts| Self { rounds: 0, parts });
-        // Candidates are the variants alone if the number of parts is open.
-        let itself = divided.map(|_| Self::default());
-        [itself, single, divided].into_iter().flatten().map(with).collect()
+        [single, divided].into_iter().flatten().map(with).collect()
     }
 
     /// Returns the algorithm with one part and with as many as load all channels alike, if the number

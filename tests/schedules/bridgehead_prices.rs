@@ -1,5 +1,6 @@
-//! The search for the parameters of bridgeheads at the prices of machines: a name alone is nearly as
-//! cheap as explicit parameters where messages, hops and ports have prices, and on unequal extents.
+//! The search for the parameters of bridgeheads at the prices of machines: a name alone is nearly
+//! as cheap as explicit parameters where messages, hops and ports have prices, and on unequal
+//! extents.
 
 use necklace::Rank;
 use necklace::algorithm::find;
@@ -24,8 +25,8 @@ fn machines() -> Vec<Machine> {
     ]
 }
 
-/// Asserts that a name alone is at most `percent` dearer than all these parameters, at the prices of
-/// all machines.
+/// Asserts that a name alone is at most `percent` dearer than all these parameters, at the prices
+/// of all machines.
 fn as_cheap_as_any(
     (topology, collective, name): (&str, &str, &str),
     parameters: &[(usize, usize)],

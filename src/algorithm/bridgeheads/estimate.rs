@@ -27,7 +27,8 @@ pub(super) struct Run {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Estimate {
     pub(super) startups: usize,
-    /// The sum over rounds of the most messages that one node sends plus the most that one receives.
+    /// The sum over rounds of the most messages that one node sends plus the most that one
+    /// receives.
     pub(super) messages: usize,
     /// The sum over rounds of the longest route.
     pub(super) hops: usize,
@@ -38,8 +39,8 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Returns the estimate of some rounds, from the runs of each colour in order. If `apart`, only the
-    /// root is in the rows of more than one colour.
+    /// Returns the estimate of some rounds, from the runs of each colour in order. If `apart`, only
+    /// the root is in the rows of more than one colour.
     pub(super) fn of(colours: &[Vec<Run>], rounds: Range<usize>, apart: bool) -> Self {
         let mut rest: SmallVec<[&[Run]; 4]> = colours.iter().map(|runs| &runs[..]).collect();
         let (mut all, mut at) = (Self::default(), rounds.start);
@@ -101,7 +102,8 @@ impl Estimate {
 }
 
 impl Row {
-    /// Returns the runs of a stage that takes these rounds, from the size of a message in each step.
+    /// Returns the runs of a stage that takes these rounds, from the size of a message in each
+    /// step.
     pub(super) fn runs(self, stage: Stage, rounds: Range<usize>, size: impl Fn(usize) -> usize) -> SmallVec<[Run; 8]> {
         match stage {
             Stage::Concentrate { heads } => self.concentration(heads, rounds, size),
@@ -135,8 +137,8 @@ impl Row {
         rounds.enumerate().map(run).collect()
     }
 
-    /// New bridgeheads between two old ones get parts from both sides once the first parts have met,
-    /// and pass them on to both sides from the next step on.
+    /// New bridgeheads between two old ones get parts from both sides once the first parts have
+    /// met, and pass them on to both sides from the next step on.
     fn spreading(
         self,
         (heads, next, steps): (usize, usize, usize),
@@ -155,7 +157,8 @@ impl Row {
         });
         let messages = |step: usize| {
             let root = from_root.iter().filter(|steps| steps.contains(&step)).count();
-            // All parts go one way on a ring with one port, and come from the only bridgehead of a line.
+            // All parts go one way on a ring with one port, and come from the only bridgehead of a
+            // line.
             if self.one_port || !self.ring && heads == 1 {
                 return (root.max(1), 1, root);
             }
@@ -175,7 +178,8 @@ impl Row {
             from_root[1].end,
             rounds.len()
         ];
-        // A single part from a single bridgehead crosses one gap in a step, of which not all are longest.
+        // A single part from a single bridgehead crosses one gap in a step, of which not all are
+        // longest.
         let is_single = heads == 1 && parts == 1 && !self.equal && !self.nodes.is_multiple_of(next);
         if is_single {
             turns.extend(0..rounds.len());
@@ -199,7 +203,8 @@ impl Row {
     }
 
     /// Returns the number of steps between two old bridgeheads, at most. Nodes beyond the last
-    /// bridgehead of a line are not between two, and there are most of them if the row does not divide.
+    /// bridgehead of a line are not between two, and there are most of them if the row does not
+    /// divide.
     fn inner_growth(self, heads: usize, next: usize) -> usize {
         if self.ring || self.equal || next < self.nodes || self.nodes % heads > 1 {
             return self.growth(heads, next);

@@ -25,8 +25,8 @@ impl Found {
     }
 }
 
-/// Prices of start-ups, messages and hops in relation to each other, and what transmission is limited
-/// by. How much a block costs in relation to these is left open.
+/// Prices of start-ups, messages and hops in relation to each other, and what transmission is
+/// limited by. How much a block costs in relation to these is left open.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     startup: usize,
@@ -47,8 +47,8 @@ impl Scale {
     /// The paper's, in which only start-ups and channels have a price.
     pub(super) const OF_STARTUPS: Self = Self::by_channel(1, 0, 0);
 
-    /// Scales between which those of machines lie. Under the first, the next choice is often much dearer,
-    /// so what these take is of use for the others too.
+    /// Scales between which those of machines lie. Under the first, the next choice is often much
+    /// dearer, so what these take is of use for the others too.
     pub(super) const OTHERS: [Self; 12] = [
         Self::by_channel(0, 0, 1),
         Self::by_channel(1, 0, 4),
@@ -78,8 +78,8 @@ impl Scale {
     }
 }
 
-/// Returns the order among choices that are equal on a scale: by other resources, then by the number
-/// of parameters.
+/// Returns the order among choices that are equal on a scale: by other resources, then by the
+/// number of parameters.
 fn among_equals(found: &Found) -> impl Ord + use<> {
     let Estimate { messages, hops, port, .. } = found.estimate;
     (port, messages, hops, found.choice.given_phases())
@@ -146,8 +146,8 @@ fn equal_at(scale: Scale, first: &Found, second: &Found) -> (usize, usize) {
     (l1 - l0, t0 - t1)
 }
 
-/// Adds a few [corners], so that at all prices of a block one of those kept is at most this much dearer
-/// than the cheapest corner.
+/// Adds a few [corners], so that at all prices of a block one of those kept is at most this much
+/// dearer than the cheapest corner.
 pub(super) fn cover(kept: &mut Vec<Found>, corners: &[Found], scale: Scale, percent: usize) {
     let between = corners.windows(2).map(|pair| equal_at(scale, &pair[0], &pair[1]));
     let prices: Vec<(usize, usize)> = once((0, 1)).chain(between).chain(once((1, 0))).collect();

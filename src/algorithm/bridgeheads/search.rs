@@ -2,8 +2,8 @@
 //!
 //! Source: Juurlink, Sibeyn & Rao (1998), sections 4 to 6: more bridgeheads take more start-ups and
 //! less transmission, and the price of a start-up decides which are best. The search leaves out
-//! parameters if others take neither more start-ups nor more transmission, and among many ranks some
-//! that are best for no price of a start-up: see [`best`]. Machines have other prices too: of
+//! parameters if others take neither more start-ups nor more transmission, and among many ranks
+//! some that are best for no price of a start-up: see [`best`]. Machines have other prices too: of
 //! messages, hops and ports. For each of a few relations between these, the search adds parameters
 //! than which all others are dearer. Phases of HIGH-DIM-GOS take what they take whatever the other
 //! phases are, so the best parameters of the first phase, of the second and of the others are found
@@ -82,8 +82,8 @@ impl Subject {
         if has_phases { axes.clamp(1, PHASES) } else { 1 }
     }
 
-    /// Returns the choices that agree with a given one, for rows of up to this many nodes: about all
-    /// a and b, and fewer of them with a growth that differs from a.
+    /// Returns the choices that agree with a given one, for rows of up to this many nodes: about
+    /// all a and b, and fewer of them with a growth that differs from a.
     fn open(self, given: Choice, nodes: usize) -> Vec<Choice> {
         let of_a = |a| self.with_steps(given, a, nodes, 32);
         let mut open: Vec<Choice> = self.heads(given, nodes, 32).into_iter().flat_map(of_a).collect();
@@ -102,8 +102,8 @@ impl Subject {
         open
     }
 
-    /// Returns the numbers of bridgeheads that agree with a given choice: all up to `all`, and about
-    /// every `all`-th after it.
+    /// Returns the numbers of bridgeheads that agree with a given choice: all up to `all`, and
+    /// about every `all`-th after it.
     fn heads(self, given: Choice, nodes: usize, all: usize) -> Vec<usize> {
         if given.a > 0 {
             return vec![given.a];
@@ -144,18 +144,18 @@ impl Subject {
 
 /// Returns the choices that agree with a given one, of which each takes less transmission than any
 /// with fewer start-ups, or is the best for other prices. Returns nothing if the given one has all
-/// parameters. If 64 nodes or more are visited to count its messages, which takes long, leaves out a
-/// choice with nearly the transmission of another: a sixty-fourth more for each 64 nodes, up to a
+/// parameters. If 64 nodes or more are visited to count its messages, which takes long, leaves out
+/// a choice with nearly the transmission of another: a sixty-fourth more for each 64 nodes, up to a
 /// quarter, but no [corner](corners). Of pipelines, which there are many of, it returns only those
 /// that are the best for some prices.
 pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Choice) -> Vec<Choice> {
     choices(found(problem, subject, given).best)
 }
 
-/// Returns a few of the [best] choices: with all axes at once, with one at a time, which sends fewer
-/// messages and does not wait for the longest row, and by one port. Of a collective with a root on
-/// a product of rows, only those of the fewest start-ups: pipelines along one axis after the other
-/// take more transmission than edge-disjoint trees.
+/// Returns a few of the [best] choices: with all axes at once, with one at a time, which sends
+/// fewer messages and does not wait for the longest row, and by one port. Of a collective with a
+/// root on a product of rows, only those of the fewest start-ups: pipelines along one axis after
+/// the other take more transmission than edge-disjoint trees.
 pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choice> {
     let axes = row_axes(problem).unwrap_or_default();
     let is_product = axes.iter().filter(|(extent, _)| *extent > 1).count() > 1;
@@ -242,8 +242,8 @@ fn search(problem: &Problem, subject: Subject, axes: &[(usize, bool)], given: Ch
 /// The choices that a search compares.
 struct Groups {
     given: Choice,
-    /// The choices for phases that have numbers of their own and those after them, with the first of
-    /// these phases, by the factor of a round.
+    /// The choices for phases that have numbers of their own and those after them, with the first
+    /// of these phases, by the factor of a round.
     by_growth: Vec<Vec<(usize, Vec<Found>)>>,
     /// The choices with the same numbers for all phases.
     alike: Vec<Found>,
