@@ -121,8 +121,8 @@ fn gossips_and_packed_trees_of_many_nodes_pass_the_checker() {
 
 /// Small nontrivial topologies of many kinds. Every algorithm fits one of them, with two ranks a
 /// host.
-const SMALL: [&str; 8] =
-    ["torus:4x4", "hypercube:3", "hypercube:1", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1"];
+const SMALL: [&str; 9] =
+    ["torus:4x4", "hypercube:3", "hypercube:1", "ghc:2x3", "complete:5", "ring:6", "mesh:3x2", "line:1", "how:6,2,1"];
 
 #[test]
 fn every_registered_algorithm_passes_plan_verify_and_checker() {
@@ -254,7 +254,14 @@ fn port_limit_names_the_parameter_that_keeps_to_it() {
         ("ring:9", "allgather", "circgos", "one", "all, not one; use circgos:ports=one"),
         ("ring:9", "allgather", "circgos:a=3,b=2", "one", "all, not one; use circgos:a=3,b=2,ports=one"),
         // One step is too few with one port.
-        ("ring:9", "allgather", "circgos:a=3,b=1", "one", "all, not one; use circgos:ports=one"),
+        (
+            "ring:9",
+            "allgather",
+            "circgos:a=3,b=1",
+            "one",
+            "all, not one; use circgos:ports=one \
+             (circgos:a=3,b=1,ports=one does not fit: b=1: with a=3 it needs at least 2)",
+        ),
         ("torus:4x4", "broadcast", "bridgeheads", "one-send", "all, not one-send; use bridgeheads:ports=one"),
         ("ring:9", "alltoall", "bruck:radix=3,ports=all", "one", "unlimited, not one; use bruck:radix=3"),
         // Without such a parameter, and with one that does not fit.
