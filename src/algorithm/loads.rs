@@ -9,10 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::counted::{Counted, MOST_MESSAGES};
+use super::row_loads::load_along;
 use super::{Claims, is_complete};
 use crate::block::Volume;
-use crate::ids::{Node, Rank};
-use crate::topology::{Axis, Factor, Kind, OverlappingWindows, Topology, axes};
+use crate::ids::Rank;
+use crate::topology::{Axis, Factor, Kind, axes};
 use crate::vocabulary::{Problem, Share};
 
 /// Returns the dimensions of the problem's network, if it is a product and every node has a rank.
@@ -33,45 +34,6 @@ pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<(Volume, u64)> 
     let pairs = (0..ranks).flat_map(|from| (0..ranks).filter(move |&to| to != from).map(move |to| (from, to, 1)));
     let counted = Counted::of(problem, nodes * (nodes - 1), pairs)?;
     Some((counted.load.into(), counted.hops))
-}
-
-/// Returns the load of the busiest channel of a row when each node sends a block to each other
-/// node, if there is a formula.
-pub(in crate::algorithm) fn load_at_once(row: Factor) -> Option<u64> {
-    let kind = match row {
-        Factor::Ring(3..) => Kind::Ring,
-        Factor::Ring(_) | Factor::Line(_) => Kind::Line,
-        Factor::Complete(_) => Kind::Complete,
-        Factor::Windows { .. } => {
-            let nodes = row.extent();
-            return load_in_windows(row, (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))));
-        }
-    };
-    Some(load_along(kind, row.extent() as u64))
-}
-
-/// Counts the load of the busiest channel of windows, if each pair of nodes has a message. `None` for
-/// more than 128 nodes.
-pub(in crate::algorithm) fn load_in_windows(row: Factor, pairs: impl Iterator<Item = (usize, usize)>) -> Option<u64> {
-    const MOST: usize = 1 << 7;
-    let Factor::Windows { extent: extent @ ..=MOST, window, wraps } = row else { return None };
-    let new = if wraps { OverlappingWindows::wrapping } else { OverlappingWindows::new };
-    let (row, mut loads) = (new(extent, window, 1)?, vec![0; extent * extent]);
-    for (from, to) in pairs {
-        row.route(Node::new(from), Node::new(to))
-            .windows(2)
-            .for_each(|hop| loads[hop[0].index() * extent + hop[1].index()] += 1);
-    }
-    loads.into_iter().max()
-}
-
-fn load_along(kind: Kind, extent: u64) -> u64 {
-    match kind {
-        Kind::Line => extent.saturating_mul(extent) / 4,
-        // Blocks that travel half a ring all go up, so this is more than the average.
-        Kind::Ring => (extent / 2).saturating_mul(extent / 2 + 1) / 2,
-        Kind::Complete => 1,
-    }
 }
 
 /// The channel load of simultaneous equal messages, one from each rank, by default routes.

@@ -39,6 +39,7 @@ mod prefix;
 pub mod reduce;
 pub mod reduce_scatter;
 mod registry;
+mod row_loads;
 mod rows;
 pub mod scan;
 pub mod scatter;

@@ -40,7 +40,8 @@ impl OnGuest {
         algorithms.into_iter().map(|algorithm| Arc::new(Self(algorithm)) as Arc<dyn Algorithm>).collect()
     }
 
-    /// Calls a function with the problem on the guest, or with the problem itself if there is none.
+    /// Calls `call` with the wrapped algorithm and the problem on the guest. Outside embedded networks,
+    /// the problem is the original one.
     fn on<R>(&self, problem: &Problem, call: impl FnOnce(&dyn Algorithm, &Problem) -> R) -> R {
         match problem.on_guest() {
             Some(guest) => call(&*self.0, &guest),
@@ -61,7 +62,7 @@ impl Carrier {
         Some(Self { guest: problem.on_guest()?, host: problem.clone() })
     }
 
-    /// Returns the nodes that a message passes, and its route.
+    /// Returns the path of a message in the host, both ends included.
     fn carry(&self, from: Rank, to: Rank, route: &Route) -> Vec<Node> {
         let Some(embedding) = self.host.topology().embedding() else { return vec![] };
         match route {

@@ -59,8 +59,8 @@ use crate::ids::Node;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LengthBalanced {
     network: OverlappingWindows,
-    /// How many hops of each length from 1 the routes of each displacement from 1 have. Empty for a
-    /// complete row, which needs one hop.
+    /// The number of hops of each length on the routes of each displacement, both counted from 1. Empty
+    /// for a complete row, which needs one hop.
     counts: Vec<u32>,
 }
 

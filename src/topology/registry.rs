@@ -59,8 +59,8 @@ pub fn syntax() -> String {
 /// that of a file, the text has no name of an embedding.
 ///
 /// Time and memory are proportional to the length of the text, not to the numbers in it, but for
-/// guests, which have at most [`MOST_NODES`](super::Embedding::MOST_NODES) nodes: embeddings are
-/// compared, in up to a second.
+/// guests, which have at most [`MOST_NODES`](super::Embedding::MOST_NODES) nodes: constructions are
+/// compared, or an embedding is [searched](super::Embedding::search).
 ///
 /// ```
 /// use necklace::topology::parse;
@@ -102,19 +102,14 @@ pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
     let Some(at) = at else { return network(cursor) };
     let Named::Network(guest) = network(cursor.first(at))? else { return network(cursor) };
     let host = cursor.after(at + 1);
-    let Some(named) = embedding_name(host.rest()) else {
-        return Ok(match network(host)? {
-            Named::Network(host) => Named::Network(embedded(text, guest, host, None)?),
-            Named::File { path, .. } => Named::File { path, guest: Some(guest) },
-        });
+    let (host, name) = match embedding_name(host.rest()) {
+        Some(colon) => (host.first(colon), Some(&host.rest()[colon + 1..])),
+        None => (host, None),
     };
-    match network(host.first(named))? {
-        Named::Network(host_network) => {
-            let name = &host.rest()[named + 1..];
-            Ok(Named::Network(embedded(text, guest, host_network, Some(name))?))
-        }
-        file @ Named::File { .. } => Ok(file),
-    }
+    Ok(match network(host)? {
+        Named::Network(host) => Named::Network(embedded(text, guest, host, name)?),
+        Named::File { path, .. } => Named::File { path, guest: Some(guest) },
+    })
 }
 
 /// Returns the offset of the colon before the name of an embedding, in the text of a host. The name of

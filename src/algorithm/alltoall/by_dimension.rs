@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use super::cells::no_rank_on_every_node;
 use super::digits::{Digit, Digits, Slot, Walk, Way};
-use crate::algorithm::loads::{load_at_once, load_in_windows};
+use crate::algorithm::row_loads::{load_at_once, load_in_windows};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::block::Volume;
 use crate::ids::Rank;

@@ -26,7 +26,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::iter;
 use std::sync::Arc;
 
 use super::row_exchange::{NodeRound, RowExchange, Table, Unit, send};
@@ -64,19 +63,19 @@ impl Algorithm for HowGreedy {
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        exchange(problem).map(|exchange| exchange.claims()).unwrap_or_default()
+        exchange(problem).unwrap_or_default().claims()
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {
-        exchange(problem).map(|exchange| exchange.phases()).unwrap_or_default()
+        exchange(problem).unwrap_or_default().phases()
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        exchange(problem).map_or_else(|| Box::new(iter::empty()) as Share, |exchange| exchange.share(rank))
+        exchange(problem).unwrap_or_default().share(rank)
     }
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
-        exchange(problem).map_or_else(|| Box::new(iter::empty()) as Amounts, |exchange| exchange.amounts(rank))
+        exchange(problem).unwrap_or_default().amounts(rank)
     }
 }
 

@@ -12,8 +12,8 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, End, RankAmounts, RankRound, Share};
 
-/// An exchange in a product, with rank i on node i.
-#[derive(Clone)]
+/// An exchange in a product, with rank i on node i. By default it has no dimensions and no rounds.
+#[derive(Clone, Default)]
 pub(super) struct RowExchange {
     /// The exchange within a row of each dimension, from the first.
     tables: Vec<Arc<Table>>,
@@ -61,14 +61,8 @@ pub(super) fn send(round: &mut [NodeRound], from: usize, to: usize, unit: Unit) 
     add(&mut round[to].receives, from);
 }
 
-impl NodeRound {
-    fn sent(&self) -> u64 {
-        self.sends.iter().map(|step| step.units.len() as u64).sum()
-    }
-
-    fn received(&self) -> u64 {
-        self.receives.iter().map(|step| step.units.len() as u64).sum()
-    }
+fn units(steps: &[Step]) -> u64 {
+    steps.iter().map(|step| step.units.len() as u64).sum()
 }
 
 /// What a round takes at most, in units and messages.
@@ -89,8 +83,8 @@ impl Table {
             |node: &NodeRound| node.sends.iter().map(|step| step.units.len() as u64).max().unwrap_or_default();
         Most {
             message: most(&longest),
-            sent: most(&NodeRound::sent),
-            received: most(&NodeRound::received),
+            sent: most(&|node| units(&node.sends)),
+            received: most(&|node| units(&node.receives)),
             sends: most(&|node| node.sends.len() as u64),
             receives: most(&|node| node.receives.len() as u64),
         }
@@ -136,6 +130,12 @@ impl RowExchange {
         along.max().unwrap_or_default()
     }
 
+    /// Returns the phase of each round, and its number within the phase.
+    fn rounds(&self) -> impl Iterator<Item = (usize, usize)> + Send + use<> {
+        let counts: Vec<usize> = (0..self.tables.len()).map(|phase| self.rounds_of(phase)).collect();
+        counts.into_iter().enumerate().flat_map(|(phase, rounds)| (0..rounds).map(move |number| (phase, number)))
+    }
+
     fn extent(&self, dimension: usize) -> usize {
         self.tables[dimension].extent
     }
@@ -160,12 +160,10 @@ impl RowExchange {
     }
 
     pub(super) fn claims(&self) -> Claims {
-        let phases = 0..self.tables.len();
-        let rounds = phases.clone().flat_map(|phase| (0..self.rounds_of(phase)).map(move |round| (phase, round)));
         // Ranks have all combinations of coordinates, so what is most along each dimension adds up.
         let (mut startups, mut handled) = (0, 0);
         let [mut message, mut port, mut received] = [Volume::ZERO; 3];
-        for (phase, round) in rounds {
+        for (phase, round) in self.rounds() {
             let along: Vec<(Most, Volume)> = (0..self.parts)
                 .map(|part| self.dimension(phase, part))
                 .map(|dimension| (self.tables[dimension].most(round), self.unit(dimension)))
@@ -180,7 +178,8 @@ impl RowExchange {
         let each = 0..self.tables.len();
         let parts = self.parts as u64;
         let messages = each.clone().map(|one| self.tables[one].busiest(|node| node.sends.len() as u64)).sum::<u64>();
-        let volume = each.map(|one| self.unit(one) * self.tables[one].busiest(NodeRound::sent)).sum::<Volume>();
+        let volume =
+            each.map(|one| self.unit(one) * self.tables[one].busiest(|node| units(&node.sends))).sum::<Volume>();
         Claims {
             startups: Some(startups),
             transmission: Some(message),
@@ -197,11 +196,7 @@ impl RowExchange {
     }
 
     pub(super) fn share(self, rank: Rank) -> Share {
-        let all = (0..self.tables.len()).flat_map({
-            let exchange = self.clone();
-            move |phase| (0..exchange.rounds_of(phase)).map(move |round| (phase, round))
-        });
-        Box::new(all.map(move |(phase, number)| {
+        Box::new(self.rounds().map(move |(phase, number)| {
             let mut round = RankRound::default().in_phase(phase);
             for part in 0..self.parts {
                 let dimension = self.dimension(phase, part);
@@ -219,11 +214,7 @@ impl RowExchange {
     }
 
     pub(super) fn amounts(self, rank: Rank) -> Amounts {
-        let all = (0..self.tables.len()).flat_map({
-            let exchange = self.clone();
-            move |phase| (0..exchange.rounds_of(phase)).map(move |round| (phase, round))
-        });
-        Box::new(all.map(move |(phase, number)| {
+        Box::new(self.rounds().map(move |(phase, number)| {
             let mut amounts = RankAmounts { phase, ..RankAmounts::default() };
             for part in 0..self.parts {
                 let dimension = self.dimension(phase, part);

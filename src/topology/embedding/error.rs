@@ -26,14 +26,21 @@ pub enum EmbeddingError {
         /// Its number of channels.
         channels: usize,
     },
-    /// The host has too many nodes.
-    #[error("the host {} has {nodes} nodes, expected at most {}", shown(host), Embedding::MOST_HOST_NODES)]
+    /// The host has too many nodes or channels.
+    #[error(
+        "the host {} has {nodes} nodes and {channels} channels, expected at most {} and {}",
+        shown(host),
+        Embedding::MOST_HOST_NODES,
+        Embedding::MOST_HOST_CHANNELS
+    )]
     #[non_exhaustive]
     Host {
         /// The host.
         host: String,
         /// Its number of nodes.
         nodes: usize,
+        /// Its number of channels.
+        channels: usize,
     },
     /// The guest has more nodes than the host.
     #[error("the guest {} has {nodes} nodes, expected at most {most}, as the host {} has", shown(guest), shown(host))]
@@ -124,8 +131,9 @@ pub enum EmbeddingError {
 impl EmbeddingError {
     /// Fails for a guest or a host that is too large.
     pub(super) fn check_sizes(guest: &dyn Topology, host: &dyn Topology) -> Result<(), Self> {
-        if host.nodes() > Embedding::MOST_HOST_NODES {
-            return Err(Self::Host { host: host.text(), nodes: host.nodes() });
+        let (nodes, channels) = (host.nodes(), host.channels());
+        if nodes > Embedding::MOST_HOST_NODES || channels > Embedding::MOST_HOST_CHANNELS {
+            return Err(Self::Host { host: host.text(), nodes, channels });
         }
         let (nodes, channels) = (guest.nodes(), guest.channels());
         if nodes <= Embedding::MOST_NODES && channels <= Embedding::MOST_CHANNELS {

@@ -19,7 +19,7 @@ impl Measures {
             measures.load = measures.load.max(*count);
         }
         let mut links: Map<usize> = Map::default();
-        for (from, to) in edges(&*embedding.guest) {
+        for (from, to) in embedding.guest.edges() {
             let path = embedding.path(from, to);
             let hops = path.len().saturating_sub(1);
             measures.length += hops;
@@ -70,14 +70,6 @@ pub(super) fn link(one: Node, other: Node) -> u64 {
     (one.min(other).index() as u64) << 32 | one.max(other).index() as u64
 }
 
-/// Lists the links, each once.
-pub(super) fn edges(guest: &dyn Topology) -> impl Iterator<Item = (Node, Node)> + '_ {
-    (0..guest.nodes()).map(Node::new).flat_map(|from| {
-        let higher = guest.neighbours(from).into_iter().filter(move |&to| from < to);
-        higher.map(move |to| (from, to))
-    })
-}
-
 fn diameter(network: &dyn Topology) -> usize {
     let all = || (0..network.nodes()).map(Node::new);
     all().flat_map(|from| all().map(move |to| network.distance(from, to))).max().unwrap_or_default()
@@ -87,5 +79,5 @@ fn diameter(network: &dyn Topology) -> usize {
 fn odd_cycle(network: &dyn Topology) -> bool {
     let parity: Vec<bool> =
         (0..network.nodes()).map(|node| network.distance(Node::new(0), Node::new(node)) % 2 == 1).collect();
-    edges(network).any(|(from, to)| parity[from.index()] == parity[to.index()])
+    network.edges().into_iter().any(|(from, to)| parity[from.index()] == parity[to.index()])
 }

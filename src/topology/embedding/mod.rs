@@ -34,6 +34,8 @@ impl Embedding {
     pub const MOST_CHANNELS: usize = 1 << 19;
     /// The most nodes of a host.
     pub const MOST_HOST_NODES: usize = 1 << 18;
+    /// The most directed channels of a host.
+    pub const MOST_HOST_CHANNELS: usize = 1 << 23;
 
     /// Returns the embedding that puts node i of the guest on `nodes[i]`. Several nodes may share a
     /// node of the host.
@@ -42,7 +44,8 @@ impl Embedding {
     ///
     /// [`EmbeddingError::Guest`] for a guest of more than [`MOST_NODES`](Self::MOST_NODES) nodes or
     /// [`MOST_CHANNELS`](Self::MOST_CHANNELS) channels; [`EmbeddingError::Host`] for a host of more
-    /// than [`MOST_HOST_NODES`](Self::MOST_HOST_NODES) nodes; [`EmbeddingError::Length`] unless
+    /// than [`MOST_HOST_NODES`](Self::MOST_HOST_NODES) nodes or
+    /// [`MOST_HOST_CHANNELS`](Self::MOST_HOST_CHANNELS) channels; [`EmbeddingError::Length`] unless
     /// there is a node for each node of the guest; [`EmbeddingError::Node`] if one is not a node of
     /// the host.
     pub fn new(
@@ -108,8 +111,8 @@ impl Embedding {
     /// Searches an embedding with short paths by simulated annealing. The same arguments give the
     /// same embedding.
     ///
-    /// Tries up to 4 million exchanges of two nodes, in a few seconds at most. [`Measures::at_least`]
-    /// says how much better an embedding may be.
+    /// Tries up to 2^24 / d exchanges of two nodes, where d is the largest degree of the guest, which
+    /// takes seconds for large guests. [`Measures::at_least`] says how much better an embedding may be.
     ///
     /// # Errors
     ///

@@ -1,6 +1,5 @@
 //! Embeddings by simulated annealing.
 
-use super::measuring::edges;
 use crate::ids::Node;
 use crate::numbers::Numbers;
 use crate::topology::Topology;
@@ -52,7 +51,7 @@ impl<'a> State<'a> {
     /// Puts nodes that are found together, breadth first, near each other.
     fn first(guest: &dyn Topology, host: &'a dyn Topology) -> Self {
         let mut neighbours = vec![vec![]; guest.nodes()];
-        for (from, to) in edges(guest) {
+        for (from, to) in guest.edges() {
             neighbours[from.index()].push(to.index());
             neighbours[to.index()].push(from.index());
         }
