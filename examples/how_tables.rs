@@ -1,6 +1,6 @@
-//! Prints Tables 1.1 and 1.2 of a dissertation on networks of overlapping windows: how many channels
-//! they have and how far their nodes are apart, compared with cubes, tori and generalized hypercubes
-//! of as many nodes.
+//! Prints Tables 1.1 and 1.2 of a dissertation on networks of overlapping windows: how many
+//! channels they have and how far their nodes are apart, compared with cubes, tori and generalized
+//! hypercubes of as many nodes.
 //!
 //! Source: Q. Wang, *A New-Generation Class of Parallel Architectures and Their Performance
 //! Evaluation*, dissertation, New Jersey Institute of Technology, 1999, sections 1.1.2 and 1.2. Its

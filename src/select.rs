@@ -314,8 +314,8 @@ impl Field {
             };
             return Err(unfit(problem, "auto".to_owned(), format!("there is no algorithm for it{keeping}")));
         };
-        // The variants of an algorithm are few, some with half the transmission of the next. So other
-        // parameters may save up to a half. What a library has of it may have them too.
+        // The variants of an algorithm are few, some with half the transmission of the next. So
+        // other parameters may save up to a half. What a library has of it may have them too.
         let in_library = |one: &Entrant| best.algorithm.priced_as().is_some_and(|names| one.is_known(names, terms));
         let near = self.entrants.iter().filter(|one| !in_library(one)).filter(|one| {
             let bound = one.claimed.as_ref().map(|demand| terms.total(demand));

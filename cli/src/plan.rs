@@ -202,8 +202,8 @@ pub(crate) fn heading(outline: &Outline) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-/// Returns a line on the embedding of the guest of an embedded network, with the lower bounds of all
-/// embeddings.
+/// Returns a line on the embedding of the guest of an embedded network, with the lower bounds of
+/// all embeddings.
 fn embedding(problem: &Problem) -> String {
     let Some(embedding) = problem.topology().embedding() else { return String::new() };
     let (guest, host) = (embedding.guest(), embedding.host());

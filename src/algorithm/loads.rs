@@ -378,8 +378,8 @@ pub(in crate::algorithm) fn in_order(problem: &Problem) -> Option<Vec<Axis>> {
     product(problem).filter(|_| problem.placement().is_identity())
 }
 
-/// Returns the factors of more than one node of a product of any kind, if rank i sits on node i, for
-/// all nodes.
+/// Returns the factors of more than one node of a product of any kind, if rank i sits on node i,
+/// for all nodes.
 pub(in crate::algorithm) fn factors_in_order(problem: &Problem) -> Option<Vec<Factor>> {
     let all = problem.placement().is_identity() && problem.ranks() == problem.topology().nodes();
     let factors = problem.topology().factors().filter(|_| all)?;

@@ -14,16 +14,16 @@ use crate::vocabulary::{Amounts, Claims, Ports, Problem, RankAmounts, RankRound,
 /// one](crate::topology::Topology::embedding), and as before elsewhere. All algorithms of the
 /// [registry](super::registry()) do.
 ///
-/// The schedule is that for the guest. A message takes, for each link of its route in the guest, the
-/// path of that link in the host, without the loops that paths make together. So a channel may carry
-/// several messages in a round, up to the [congestion](crate::topology::Measures) of the embedding
-/// times what a channel of the guest carries. Where the congestion is above 1, schedules that keep
-/// to [`Ports::All`] or [`Ports::SameValue`] on the guest keep to no port model.
+/// The schedule is that for the guest. A message takes, for each link of its route in the guest,
+/// the path of that link in the host, without the loops that paths make together. So a channel may
+/// carry several messages in a round, up to the [congestion](crate::topology::Measures) of the
+/// embedding times what a channel of the guest carries. Where the congestion is above 1, schedules
+/// that keep to [`Ports::All`] or [`Ports::SameValue`] on the guest keep to no port model.
 ///
 /// If a rank is on a node that no node of the guest is on, the algorithm works on the host.
 ///
-/// Claims that depend on routes are counted, for up to 2^15 messages; with more, nothing is claimed of
-/// them. An embedding with dilation and congestion 1 keeps all claims.
+/// Claims that depend on routes are counted, for up to 2^15 messages; with more, nothing is claimed
+/// of them. An embedding with dilation and congestion 1 keeps all claims.
 pub struct OnGuest(Arc<dyn Algorithm>);
 
 /// The most messages that are counted for the claims of one algorithm.
@@ -40,8 +40,8 @@ impl OnGuest {
         algorithms.into_iter().map(|algorithm| Arc::new(Self(algorithm)) as Arc<dyn Algorithm>).collect()
     }
 
-    /// Calls `call` with the wrapped algorithm and the problem on the guest. Outside embedded networks,
-    /// the problem is the original one.
+    /// Calls `call` with the wrapped algorithm and the problem on the guest. Outside embedded
+    /// networks, the problem is the original one.
     fn on<R>(&self, problem: &Problem, call: impl FnOnce(&dyn Algorithm, &Problem) -> R) -> R {
         match problem.on_guest() {
             Some(guest) => call(&*self.0, &guest),

@@ -1,5 +1,5 @@
-//! Prefixes on products of lines, rings, windows and complete networks: which rank sends which other the
-//! combination of a range of ranks.
+//! Prefixes on products of lines, rings, windows and complete networks: which rank sends which
+//! other the combination of a range of ranks.
 //!
 //! The ranks are halved, dimension by dimension, into ranges of consecutive ranks. First the last
 //! rank of each range gets the combination of the range: from the last rank of the lower half, in

@@ -11,8 +11,8 @@ use super::{
 use crate::collective::Collective;
 use crate::vocabulary::{BuildError, Problem};
 
-/// Returns all built-in algorithms, with default parameters. On an embedded network they work on the
-/// [guest](OnGuest).
+/// Returns all built-in algorithms, with default parameters. On an embedded network they work on
+/// the [guest](OnGuest).
 #[must_use]
 pub fn registry() -> &'static [Arc<dyn Algorithm>] {
     static ROWS: LazyLock<Vec<Arc<dyn Algorithm>>> = LazyLock::new(|| {

@@ -1,9 +1,10 @@
 //! Rings along the rows of a product of lines, rings, windows and complete networks, one dimension
 //! after the other.
 //!
-//! A line is a folded ring: up over the even coordinates, and down over the odd ones. So are windows
-//! that do not wrap round, without longer routes. A complete row is cut into one dimension for each prime factor of its extent: a row of 2^d nodes is a cube.
-//! So a ring of 2 ranks exchanges, and messages between neighbours on a ring never contend.
+//! A line is a folded ring: up over the even coordinates, and down over the odd ones. So are
+//! windows that do not wrap round, without longer routes. A complete row is cut into one dimension
+//! for each prime factor of its extent: a row of 2^d nodes is a cube. So a ring of 2 ranks
+//! exchanges, and messages between neighbours on a ring never contend.
 
 use super::loads::factors_in_order;
 use crate::block::Volume;

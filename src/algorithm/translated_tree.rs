@@ -105,8 +105,8 @@ impl Division {
         [single, divided].into_iter().flatten().map(with).collect()
     }
 
-    /// Returns the algorithm with one part and with as many as load all channels alike, if the number
-    /// of parts is open and these differ.
+    /// Returns the algorithm with one part and with as many as load all channels alike, if the
+    /// number of parts is open and these differ.
     pub(super) fn alternatives(
         self,
         problem: &Problem,
@@ -356,8 +356,8 @@ impl TranslatedTree {
         }))
     }
 
-    /// Returns the number of parts by which the busiest channel carries (N - 1) / D blocks of `nodes`
-    /// = N, if these trees load it with more and there are few.
+    /// Returns the number of parts by which the busiest channel carries (N - 1) / D blocks of
+    /// `nodes` = N, if these trees load it with more and there are few.
     fn even_parts(&self, nodes: usize) -> Option<usize> {
         let (steps, others) = (self.steps.max(1), nodes - 1);
         let even = (1..=MAX_PARTS).find(|parts| (parts * others).is_multiple_of(steps));

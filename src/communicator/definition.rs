@@ -489,8 +489,8 @@ impl Communicator {
 }
 
 /// Returns a hash of a network's links, unless its text defines them. A text that names a file does
-/// not, since the file may differ from rank to rank. With a guest, the hash also covers the paths of
-/// its links, unless the embedding has a name.
+/// not, since the file may differ from rank to rank. With a guest, the hash also covers the paths
+/// of its links, unless the embedding has a name.
 fn nameless(topology: &dyn Topology) -> Option<u64> {
     if let Some(embedding) = topology.embedding() {
         let (guest, host) = (embedding.guest(), embedding.host());

@@ -19,8 +19,8 @@ use crate::transport::Cause;
 
 impl Communicator {
     /// Returns the neighbours of this rank in the [network](Self::topology), in ascending order of
-    /// their nodes. In an [embedded](crate::topology::Embedded) network they are those in the guest.
-    /// Local.
+    /// their nodes. In an [embedded](crate::topology::Embedded) network they are those in the
+    /// guest. Local.
     #[must_use]
     pub fn neighbourhood(&self) -> Neighbourhood {
         let node = self.placement.node(Rank::new(self.rank()));

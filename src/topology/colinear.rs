@@ -1,8 +1,8 @@
 //! Colinear layouts: the wires of a network whose nodes stand on a line.
 //!
 //! Source: Q. Wang, *A New-Generation Class of Parallel Architectures and Their Performance
-//! Evaluation*, dissertation, New Jersey Institute of Technology, 1999, chapter 2. The tests compare
-//! each closed form with the count for all sizes below 40.
+//! Evaluation*, dissertation, New Jersey Institute of Technology, 1999, chapter 2. The tests
+//! compare each closed form with the count for all sizes below 40.
 //!
 //! | theorem | says | counted |
 //! |---|---|---|
@@ -55,8 +55,8 @@ pub struct Wire {
 /// from a node with an odd number in the lower half. The layout is meant for networks of one
 /// dimension, such as [`OverlappingWindows`] and [`Complete`], and takes any network.
 ///
-/// Source: Q. Wang, dissertation, New Jersey Institute of Technology, 1999, section 2.1. A value has
-/// one [`Wire`] for each link and is made in the time of [`Topology::edges`].
+/// Source: Q. Wang, dissertation, New Jersey Institute of Technology, 1999, section 2.1. A value
+/// has one [`Wire`] for each link and is made in the time of [`Topology::edges`].
 ///
 /// ```
 /// use necklace::topology::{ColinearLayout, OverlappingWindows};
@@ -154,8 +154,8 @@ impl ColinearLayout {
     ///
     /// This is the brute-force decomposition: from the left to the right, each node takes the first
     /// layer that its wires fit in. On a regular network of windows, nodes 2i and 2i + 1 share a
-    /// layer, as in the dissertation. A node without such wires is in layer 0. Takes time in proportion to
-    /// the number of layers and of wires, up to a logarithm.
+    /// layer, as in the dissertation. A node without such wires is in layer 0. Takes time in
+    /// proportion to the number of layers and of wires, up to a logarithm.
     ///
     /// ```
     /// use necklace::topology::{ColinearLayout, OverlappingWindows};
@@ -268,19 +268,18 @@ impl Complete {
     /// Returns the [maximum collective width](ColinearLayout::collective_width) for p nodes:
     /// (f + 1) (p - 1 - 2f) with f = floor((p - 1) / 4), about p^2 / 8.
     ///
-    /// Source: Q. Wang, dissertation, New Jersey Institute of Technology, 1999, theorem 2.1.1, which
-    /// writes it (p - 3) f + p - 1 - 2 f^2.
+    /// Source: Q. Wang, dissertation, New Jersey Institute of Technology, 1999, theorem 2.1.1,
+    /// which writes it (p - 3) f + p - 1 - 2 f^2.
     #[must_use]
     pub fn collective_width(&self) -> usize {
         of_complete(self.nodes())
     }
 
-    /// Returns the number of layers in which wires do not cross, by the
-    /// [brute-force decomposition](ColinearLayout::layers): ceil((p - 2) / 2) for p nodes, 1 for two
-    /// nodes.
+    /// Returns the number of layers in which wires do not cross, by the [brute-force
+    /// decomposition](ColinearLayout::layers): ceil((p - 2) / 2) for p nodes, 1 for two nodes.
     ///
-    /// Source: Q. Wang, dissertation, New Jersey Institute of Technology, 1999, theorem 2.1.2, which
-    /// writes it 1 + ceil((p - 4) / 2), and so says 0 for two nodes.
+    /// Source: Q. Wang, dissertation, New Jersey Institute of Technology, 1999, theorem 2.1.2,
+    /// which writes it 1 + ceil((p - 4) / 2), and so says 0 for two nodes.
     #[must_use]
     pub fn layout_layers(&self) -> usize {
         layers_of_complete(self.nodes())

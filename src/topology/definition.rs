@@ -40,8 +40,8 @@ pub enum Factor {
     Ring(usize),
     /// A complete network of this many nodes: all coordinates are linked with each other.
     Complete(usize),
-    /// Overlapping windows: coordinates that differ by at most `window` are linked, counted round the
-    /// ends if it `wraps`.
+    /// Overlapping windows: coordinates that differ by at most `window` are linked, counted round
+    /// the ends if it `wraps`.
     Windows {
         /// The number of coordinates.
         extent: usize,
@@ -206,8 +206,8 @@ pub trait Topology: Send + Sync + Debug {
         None
     }
 
-    /// Returns the number of ranks, unless they are placed otherwise: one on each node, or on each node
-    /// of the guest.
+    /// Returns the number of ranks, unless they are placed otherwise: one on each node, or on each
+    /// node of the guest.
     fn ranks(&self) -> usize {
         self.embedding().map_or_else(|| self.nodes(), |embedding| embedding.guest().nodes())
     }

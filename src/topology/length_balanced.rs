@@ -32,8 +32,8 @@ use crate::ids::Node;
 /// even extent, routes go up from even coordinates and down from odd ones. In n dimensions, an
 /// alltoall loads channels p^(n-1) times as much as in one.
 ///
-/// Where windows wrap round, the busiest channel carries the bound or one unit more: the bound on 789
-/// of the 812 networks below 60 nodes whose rows are not complete. On regular networks below 80
+/// Where windows wrap round, the busiest channel carries the bound or one unit more: the bound on
+/// 789 of the 812 networks below 60 nodes whose rows are not complete. On regular networks below 80
 /// nodes, it never carries more than by default. From 20 nodes on it carries at most 1.16 times the
 /// bound if p >= 10 w, and 1.06 times the bound if p >= 20 w. Channels near the border carry less.
 ///
@@ -59,8 +59,8 @@ use crate::ids::Node;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LengthBalanced {
     network: OverlappingWindows,
-    /// The number of hops of each length on the routes of each displacement, both counted from 1. Empty
-    /// for a complete row, which needs one hop.
+    /// The number of hops of each length on the routes of each displacement, both counted from 1.
+    /// Empty for a complete row, which needs one hop.
     counts: Vec<u32>,
 }
 
@@ -142,8 +142,8 @@ impl LengthBalanced {
         if !self.network.wraps() {
             return (1..=window).map(|length| self.regular_load(length)).collect();
         }
-        // Half round, the routes up are those from even coordinates. All others load each channel of
-        // a length equally.
+        // Half round, the routes up are those from even coordinates. All others load each channel
+        // of a length equally.
         let mut loads = [vec![0; window], vec![0; window]];
         for displacement in 1..=self.farthest() {
             let mut x = 0;
@@ -277,8 +277,8 @@ impl Balance {
         self.counts.extend(counts);
     }
 
-    /// Makes exchanges for one displacement after the other, each time the one that lowers the excess
-    /// most. Returns whether it has made any.
+    /// Makes exchanges for one displacement after the other, each time the one that lowers the
+    /// excess most. Returns whether it has made any.
     fn mend(&mut self, weight: impl Fn(usize) -> i64) -> bool {
         let displacements = 1..=self.counts.len() / self.window;
         displacements.fold(false, |mended, displacement| {
@@ -318,8 +318,8 @@ impl Balance {
         true
     }
 
-    /// Applies an exchange to the loads. Returns how much the excess grows, the sum of the squares of
-    /// what loads have above the most.
+    /// Applies an exchange to the loads. Returns how much the excess grows, the sum of the squares
+    /// of what loads have above the most.
     fn shift(&mut self, exchange: &Exchange, weight: i64) -> i64 {
         let mut change = 0;
         for &(length, by) in exchange.iter().filter(|(_, by)| *by != 0) {

@@ -112,8 +112,8 @@ pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
     })
 }
 
-/// Returns the offset of the colon before the name of an embedding, in the text of a host. The name of
-/// a file reaches to the end.
+/// Returns the offset of the colon before the name of an embedding, in the text of a host. The name
+/// of a file reaches to the end.
 fn embedding_name(host: &str) -> Option<usize> {
     let numbers = host.find(':').filter(|_| name(host) != Graph::NAME)? + 1;
     Some(numbers + host[numbers..].find(':')?)

@@ -27,8 +27,8 @@ impl Placement {
         Self { table: None, ranks }
     }
 
-    /// Returns the placement of the ranks of a network, unless they are placed otherwise: rank i is on
-    /// node i, or on the node of node i of the guest of an [embedded](crate::topology::Embedded)
+    /// Returns the placement of the ranks of a network, unless they are placed otherwise: rank i is
+    /// on node i, or on the node of node i of the guest of an [embedded](crate::topology::Embedded)
     /// network.
     ///
     /// # Errors

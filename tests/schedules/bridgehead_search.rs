@@ -120,8 +120,8 @@ fn name_alone_takes_the_parameters_of_the_least_price() {
     }
 }
 
-/// Among many ranks the search leaves out parameters, but not those that are the best for some price
-/// of a start-up.
+/// Among many ranks the search leaves out parameters, but not those that are the best for some
+/// price of a start-up.
 #[test]
 fn name_alone_takes_the_best_of_the_first_phase_among_many_ranks() {
     let machine = Machine::FREE.with_channel(1_000_000).with_startup(10_000_000);

@@ -1,5 +1,5 @@
-//! Embeddings: the propositions of Wang's chapters 3 and 4 as far as they are true, and schedules for
-//! guests on the channels of hosts.
+//! Embeddings: the propositions of Wang's chapters 3 and 4 as far as they are true, and schedules
+//! for guests on the channels of hosts.
 
 use std::sync::Arc;
 
@@ -54,7 +54,8 @@ fn counted(embedding: &Embedding) -> Measures {
     found
 }
 
-/// Section 3.1: both functions have dilation, congestion and expansion 1, for every number of nodes.
+/// Section 3.1: both functions have dilation, congestion and expansion 1, for every number of
+/// nodes.
 #[test]
 fn rings_in_windows_of_one_dimension() {
     for nodes in 3..40 {
@@ -77,8 +78,8 @@ fn rings_in_windows_of_one_dimension() {
     assert_eq!(order, [0, 1, 3, 4, 6, 7, 9, 10, 8, 5, 2]);
 }
 
-/// Section 3.2.1, errata 5.4: the dilation is ceil(min / w). The congestion depends on the lengths of
-/// the hops.
+/// Section 3.2.1, errata 5.4: the dilation is ceil(min / w). The congestion depends on the lengths
+/// of the hops.
 #[test]
 fn meshes_in_windows_of_one_dimension() {
     for (rows, columns) in (2_usize..9).flat_map(|rows| (2_usize..9).map(move |columns| (rows, columns))) {
@@ -140,8 +141,8 @@ fn binary_trees_in_windows_of_one_dimension() {
     assert_eq!(measures("binary-tree:5", "how:31,8,1", "inorder").dilation, 1);
 }
 
-/// Corollary 2 has congestion d - 2 for a window of 2^v, v < d - 2, and 1 for other windows. For 2^v it
-/// is d - 1 - v; for others it may be 2.
+/// Corollary 2 has congestion d - 2 for a window of 2^v, v < d - 2, and 1 for other windows. For
+/// 2^v it is d - 1 - v; for others it may be 2.
 #[test]
 fn congestion_of_binary_trees_is_not_that_of_corollary_2() {
     let congestion = |levels: usize, window: usize| {
@@ -215,8 +216,8 @@ fn grids_in_hypercubes() {
     }
 }
 
-/// Section 4.2: with coordinates kept, the dilation of a torus link round a row is ceil((n - 1) / w).
-/// Folded it is 1, which the section takes for impossible.
+/// Section 4.2: with coordinates kept, the dilation of a torus link round a row is ceil((n - 1) /
+/// w). Folded it is 1, which the section takes for impossible.
 #[test]
 fn tori_in_windows_of_two_dimensions() {
     for extent in 3_usize..10 {
@@ -238,9 +239,9 @@ fn tori_in_windows_of_two_dimensions() {
     assert_eq!(measures("ring:9", "line:9", "fold").dilation, 2);
 }
 
-/// Section 4.3: dilation 1 for three, four and six levels and 2 for five, with a window of 2. It cannot
-/// stay 1: in the square of eight levels, the two nodes on some corners are farther apart than in the
-/// tree.
+/// Section 4.3: dilation 1 for three, four and six levels and 2 for five, with a window of 2. It
+/// cannot stay 1: in the square of eight levels, the two nodes on some corners are farther apart
+/// than in the tree.
 #[test]
 fn binary_trees_in_windows_of_two_dimensions() {
     for (levels, how, dilation, longest) in
@@ -263,9 +264,9 @@ fn binary_trees_in_windows_of_two_dimensions() {
     }
 }
 
-/// Section 3.4 and method one of section 4.4: the dilation is ceil(2^(b - 1) / w) with b bits along a
-/// dimension. The congestion is not that of proposition 1 (1), nor that before it (1 unless w is a
-/// power of two, then b - v).
+/// Section 3.4 and method one of section 4.4: the dilation is ceil(2^(b - 1) / w) with b bits along
+/// a dimension. The congestion is not that of proposition 1 (1), nor that before it (1 unless w is
+/// a power of two, then b - v).
 #[test]
 fn hypercubes_in_natural_order() {
     for dimensions in 1_usize..8 {
@@ -286,8 +287,8 @@ fn hypercubes_in_natural_order() {
     assert_eq!(measures("hypercube:4", "how:4,2,2", "natural").dilation, 1);
 }
 
-/// Method two of section 4.4, errata 5.6 and 5.7: two links of dilation 2 in a block of three bits, and
-/// max(2, ceil(3 2^((d - 5) / 2) / w)) for d bits.
+/// Method two of section 4.4, errata 5.6 and 5.7: two links of dilation 2 in a block of three bits,
+/// and max(2, ceil(3 2^((d - 5) / 2) / w)) for d bits.
 #[test]
 fn hypercubes_in_blocks_of_three_bits() {
     let block = measures("hypercube:3", "how:3,2,2", "blocks");
@@ -397,8 +398,8 @@ fn embedded_networks_keep_the_promises_of_topologies() {
     }
 }
 
-/// All algorithms that fit the guest make schedules that are verified on the host, that the independent
-/// checker accepts, and that keep to their claims.
+/// All algorithms that fit the guest make schedules that are verified on the host, that the
+/// independent checker accepts, and that keep to their claims.
 #[test]
 fn algorithms_of_the_guest_are_verified_on_the_host() {
     let (mut schedules, mut longer) = (0, 0);

@@ -23,9 +23,9 @@ fn proof(text: &str, collective: &Collective, algorithm: &str) -> Proof {
     proof
 }
 
-/// Appendix A: the printed runs take five exchanges, in which no channel carries two messages, and end
-/// with every message at its destination. Errata 5.13: 13, 21 and 77 rounds where the formula of
-/// section 5.5.2 has 10, 14 and 26, which the cut in the middle forbids.
+/// Appendix A: the printed runs take five exchanges, in which no channel carries two messages, and
+/// end with every message at its destination. Errata 5.13: 13, 21 and 77 rounds where the formula
+/// of section 5.5.2 has 10, 14 and 26, which the cut in the middle forbids.
 #[test]
 fn how_greedy_takes_the_rounds_of_the_appendix() {
     let formula = |p: u64, w: u64| 2 * (p - 1).div_ceil(w);
@@ -40,8 +40,8 @@ fn how_greedy_takes_the_rounds_of_the_appendix() {
     }
 }
 
-/// In the first round of the tables 5.8 and of both printed runs, nodes within the window exchange, and
-/// in the next, the farthest messages leave every node over all its channels.
+/// In the first round of the tables 5.8 and of both printed runs, nodes within the window exchange,
+/// and in the next, the farthest messages leave every node over all its channels.
 #[test]
 fn how_greedy_begins_as_in_table_5_8() {
     let problem = Problem::new(parse("how:10,3,1").unwrap(), Collective::Alltoall).unwrap();
@@ -59,8 +59,8 @@ fn how_greedy_begins_as_in_table_5_8() {
     assert_eq!(of_round(1, 5), [(5, 0), (5, 1), (5, 9)]);
 }
 
-/// Section 6.5 has one exchange along rows and one along columns, each of messages of as many blocks as
-/// a row has nodes (errata 5.14: 2 sqrt(p) exchanges of single blocks in all).
+/// Section 6.5 has one exchange along rows and one along columns, each of messages of as many
+/// blocks as a row has nodes (errata 5.14: 2 sqrt(p) exchanges of single blocks in all).
 #[test]
 fn how_greedy_exchanges_along_each_dimension() {
     for (extent, window, dimensions) in [(5_u64, 3, 2), (6, 2, 2), (4, 2, 3), (3, 1, 3)] {
@@ -88,9 +88,9 @@ fn how_greedy_is_refused_where_it_does_not_fit() {
     }
 }
 
-/// Rings along rows have dilation 1 in windows, so that each dimension takes as many rounds as a ring,
-/// without contention: an all-to-all broadcast under model 1 takes p - 1 steps (section 5.3.1), in two
-/// dimensions (sqrt(p) - 1)(sqrt(p) + 1) blocks (section 6.3.1, errata 5.15).
+/// Rings along rows have dilation 1 in windows, so that each dimension takes as many rounds as a
+/// ring, without contention: an all-to-all broadcast under model 1 takes p - 1 steps (section
+/// 5.3.1), in two dimensions (sqrt(p) - 1)(sqrt(p) + 1) blocks (section 6.3.1, errata 5.15).
 #[test]
 fn rings_along_windows_are_rings_of_neighbours() {
     for text in ["how:12,3,1", "how:5,3,2", "how:4,2,3", "how-wrap:12,3,1", "how-wrap:6,2,2", "how-wrap:8,3,2"] {
@@ -108,7 +108,8 @@ fn rings_along_windows_are_rings_of_neighbours() {
     }
 }
 
-/// All collectives that work by dimension do so on windows, in one dimension and more, for every root.
+/// All collectives that work by dimension do so on windows, in one dimension and more, for every
+/// root.
 #[test]
 fn collectives_by_dimension_are_verified_on_windows() {
     fn holds(extent: usize, window: usize, dimensions: usize, root: usize) -> TestResult {
@@ -156,8 +157,8 @@ fn greedy_exchange_is_near_the_cut() {
     }
 }
 
-/// The exchange with balanced routes stays within a tenth of the cut of the halves from 20 nodes on if
-/// blocks are cut, and beats the greedy one. In two dimensions, all are in use all the time.
+/// The exchange with balanced routes stays within a tenth of the cut of the halves from 20 nodes on
+/// if blocks are cut, and beats the greedy one. In two dimensions, all are in use all the time.
 #[test]
 fn window_exchange_is_at_the_cut() {
     let ratio = |text: &str, chunks: usize| {
@@ -188,8 +189,8 @@ fn window_exchange_is_at_the_cut() {
     }
 }
 
-/// Loads, chunks, kinds, one to three dimensions: delivered, without contention, as claimed, accepted by
-/// the independent checker.
+/// Loads, chunks, kinds, one to three dimensions: delivered, without contention, as claimed,
+/// accepted by the independent checker.
 #[test]
 fn window_exchanges_are_verified() {
     fn holds(extent: usize, window: usize, dimensions: usize, load: usize, chunks: usize) -> TestResult {
@@ -234,8 +235,8 @@ fn window_exchange_is_refused_where_it_does_not_fit() {
     }
 }
 
-/// By price, `auto` takes the exchange for long blocks, cut where that helps, and what the thesis has stays
-/// available by name.
+/// By price, `auto` takes the exchange for long blocks, cut where that helps, and what the thesis
+/// has stays available by name.
 #[test]
 fn auto_takes_the_balanced_exchange_for_long_blocks() {
     // A machine that charges for start-ups and channels.

@@ -21,8 +21,8 @@
 //!
 //! With `parts=p`, blocks are cut into p parts, each with a tree of its own. Where D does not
 //! divide N - 1, it is the fraction (N - 1) / D that is the least, and parts reach it: on all these
-//! networks, p such that D divides p (N - 1) takes d start-ups and (N - 1) / D blocks at once. A name
-//! without `parts` takes the cheaper of one part and the fewest such p.
+//! networks, p such that D divides p (N - 1) takes d start-ups and (N - 1) / D blocks at once. A
+//! name without `parts` takes the cheaper of one part and the fewest such p.
 //!
 //! Paths are the shortest, but for one on 5 x 2.
 //!

@@ -2,8 +2,8 @@
 //! first node, which sends the result back. Rows of two exchange.
 //!
 //! Source: Grama et al., §4.3 and problem 4.6 (ii), along every row at once. Needs: a product of
-//! lines, rings, windows and complete networks, with rank i on node i. Model: one-port. Combines in rank
-//! order, so operations need not commute; all ranks get the same bits.
+//! lines, rings, windows and complete networks, with rank i on node i. Model: one-port. Combines in
+//! rank order, so operations need not commute; all ranks get the same bits.
 //!
 //! | term | whole schedule |
 //! |---|---|

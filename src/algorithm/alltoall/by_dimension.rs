@@ -222,8 +222,8 @@ fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
 }
 
 /// Returns the hops of the longest chain of messages along a line or windows, and the sum of size
-/// times hops: every message goes to the next node except one that goes back, at worst the first and
-/// largest.
+/// times hops: every message goes to the next node except one that goes back, at worst the first
+/// and largest.
 fn chained(row: Factor, walk: Walk, nodes: u64) -> Option<(u64, Volume)> {
     let k = row.extent() as u64;
     let first = Volume::ratio(u128::from(nodes) * u128::from(k - 1), k.into());

@@ -1,14 +1,15 @@
-//! Alltoall in windows, step by step: the blocks that have farthest to go take the longest channels.
+//! Alltoall in windows, step by step: the blocks that have farthest to go take the longest
+//! channels.
 //!
 //! Source: Q. Wang, *A New-Generation Class of Parallel Architectures and Their Performance
-//! Evaluation*, dissertation, 1999, section 5.5.2 and appendix A; one dimension after the other as in
-//! section 6.5. Needs: rows that are windows, lines or complete networks, of at most 128 nodes, with
-//! rank i on node i. Model: all-port.
+//! Evaluation*, dissertation, 1999, section 5.5.2 and appendix A; one dimension after the other as
+//! in section 6.5. Needs: rows that are windows, lines or complete networks, of at most 128 nodes,
+//! with rank i on node i. Model: all-port.
 //!
-//! In the first round of a row, nodes within a window exchange their blocks. In each later one a node
-//! takes, in either direction, as many blocks as there are channels, those for the farthest nodes
-//! first. A block whose destination is in the window goes there, or as near to it as a free channel
-//! leads; the others take the longest free channels.
+//! In the first round of a row, nodes within a window exchange their blocks. In each later one a
+//! node takes, in either direction, as many blocks as there are channels, those for the farthest
+//! nodes first. A block whose destination is in the window goes there, or as near to it as a free
+//! channel leads; the others take the longest free channels.
 //!
 //! | term | a row of p nodes with window w, N ranks |
 //! |---|---|
@@ -16,13 +17,13 @@
 //! | blocks sent | N / p a round |
 //!
 //! Differs from the source: the appendix leaves out the last message of a node's list, and orders
-//! messages for one destination at random; here they go in the order of their sources. The numbers of
-//! rounds are the same: 5 for p = 10, w = 3 and for p = 11, w = 4. The formula of section 5.5.2,
+//! messages for one destination at random; here they go in the order of their sources. The numbers
+//! of rounds are the same: 5 for p = 10, w = 3 and for p = 11, w = 4. The formula of section 5.5.2,
 //! 2 ceil((p - 1) / w), is impossible in general: half of the blocks cross the middle of a row.
 //!
 //! The algorithm is global: every process simulates the row, in time and memory in proportion to
-//! p^3 / w, once for all its ranks. Apart from that, a rank takes time and memory in proportion to the
-//! blocks it sends and receives.
+//! p^3 / w, once for all its ranks. Apart from that, a rank takes time and memory in proportion to
+//! the blocks it sends and receives.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -142,8 +143,8 @@ fn simulated(extent: usize, window: usize) -> Table {
     table
 }
 
-/// Returns the blocks that leave a node one way, with their distances to go and their jumps, at most one
-/// of each length. There are `room` nodes on that side.
+/// Returns the blocks that leave a node one way, with their distances to go and their jumps, at
+/// most one of each length. There are `room` nodes on that side.
 fn moves(waiting: &Waiting, window: usize, room: usize) -> Vec<((usize, usize), usize)> {
     let taken: Vec<(usize, usize)> =
         waiting.iter().take(window).map(|&(Reverse(left), source)| (left, source)).collect();

@@ -1,9 +1,9 @@
-//! Exchanges within the rows of a product, one dimension after the other, by tables that say what each
-//! node of a row does in each round.
+//! Exchanges within the rows of a product, one dimension after the other, by tables that say what
+//! each node of a row does in each round.
 //!
-//! If blocks are cut into as many parts as there are dimensions, part c goes along dimension c first,
-//! then along the next, and so on round, so that all dimensions are in use all the time. Otherwise the
-//! last dimension is first.
+//! If blocks are cut into as many parts as there are dimensions, part c goes along dimension c
+//! first, then along the next, and so on round, so that all dimensions are in use all the time.
+//! Otherwise the last dimension is first.
 
 use std::sync::Arc;
 

@@ -1,29 +1,30 @@
 //! Alltoall in windows, over routes that load all channels alike.
 //!
-//! Source: own work, after the cut of a row in the middle and the list scheduling of unit steps. Needs:
-//! overlapping windows of at most 64 nodes a dimension, with rank i on node i. Model: all-port.
+//! Source: own work, after the cut of a row in the middle and the list scheduling of unit steps.
+//! Needs: overlapping windows of at most 64 nodes a dimension, with rank i on node i. Model:
+//! all-port.
 //!
-//! Where windows wrap round, routes are those of [`LengthBalanced`]. Elsewhere they start from these,
-//! and each in turn is replaced by the cheapest one, where a channel is the dearer the more routes it
-//! has. A round takes up to `load` units over a channel, those first whose route has the busiest
-//! channels ahead. In more than one dimension, blocks are cut into a part for each, and every part
-//! starts along another dimension, so that all channels are in use all the time.
+//! Where windows wrap round, routes are those of [`LengthBalanced`]. Elsewhere they start from
+//! these, and each in turn is replaced by the cheapest one, where a channel is the dearer the more
+//! routes it has. A round takes up to `load` units over a channel, those first whose route has the
+//! busiest channels ahead. In more than one dimension, blocks are cut into a part for each, and
+//! every part starts along another dimension, so that all channels are in use all the time.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
 //! |---|---|
 //! | startups | no formula: n times about L / `load`, but at least the hops of the longest route, for L units over the busiest channel |
 //! | blocks sent over a channel | about L N / (p `chunks`) |
 //!
-//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2), or half of that where windows wrap
-//! round. With `load=1`, what a channel carries is at most 1.1 times the cut bound for 20, 24, 32 and
-//! 40 nodes: with `chunks=4` for windows of 2 to 5, with `chunks=8` for wider ones of up to p / 3. With
-//! `chunks=1` it is up to 1.17 times for windows of 2 and 3, and up to 2.5 times for wide ones, which
-//! have few units to balance.
+//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2), or half of that where windows
+//! wrap round. With `load=1`, what a channel carries is at most 1.1 times the cut bound for 20, 24,
+//! 32 and 40 nodes: with `chunks=4` for windows of 2 to 5, with `chunks=8` for wider ones of up to
+//! p / 3. With `chunks=1` it is up to 1.17 times for windows of 2 and 3, and up to 2.5 times for
+//! wide ones, which have few units to balance.
 //!
-//! The algorithm is global: every process schedules a row, once for all its ranks, in time in proportion
-//! to the hops of all units times the rounds (2 ms for 20 nodes, 0.1 s for 64, 0.1 s for 32 and eight
-//! chunks). Apart from that, a rank takes time and memory in proportion to the blocks it sends and
-//! receives.
+//! The algorithm is global: every process schedules a row, once for all its ranks, in time in
+//! proportion to the hops of all units times the rounds (2 ms for 20 nodes, 0.1 s for 64, 0.1 s for
+//! 32 and eight chunks). Apart from that, a rank takes time and memory in proportion to the blocks
+//! it sends and receives.
 
 use std::iter;
 use std::sync::Arc;
@@ -69,8 +70,9 @@ const CHUNKS: Parameter = Parameter {
 /// The most nodes of a row.
 const MOST: usize = 1 << 6;
 
-/// Returns the parameters that are compared: loads, each four times the one before, and in short rows,
-/// where eight chunks take a tenth of a second at most, also these with loads of the first size.
+/// Returns the parameters that are compared: loads, each four times the one before, and in short
+/// rows, where eight chunks take a tenth of a second at most, also these with loads of the first
+/// size.
 fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     const SHORT: usize = 32;
     let Some((row, _)) = windows(problem) else { return vec![] };

@@ -22,8 +22,8 @@
 //! directions. On a product of rings, all axes are used at once by as many colours, parts of the
 //! block that take the axes in turned order; `colours=one` uses one axis at a time. Parameters that
 //! are not given are nearly the cheapest for the length of the block and the machine, seldom more
-//! than a fiftieth dearer: each number of steps that is tried is up to an eighth larger than the one
-//! before, and up to a half beyond 256 parts.
+//! than a fiftieth dearer: each number of steps that is tried is up to an eighth larger than the
+//! one before, and up to a half beyond 256 parts.
 //!
 //! A rank takes time in proportion to rounds. The claims take time in proportion to the sum of the
 //! extents.

@@ -3,8 +3,8 @@
 //! combinations of their sub-cubes.
 //!
 //! Source: Grama et al., §4.3 (Algorithm 4.9, on cubes), and its mesh form. Needs: a product of
-//! lines, rings, windows and complete networks, with rank i on node i. Model: one-port. Combines in rank
-//! order, so operations need not commute.
+//! lines, rings, windows and complete networks, with rank i on node i. Model: one-port. Combines in
+//! rank order, so operations need not commute.
 //!
 //! | term | on a cube | otherwise |
 //! |---|---|---|

@@ -32,8 +32,8 @@ impl Pipeline {
         (size * most, work.most())
     }
 
-    /// Adds the rounds in which chunks arrive at each rank. Chunks along several edges may arrive in
-    /// one round.
+    /// Adds the rounds in which chunks arrive at each rank. Chunks along several edges may arrive
+    /// in one round.
     fn add_waits(self, work: &mut HostWork, edges: &[Edge]) {
         let Self { chunks, period, .. } = self;
         let mut arrivals: Vec<_> =

@@ -58,9 +58,9 @@ impl Filling {
     /// Returns the numbers of chunks of which the cheapest is taken, each up to a sixth more than
     /// the one before.
     ///
-    /// One of them costs at most a third of a percent more than the best number up to the last. With
-    /// the last, the transmission of a long block is 1 + 1/64 times the least, unless the pipeline
-    /// takes more than 1024 times [`period`](Self::period) rounds to fill.
+    /// One of them costs at most a third of a percent more than the best number up to the last.
+    /// With the last, the transmission of a long block is 1 + 1/64 times the least, unless the
+    /// pipeline takes more than 1024 times [`period`](Self::period) rounds to fill.
     pub(in crate::algorithm) fn all(self) -> impl Iterator<Item = usize> {
         spaced(1, self.times(64), 6).into_iter()
     }
@@ -70,9 +70,9 @@ impl Filling {
     }
 }
 
-/// Implements the methods of [`Algorithm`](super::Algorithm) about parameters, for an algorithm whose
-/// only field is `chunks`. The expression is the pipeline's [`Filling`] for the problem, or `None` if
-/// the algorithm does not fit it.
+/// Implements the methods of [`Algorithm`](super::Algorithm) about parameters, for an algorithm
+/// whose only field is `chunks`. The expression is the pipeline's [`Filling`] for the problem, or
+/// `None` if the algorithm does not fit it.
 macro_rules! with_chunks {
     ($problem:ident => $filling:expr) => {
         crate::algorithm::parameters::one_parameter!(chunks, CHUNKS);

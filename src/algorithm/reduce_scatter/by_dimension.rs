@@ -4,8 +4,8 @@
 //! a dimension for each prime factor of its extent.
 //!
 //! Source: Grama et al., problems 4.4 and 4.8 (its all-to-all reduction, the dual of the allgather
-//! of §4.2.2). Needs: a product of lines, rings, windows and complete networks, with rank i on node i; an
-//! operation that commutes, unless all these dimensions have 2 ranks. Model: one-port.
+//! of §4.2.2). Needs: a product of lines, rings, windows and complete networks, with rank i on node
+//! i; an operation that commutes, unless all these dimensions have 2 ranks. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! Scatter, one dimension after the other: in each
 //! round, every rank with blocks for others forwards those for half of a range
 //!
-//! Source: Grama et al., §4.4. Needs: a product of lines, rings, windows and complete networks, with
-//! rank i on node i. Model: one-port.
+//! Source: Grama et al., §4.4. Needs: a product of lines, rings, windows and complete networks,
+//! with rank i on node i. Model: one-port.
 //!
 //! | term | whole schedule |
 //! |---|---|

@@ -9,8 +9,8 @@ use crate::topology::{Embedding, Topology};
 /// An embedding by formula.
 struct Construction {
     name: &'static str,
-    /// Returns the host's node of each node of the guest, or `None` if the construction is for other
-    /// networks. The guest has at most as many nodes as the host.
+    /// Returns the host's node of each node of the guest, or `None` if the construction is for
+    /// other networks. The guest has at most as many nodes as the host.
     map: fn(&dyn Topology, &dyn Topology) -> Option<Vec<Node>>,
 }
 

@@ -6,8 +6,8 @@ use crate::topology::Topology;
 
 /// Maps each coordinate to bits by a reflected Gray code.
 ///
-/// A dimension of extent e takes ceil(log2 e) bits, the first dimension the highest. The dilation is
-/// 1, or 2 if a ring has an odd extent, since a hypercube has no odd cycles.
+/// A dimension of extent e takes ceil(log2 e) bits, the first dimension the highest. The dilation
+/// is 1, or 2 if a ring has an odd extent, since a hypercube has no odd cycles.
 pub(super) fn gray(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (guest, dimensions) = (GuestGrid::of(guest)?, host.cube()?);
     let bits: Vec<u32> = guest.grid.extents().iter().map(|extent| extent.next_power_of_two().ilog2()).collect();
@@ -33,8 +33,8 @@ pub(super) fn gray(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node
 /// Gives each dimension of the host equally many bits of the number, the highest to the first, in
 /// natural order.
 ///
-/// Source: Q. Wang, dissertation, 1999, section 3.4 and method one of section 4.4. With b bits along
-/// a dimension the dilation is ceil(2^(b - 1) / w).
+/// Source: Q. Wang, dissertation, 1999, section 3.4 and method one of section 4.4. With b bits
+/// along a dimension the dilation is ceil(2^(b - 1) / w).
 pub(super) fn natural(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (dimensions, host) = (cube(guest)?, HostShape::of(host)?);
     let most: Vec<u32> = host.grid.extents().iter().map(|extent| extent.ilog2()).collect();
@@ -60,12 +60,12 @@ pub(super) fn natural(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<N
 /// which is the least.
 const BLOCK: [(usize, usize); 8] = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 0), (2, 1), (1, 0), (1, 1)];
 
-/// Puts the three lowest bits of an odd number into blocks of three rows and columns, and half of the
-/// others along each dimension, in natural order. One node in nine is free.
+/// Puts the three lowest bits of an odd number into blocks of three rows and columns, and half of
+/// the others along each dimension, in natural order. One node in nine is free.
 ///
 /// Source: Q. Wang, dissertation, 1999, method two of section 4.4. Differs from it: a block has two
-/// links of dilation 2 in place of three, and the dilation of d dimensions, 5 and more, is the larger
-/// of 2 and ceil(3 2^((d - 5) / 2) / w).
+/// links of dilation 2 in place of three, and the dilation of d dimensions, 5 and more, is the
+/// larger of 2 and ceil(3 2^((d - 5) / 2) / w).
 pub(super) fn blocks(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (dimensions, host) = (cube(guest)?, HostShape::of(host)?);
     let half = dimensions.checked_sub(3)? / 2;

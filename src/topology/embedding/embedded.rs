@@ -7,15 +7,15 @@ use crate::hash::Map;
 use crate::ids::Node;
 use crate::topology::{Embedding, Factor, Neighbours, Part, Topology};
 
-/// The host of an [`Embedding`], as a network on which [algorithms](crate::algorithm) work as on the
-/// guest: the text `GUEST@HOST` or `GUEST@HOST:NAME`.
+/// The host of an [`Embedding`], as a network on which [algorithms](crate::algorithm) work as on
+/// the guest: the text `GUEST@HOST` or `GUEST@HOST:NAME`.
 ///
 /// Nodes, channels, routes and distances are those of the host. Ranks are the nodes of the guest:
 /// unless placed otherwise, rank i is on the node of node i. An algorithm of the
-/// [registry](crate::algorithm::registry()) makes its schedule for the guest; its messages then take
-/// the paths of the guest's links, so that the schedule is verified, priced, simulated and drawn on
-/// the channels of the host. [`OnGuest`](crate::algorithm::OnGuest) wraps an algorithm of your own for
-/// that.
+/// [registry](crate::algorithm::registry()) makes its schedule for the guest; its messages then
+/// take the paths of the guest's links, so that the schedule is verified, priced, simulated and
+/// drawn on the channels of the host. [`OnGuest`](crate::algorithm::OnGuest) wraps an algorithm of
+/// your own for that.
 ///
 /// ```
 /// use necklace::algorithm::find;

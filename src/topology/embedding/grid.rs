@@ -7,8 +7,8 @@ use crate::topology::{Grid, Topology};
 /// Keeps all coordinates. In one dimension, the shorter dimensions go faster.
 ///
 /// Source: Q. Wang, dissertation, 1999, sections 3.2.1 (function H) and 4.2. The dilation of a mesh
-/// of two dimensions in one is ceil(min / w), for its shorter extent and the window; that of a torus
-/// link round an extent e is ceil((e - 1) / w) where coordinates stay.
+/// of two dimensions in one is ceil(min / w), for its shorter extent and the window; that of a
+/// torus link round an extent e is ceil((e - 1) / w) where coordinates stay.
 pub(super) fn straight(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     by_coordinates(guest, host, |_, coordinate, _| coordinate)
 }
@@ -28,8 +28,8 @@ pub(super) fn fold(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node
     if folds { by_coordinates(guest, host, folded) } else { None }
 }
 
-/// Maps coordinates one by one. `place` has the extent, the coordinate, and whether the dimension is a
-/// ring.
+/// Maps coordinates one by one. `place` has the extent, the coordinate, and whether the dimension
+/// is a ring.
 fn by_coordinates(
     guest: &dyn Topology,
     host: &dyn Topology,

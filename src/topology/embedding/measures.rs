@@ -4,8 +4,8 @@ use std::fmt;
 
 /// The measures of an [`Embedding`](super::Embedding).
 ///
-/// Source: Q. Wang, dissertation, 1999, chapter 3. Differs from it: congestion is counted on a link,
-/// for each direction alike.
+/// Source: Q. Wang, dissertation, 1999, chapter 3. Differs from it: congestion is counted on a
+/// link, for each direction alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Measures {

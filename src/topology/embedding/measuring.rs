@@ -40,9 +40,9 @@ impl Measures {
     /// one node of the guest on a node: how much better an embedding may be. The bounds need not be
     /// attained.
     ///
-    /// They compare the numbers of links, the largest degrees, the diameters if all nodes of the host
-    /// are taken, and whether there are odd cycles. Diameters are left out if there are more than
-    /// 2^22 pairs of nodes.
+    /// They compare the numbers of links, the largest degrees, the diameters if all nodes of the
+    /// host are taken, and whether there are odd cycles. Diameters are left out if there are more
+    /// than 2^22 pairs of nodes.
     #[must_use]
     pub fn at_least(guest: &dyn Topology, host: &dyn Topology) -> (usize, usize) {
         let nodes = guest.nodes();

@@ -84,8 +84,8 @@ impl Embedding {
     /// A host of one dimension or more is a line, ring, mesh, torus, complete network, generalized
     /// hypercube or network of overlapping windows.
     ///
-    /// The source of those that are not Gray codes, identity or search is Q. Wang, dissertation, 1999,
-    /// chapters 3 and 4; their files say where they differ from it.
+    /// The source of those that are not Gray codes, identity or search is Q. Wang, dissertation,
+    /// 1999, chapters 3 and 4; their files say where they differ from it.
     ///
     /// # Errors
     ///
@@ -98,8 +98,8 @@ impl Embedding {
     /// Returns the best embedding of a guest in a host that has a construction, or what a
     /// [search](Self::search) finds if none has.
     ///
-    /// The best has the least dilation, of these the least congestion, of these the shortest paths in
-    /// all.
+    /// The best has the least dilation, of these the least congestion, of these the shortest paths
+    /// in all.
     ///
     /// # Errors
     ///
@@ -111,8 +111,9 @@ impl Embedding {
     /// Searches an embedding with short paths by simulated annealing. The same arguments give the
     /// same embedding.
     ///
-    /// Tries up to 2^24 / d exchanges of two nodes, where d is the largest degree of the guest, which
-    /// takes seconds for large guests. [`Measures::at_least`] says how much better an embedding may be.
+    /// Tries up to 2^24 / d exchanges of two nodes, where d is the largest degree of the guest,
+    /// which takes seconds for large guests. [`Measures::at_least`] says how much better an
+    /// embedding may be.
     ///
     /// # Errors
     ///
@@ -121,13 +122,13 @@ impl Embedding {
         constructions::searched(guest, host, seed)
     }
 
-    /// Sets the path of the link from one node of the guest to another: nodes of the host, both ends
-    /// included. The way back is the same path. The embedding loses its name.
+    /// Sets the path of the link from one node of the guest to another: nodes of the host, both
+    /// ends included. The way back is the same path. The embedding loses its name.
     ///
     /// # Errors
     ///
-    /// [`EmbeddingError::Path`] if there is no such link, or the nodes are not a path along channels
-    /// of the host between the nodes of its ends, without repetition.
+    /// [`EmbeddingError::Path`] if there is no such link, or the nodes are not a path along
+    /// channels of the host between the nodes of its ends, without repetition.
     pub fn with_path(self, from: Node, to: Node, mut path: Vec<Node>) -> Result<Self, EmbeddingError> {
         let ends = self.guest.adjacent(from, to).then(|| (self.node(from), self.node(to)));
         let along = path.windows(2).all(|hop| self.host.adjacent(hop[0], hop[1]));
@@ -175,15 +176,15 @@ impl Embedding {
         self.nodes.get(guest_node.index()).copied().unwrap_or(guest_node)
     }
 
-    /// Returns a node of the guest that is on a node of the host, if any. Takes time in proportion to the
-    /// nodes of the guest.
+    /// Returns a node of the guest that is on a node of the host, if any. Takes time in proportion
+    /// to the nodes of the guest.
     #[must_use]
     pub fn guest_node(&self, node: Node) -> Option<Node> {
         self.nodes.iter().position(|&on| on == node).map(Node::new)
     }
 
-    /// Returns the path of a link of the guest, in the host: both ends included. For nodes without a
-    /// link, it is the host's route between their nodes, or the way back of the opposite one.
+    /// Returns the path of a link of the guest, in the host: both ends included. For nodes without
+    /// a link, it is the host's route between their nodes, or the way back of the opposite one.
     #[must_use]
     pub fn path(&self, from: Node, to: Node) -> Vec<Node> {
         let (low, high) = (from.min(to), from.max(to));
@@ -220,8 +221,8 @@ impl Embedding {
         self.measures.get_or_init(|| Measures::of(self))
     }
 
-    /// Returns the text `GUEST@HOST:NAME`. A host that is read from a file has no name after it, since
-    /// all that follows is the name of the file. What no text gives is `embedded GUEST@HOST`.
+    /// Returns the text `GUEST@HOST:NAME`. A host that is read from a file has no name after it,
+    /// since all that follows is the name of the file. What no text gives is `embedded GUEST@HOST`.
     pub(super) fn text(&self) -> String {
         let (guest, host) = (self.guest.text(), self.host.text());
         let is_in_a_file = host.starts_with("graph:@");

@@ -4,19 +4,19 @@ use crate::ids::Node;
 use crate::numbers::Numbers;
 use crate::topology::Topology;
 
-/// The number of batches of exchanges. A batch tries `FOR_EACH` for each node, but so few that at most
-/// about `MOST` links move.
+/// The number of batches of exchanges. A batch tries `FOR_EACH` for each node, but so few that at
+/// most about `MOST` links move.
 const BATCHES: usize = 64;
 const FOR_EACH: usize = 32;
 const MOST: usize = 1 << 18;
 
-/// The cost of an exchange that is made with the probability 1/2, at first, in 256ths. It is halved from
-/// batch to batch, `HALVINGS` times in all.
+/// The cost of an exchange that is made with the probability 1/2, at first, in 256ths. It is halved
+/// from batch to batch, `HALVINGS` times in all.
 const FIRST: i64 = 16 << 8;
 const HALVINGS: usize = 10;
 
-/// Searches the host's node of each node of the guest. The cost of a link is the square of its length,
-/// so that long links become rare.
+/// Searches the host's node of each node of the guest. The cost of a link is the square of its
+/// length, so that long links become rare.
 pub(super) fn search(guest: &dyn Topology, host: &dyn Topology, seed: u64) -> Vec<Node> {
     let mut state = State::first(guest, host);
     // Seeds must differ above the lowest bit.
@@ -63,8 +63,8 @@ impl<'a> State<'a> {
         Self { host, neighbours, at, on }
     }
 
-    /// Tries to exchange what is on two nodes of the host. What costs c is made with the probability
-    /// 2^-(256 c / scale), the exponent rounded up.
+    /// Tries to exchange what is on two nodes of the host. What costs c is made with the
+    /// probability 2^-(256 c / scale), the exponent rounded up.
     fn exchange(&mut self, numbers: &mut Numbers, scale: i64) {
         let node = numbers.below(self.at.len());
         // Half of the exchanges are with the surroundings of a neighbour.

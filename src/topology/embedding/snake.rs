@@ -4,12 +4,12 @@ use super::shape::{GuestGrid, HostShape};
 use crate::ids::Node;
 use crate::topology::{Coordinates, Grid, Topology};
 
-/// Leads a ring through the rows, forth and back in turn, without the first column, through which it
-/// returns. In three dimensions and more, a row is next to another one that differs by 1 in one
+/// Leads a ring through the rows, forth and back in turn, without the first column, through which
+/// it returns. In three dimensions and more, a row is next to another one that differs by 1 in one
 /// coordinate. In a hypercube this is a reflected Gray code.
 ///
-/// The dilation is 1. A ring of even length needs no links but those of a mesh; one of odd length needs
-/// links that reach over two coordinates of a dimension. `None` without them.
+/// The dilation is 1. A ring of even length needs no links but those of a mesh; one of odd length
+/// needs links that reach over two coordinates of a dimension. `None` without them.
 ///
 /// Source: Q. Wang, dissertation, 1999, section 4.1 (figures 4.1 and 4.2).
 pub(super) fn snake(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
@@ -108,8 +108,8 @@ fn places(rows: usize, columns: usize, left_out: usize) -> Vec<(usize, usize)> {
     ring
 }
 
-/// Returns the position that comes in this place of a walk through a grid in which each step changes
-/// one coordinate by 1.
+/// Returns the position that comes in this place of a walk through a grid in which each step
+/// changes one coordinate by 1.
 fn reflected(grid: &Grid, place: usize) -> Coordinates {
     let mut at = grid.coordinates(Node::new(place));
     let mut before = 0;

@@ -15,7 +15,8 @@ fn tree(guest: &dyn Topology) -> Option<BinaryTree> {
 /// Numbers the nodes in order: those below the left child of a node, the node, and those below the
 /// right child.
 ///
-/// Source: Q. Wang, dissertation, 1999, section 3.3. The dilation of d levels is ceil(2^(d - 2) / w).
+/// Source: Q. Wang, dissertation, 1999, section 3.3. The dilation of d levels is ceil(2^(d - 2) /
+/// w).
 pub(super) fn inorder(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (tree, host) = (tree(guest)?, HostShape::of(host)?);
     if host.grid.extents().len() != 1 {
@@ -30,17 +31,17 @@ pub(super) fn inorder(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<N
     Some((0..tree.nodes()).map(node).collect())
 }
 
-/// Divides a tree into the four trees two levels below the root, whose layouts are mirror images, and
-/// puts the root and its children on nodes that these leave free.
+/// Divides a tree into the four trees two levels below the root, whose layouts are mirror images,
+/// and puts the root and its children on nodes that these leave free.
 ///
-/// The square has the side 2^(l / 2) for an even number of levels l, and 3 2^((l - 3) / 2) for an odd
-/// one. Of the eight orientations of the four layouts and the free nodes nearest to the middle, the
-/// ones with the shortest paths are taken.
+/// The square has the side 2^(l / 2) for an even number of levels l, and 3 2^((l - 3) / 2) for an
+/// odd one. Of the eight orientations of the four layouts and the free nodes nearest to the middle,
+/// the ones with the shortest paths are taken.
 ///
 /// Source: Q. Wang, dissertation, 1999, section 4.3, which has trees of three to six levels. With a
-/// window of 2 the dilation is 1 for four and six levels, and 2 for five. Differs from it: it cannot
-/// remain 1 for eight levels, whose longest path has 14 links, where 255 of the 256 nodes are taken
-/// and corners are 16 links apart.
+/// window of 2 the dilation is 1 for four and six levels, and 2 for five. Differs from it: it
+/// cannot remain 1 for eight levels, whose longest path has 14 links, where 255 of the 256 nodes
+/// are taken and corners are 16 links apart.
 pub(super) fn blocks(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (tree, host) = (tree(guest)?, HostShape::of(host)?);
     let (&[rows, columns], &[row_reach, column_reach]) = (host.grid.extents(), &host.reach[..]) else { return None };
@@ -136,8 +137,9 @@ impl Layout {
         Self { side, cells, free }
     }
 
-    /// Returns a cell in a quarter of the square of twice the side. Quarters are mirror images: number
-    /// 0 is the upper left one in this orientation, 1 the upper right one, 2 and 3 are below.
+    /// Returns a cell in a quarter of the square of twice the side. Quarters are mirror images:
+    /// number 0 is the upper left one in this orientation, 1 the upper right one, 2 and 3 are
+    /// below.
     fn turned(&self, (row, column): Cell, orientation: usize, quarter: usize) -> Cell {
         let last = self.side - 1;
         let (row, column) = if orientation & 4 == 0 { (row, column) } else { (column, row) };
