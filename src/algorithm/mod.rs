@@ -39,6 +39,7 @@ mod prefix;
 pub mod reduce;
 pub mod reduce_scatter;
 mod registry;
+mod row_exchange;
 mod row_loads;
 mod rows;
 pub mod scan;
@@ -49,6 +50,7 @@ mod star;
 mod translated_tree;
 mod tree;
 mod tree_packing;
+mod window_row;
 
 pub(crate) use definition::scheduled;
 pub use definition::{About, Algorithm};

@@ -33,6 +33,7 @@ mod replay;
 mod rooted;
 mod samples;
 mod simulate;
+mod sliding_windows;
 mod textbook;
 mod topologies;
 mod tree_packing;

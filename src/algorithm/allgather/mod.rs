@@ -8,6 +8,7 @@ mod direct;
 mod neighbour_exchange;
 mod recursive_doubling;
 mod ring;
+mod sliding_windows;
 mod tree_packing;
 mod two_level;
 
@@ -20,5 +21,6 @@ pub use neighbour_exchange::NeighbourExchange;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;
 pub(in crate::algorithm) use ring::around;
+pub use sliding_windows::SlidingWindows;
 pub use tree_packing::TreePacking;
 pub use two_level::TwoLevel;

@@ -29,9 +29,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::row_exchange::{NodeRound, RowExchange, Table, Unit, send};
 use crate::algorithm::kept::Kept;
 use crate::algorithm::loads::factors_in_order;
+use crate::algorithm::row_exchange::{NodeRound, RowExchange, Table, Unit, send};
+use crate::algorithm::window_row::WindowRow;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
 use crate::topology::Factor;
@@ -83,13 +84,8 @@ impl Algorithm for HowGreedy {
 /// Returns the exchange. `None` if a dimension is of another kind or too long.
 fn exchange(problem: &Problem) -> Option<RowExchange> {
     let table = |row: Factor| {
-        let window = match row {
-            _ if row.is_complete() => row.extent() - 1,
-            Factor::Line(_) => 1,
-            Factor::Windows { window, wraps: false, .. } => window,
-            _ => return None,
-        };
-        (row.extent() <= MOST).then(|| greedy(row.extent(), window))
+        let WindowRow { extent, window, wraps } = row.into();
+        (!wraps && extent <= MOST).then(|| greedy(extent, window))
     };
     let tables = factors_in_order(problem)?.into_iter().map(table);
     Some(RowExchange::in_turn(tables.collect::<Option<Vec<_>>>()?))

@@ -15,7 +15,6 @@ mod mesh_exchange;
 mod necklace_exchange;
 mod ring;
 mod ring_both;
-mod row_exchange;
 mod torus_exchange;
 mod window_exchange;
 

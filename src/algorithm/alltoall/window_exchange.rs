@@ -29,9 +29,9 @@
 use std::iter;
 use std::sync::Arc;
 
-use super::row_exchange::{NodeRound, RowExchange, Table, Unit, send};
 use crate::algorithm::kept::Kept;
 use crate::algorithm::loads::factors_in_order;
+use crate::algorithm::row_exchange::{NodeRound, RowExchange, Table, Unit, send};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::{Node, Rank};
 use crate::topology::{Factor, LengthBalanced, OverlappingWindows};
@@ -155,7 +155,7 @@ fn exchange(problem: &Problem, load: usize, chunks: usize) -> Option<RowExchange
     let (row, dimensions) = windows(problem)?;
     let made = || Some(Arc::new(scheduled(&row, &routes(&row, chunks)?, load, chunks)));
     let table = MADE.get((row.clone(), load, chunks), made)?;
-    Some(RowExchange::rotating(&table, dimensions))
+    Some(RowExchange::rotating(vec![table; dimensions]))
 }
 
 /// A path along a row.

@@ -4,6 +4,9 @@
 //! If blocks are cut into as many parts as there are dimensions, part c goes along dimension c
 //! first, then along the next, and so on round, so that all dimensions are in use all the time.
 //! Otherwise the last dimension is first.
+//!
+//! What one node of a row has for another is personal in an alltoall: it is not what it has for a
+//! third one. In an allgather, it has the same for all: what it has received so far.
 
 use std::sync::Arc;
 
@@ -19,6 +22,8 @@ pub(super) struct RowExchange {
     tables: Vec<Arc<Table>>,
     /// The number of parts of a block: one, or as many as dimensions.
     parts: usize,
+    /// Whether a node has the same for all others of a row.
+    is_gossip: bool,
 }
 
 /// The exchange within a row: for each round, what each node does.
@@ -100,14 +105,21 @@ impl Table {
 impl RowExchange {
     /// Takes the last dimension first.
     pub(super) fn in_turn(tables: Vec<Arc<Table>>) -> Self {
-        Self { tables, parts: 1 }
+        Self { tables, parts: 1, is_gossip: false }
     }
 
-    /// Cuts blocks into a part for each dimension. All dimensions must have the same table.
-    pub(super) fn rotating(table: &Arc<Table>, dimensions: usize) -> Self {
-        Self { tables: vec![Arc::clone(table); dimensions], parts: dimensions.max(1) }
+    /// Cuts blocks into a part for each dimension.
+    pub(super) fn rotating(tables: Vec<Arc<Table>>) -> Self {
+        Self { parts: tables.len().max(1), tables, is_gossip: false }
     }
 
+    /// Makes it an allgather.
+    pub(super) fn gossip(self) -> Self {
+        Self { is_gossip: true, ..self }
+    }
+
+    /// Returns the names of the phases of an alltoall, which puts blocks into another order after
+    /// each.
     pub(super) fn phases(&self) -> Vec<String> {
         let within = |phase| match self.parts {
             1 => format!("within dimension {}", self.dimension(phase, 0)),
@@ -153,10 +165,14 @@ impl RowExchange {
         rank.index() / self.stride(dimension) % self.extent(dimension)
     }
 
-    /// Returns the volume of a unit along a dimension.
-    fn unit(&self, dimension: usize) -> Volume {
-        let chunks = self.parts * self.tables[dimension].chunks;
-        Volume::ratio((self.ranks() / self.extent(dimension)) as u128, chunks as u128)
+    /// Returns the volume of a unit of a part in a phase.
+    fn unit(&self, phase: usize, part: usize) -> Volume {
+        let dimension = self.dimension(phase, part);
+        let blocks: usize = match self.is_gossip {
+            true => (0..phase).map(|before| self.extent(self.dimension(before, part))).product(),
+            false => self.ranks() / self.extent(dimension),
+        };
+        Volume::ratio(blocks as u128, (self.parts * self.tables[dimension].chunks) as u128)
     }
 
     pub(super) fn claims(&self) -> Claims {
@@ -165,8 +181,7 @@ impl RowExchange {
         let [mut message, mut port, mut received] = [Volume::ZERO; 3];
         for (phase, round) in self.rounds() {
             let along: Vec<(Most, Volume)> = (0..self.parts)
-                .map(|part| self.dimension(phase, part))
-                .map(|dimension| (self.tables[dimension].most(round), self.unit(dimension)))
+                .map(|part| (self.tables[self.dimension(phase, part)].most(round), self.unit(phase, part)))
                 .collect();
             let sum = |of: fn(&Most) -> u64| along.iter().map(|(most, unit)| *unit * of(most)).sum::<Volume>();
             startups += 1;
@@ -175,21 +190,24 @@ impl RowExchange {
             port += sum(|most| most.sent).max(sum(|most| most.received));
             received += sum(|most| most.received);
         }
-        let each = 0..self.tables.len();
-        let parts = self.parts as u64;
-        let messages = each.clone().map(|one| self.tables[one].busiest(|node| node.sends.len() as u64)).sum::<u64>();
-        let volume =
-            each.map(|one| self.unit(one) * self.tables[one].busiest(|node| units(&node.sends))).sum::<Volume>();
+        let mut volume = Volume::ZERO;
+        let mut messages = 0;
+        let phases = self.tables.len();
+        for (phase, part) in (0..phases).flat_map(|phase| (0..self.parts).map(move |part| (phase, part))) {
+            let table = &self.tables[self.dimension(phase, part)];
+            messages += table.busiest(|node| node.sends.len() as u64);
+            volume += self.unit(phase, part) * table.busiest(|node| units(&node.sends));
+        }
         Claims {
             startups: Some(startups),
             transmission: Some(message),
             port_transmission: Some(port),
             received: Some(received),
             hops: Some(startups),
-            rearrangements: Some((self.tables.len() as u64).saturating_sub(1)),
+            rearrangements: Some(if self.is_gossip { 0 } else { (phases as u64).saturating_sub(1) }),
             handled: Some(handled),
-            messages: Some(messages * parts),
-            volume: Some(volume * parts),
+            messages: Some(messages),
+            volume: Some(volume),
             contention_free: true,
             ..Claims::default()
         }
@@ -197,7 +215,7 @@ impl RowExchange {
 
     pub(super) fn share(self, rank: Rank) -> Share {
         Box::new(self.rounds().map(move |(phase, number)| {
-            let mut round = RankRound::default().in_phase(phase);
+            let mut round = RankRound::default().in_phase(if self.is_gossip { 0 } else { phase });
             for part in 0..self.parts {
                 let dimension = self.dimension(phase, part);
                 let Some(node) = self.node(rank, dimension, number) else { continue };
@@ -215,11 +233,11 @@ impl RowExchange {
 
     pub(super) fn amounts(self, rank: Rank) -> Amounts {
         Box::new(self.rounds().map(move |(phase, number)| {
-            let mut amounts = RankAmounts { phase, ..RankAmounts::default() };
+            let mut amounts = RankAmounts { phase: if self.is_gossip { 0 } else { phase }, ..RankAmounts::default() };
             for part in 0..self.parts {
                 let dimension = self.dimension(phase, part);
                 let Some(node) = self.node(rank, dimension, number) else { continue };
-                let volume = |step: &Step| self.unit(dimension) * step.units.len() as u64;
+                let volume = |step: &Step| self.unit(phase, part) * step.units.len() as u64;
                 let sent = |step: &Step| Amount::new(self.at(rank, dimension, step.peer), volume(step));
                 amounts.sends.extend(node.sends.iter().map(sent));
                 amounts.receives += node.receives.len();
@@ -239,7 +257,8 @@ impl RowExchange {
     }
 
     /// Returns the blocks of a unit in a rank's row. In the dimensions of earlier phases, their
-    /// destinations have the row's coordinates; in those of later phases, their sources have.
+    /// destinations have the row's coordinates; in those of later phases, their sources have. In an
+    /// allgather, blocks have no destination.
     fn blocks(&self, rank: Rank, phase: usize, part: usize, Unit { from, to, chunk }: Unit) -> Vec<Block> {
         let dimension = self.dimension(phase, part);
         let mut pairs = vec![(0, 0)];
@@ -249,6 +268,7 @@ impl RowExchange {
             let digits: Vec<(usize, usize)> = match other == dimension {
                 true => vec![(from, to)],
                 false if is_done => (0..extent).map(|x| (x, own)).collect(),
+                false if self.is_gossip => vec![(own, own)],
                 false => (0..extent).map(|x| (own, x)).collect(),
             };
             let with = |&(source, destination): &(usize, usize)| {
@@ -256,7 +276,10 @@ impl RowExchange {
             };
             pairs = pairs.iter().flat_map(with).collect();
         }
-        let block = |(source, destination)| Block::new(Rank::new(source), Rank::new(destination));
+        let block = |(source, destination)| match self.is_gossip {
+            true => Block::from(Rank::new(source)),
+            false => Block::new(Rank::new(source), Rank::new(destination)),
+        };
         let chunks = self.tables[dimension].chunks;
         let (first, of) = (part * chunks + chunk, self.parts * chunks);
         let cut = |block: Block| block.chunks(first as u32, of as u32, 1).unwrap_or(block);
