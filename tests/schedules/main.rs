@@ -19,6 +19,7 @@ mod from_mpi;
 mod golden;
 mod grids;
 mod hosts;
+mod how_page;
 mod json;
 mod layers;
 mod mutated_inputs;

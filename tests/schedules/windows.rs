@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use necklace::Node;
 use necklace::algorithm::find;
 use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::machine::Machine;
 use necklace::schedule::{Ports, Problem, Proof, to_json, verify, verify_shares};
 use necklace::select::{Terms, select};
-use necklace::topology::{Embedding, Factor, parse};
+use necklace::topology::{Factor, parse};
 use necklace_tests::checker::check_schedule;
 use quickcheck::{QuickCheck, TestResult};
 
@@ -245,49 +244,5 @@ fn auto_takes_the_balanced_exchange_for_long_blocks() {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         let chosen = |bytes| select(&problem, "auto", &Terms::new(bytes, &channels)).unwrap().algorithm.name();
         assert!(chosen(1 << 20).starts_with("window-exchange"), "{text}: {}", chosen(1 << 20));
-    }
-}
-
-/// The tables of `doc/notes/how.md`.
-#[test]
-fn the_page_has_the_counted_figures() {
-    let page = include_str!("../../doc/notes/how.md");
-    let rows = |columns: usize| {
-        let cells = page.lines().filter(|line| line.starts_with("| ")).map(move |line| {
-            line.trim_matches('|').split(" | ").map(|cell| cell.trim().trim_matches('`').to_owned()).collect::<Vec<_>>()
-        });
-        cells.filter(move |cells| cells.len() == columns).skip(1)
-    };
-    for row in rows(9) {
-        let network = parse(&row[0]).unwrap();
-        let nodes: Vec<Node> = (0..network.nodes()).map(Node::new).collect();
-        let problem = Problem::new(Arc::clone(&network), Collective::Alltoall).unwrap();
-        let apart = |(u, v): (Node, Node)| v.index() - u.index();
-        let links: Vec<usize> = network.edges().into_iter().map(apart).collect();
-        let across = |(u, v): &(Node, Node)| (u.index() < nodes.len() / 2) != (v.index() < nodes.len() / 2);
-        let farthest = |&from: &Node| nodes.iter().map(|&to| network.distance(from, to)).max();
-        let counted = [
-            nodes.iter().map(|&node| network.neighbours(node).len()).max().unwrap(),
-            links.len(),
-            nodes.iter().filter_map(farthest).max().unwrap(),
-            network.edges().iter().filter(|link| across(link)).count(),
-            links.iter().copied().max().unwrap(),
-            links.iter().sum(),
-        ];
-        assert_eq!(row[1..7], counted.map(|count| count.to_string()), "{}", row[0]);
-        let least = Bounds::of(&problem).transmission(Ports::All, true, true).as_f64();
-        assert_eq!(row[7], format!("{:.1}", least).trim_end_matches(".0"), "{}", row[0]);
-    }
-    for row in rows(6).filter(|row| row[0].parse::<u64>().is_ok()) {
-        let [p, w, formula, cut, greedy, balanced] = [0, 1, 2, 3, 4, 5].map(|cell| row[cell].parse::<u64>().unwrap());
-        let text = format!("how:{p},{w},1");
-        let rounds = |name: &str| alltoall_proof(&text, name).startups;
-        assert_eq!((formula, cut), (2 * (p - 1).div_ceil(w), (p * p / 4).div_ceil(w * (w + 1) / 2)), "{text}");
-        assert_eq!((rounds("how-greedy"), rounds("window-exchange:load=1")), (greedy, balanced), "{text}");
-    }
-    for row in rows(6).filter(|row| row[0].contains(':')) {
-        let [guest, host] = [0, 1].map(|cell| parse(&row[cell]).unwrap());
-        let measures = *Embedding::named(guest, host, &row[2]).unwrap().measures();
-        assert_eq!([measures.dilation.to_string(), measures.congestion.to_string()], row[3..5], "{row:?}");
     }
 }

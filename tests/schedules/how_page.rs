@@ -1,0 +1,91 @@
+//! The tables of `doc/notes/how.md`, counted again.
+
+use std::sync::Arc;
+
+use necklace::algorithm::{candidates, find};
+use necklace::bounds::Bounds;
+use necklace::collective::Collective;
+use necklace::schedule::{Ports, Problem, verify_shares};
+use necklace::topology::{Embedding, parse};
+use necklace::{Node, Rank};
+
+use crate::fixtures::alltoall_proof;
+
+/// Returns the rows of the tables with so many columns, without their heads.
+fn rows(columns: usize) -> impl Iterator<Item = Vec<String>> {
+    let cells = include_str!("../../doc/notes/how.md").lines().filter(|line| line.starts_with("| ")).map(|line| {
+        line.trim_matches('|').split(" | ").map(|cell| cell.trim().trim_matches('`').to_owned()).collect::<Vec<_>>()
+    });
+    cells.filter(move |cells| cells.len() == columns).skip(1)
+}
+
+#[test]
+fn networks_have_the_counted_figures() {
+    for row in rows(9) {
+        let network = parse(&row[0]).unwrap();
+        let nodes: Vec<Node> = (0..network.nodes()).map(Node::new).collect();
+        let problem = Problem::new(Arc::clone(&network), Collective::Alltoall).unwrap();
+        let apart = |(u, v): (Node, Node)| v.index() - u.index();
+        let links: Vec<usize> = network.edges().into_iter().map(apart).collect();
+        let across = |(u, v): &(Node, Node)| (u.index() < nodes.len() / 2) != (v.index() < nodes.len() / 2);
+        let farthest = |&from: &Node| nodes.iter().map(|&to| network.distance(from, to)).max();
+        let counted = [
+            nodes.iter().map(|&node| network.neighbours(node).len()).max().unwrap(),
+            links.len(),
+            nodes.iter().filter_map(farthest).max().unwrap(),
+            network.edges().iter().filter(|link| across(link)).count(),
+            links.iter().copied().max().unwrap(),
+            links.iter().sum(),
+        ];
+        assert_eq!(row[1..7], counted.map(|count| count.to_string()), "{}", row[0]);
+        let least = Bounds::of(&problem).transmission(Ports::All, true, true).as_f64();
+        assert_eq!(row[7], format!("{:.1}", least).trim_end_matches(".0"), "{}", row[0]);
+        // The fewest blocks over a channel without contention, as claimed: other tests count them.
+        let carried = candidates(&problem).into_iter().filter(|algorithm| algorithm.fits(&problem).is_ok());
+        let claims = carried.map(|algorithm| algorithm.claims(&problem)).filter(|claims| claims.contention_free);
+        let fewest = claims.filter_map(|claims| claims.transmission).min().unwrap().as_f64();
+        assert_eq!(row[8], format!("{:.1}", fewest).trim_end_matches(".0"), "{}", row[0]);
+    }
+}
+
+#[test]
+fn exchanges_take_the_counted_rounds() {
+    for row in rows(6).filter(|row| row[0].parse::<u64>().is_ok()) {
+        let [p, w, formula, cut, greedy, balanced] = [0, 1, 2, 3, 4, 5].map(|cell| row[cell].parse::<u64>().unwrap());
+        let text = format!("how:{p},{w},1");
+        let rounds = |name: &str| alltoall_proof(&text, name).startups;
+        assert_eq!((formula, cut), (2 * (p - 1).div_ceil(w), (p * p / 4).div_ceil(w * (w + 1) / 2)), "{text}");
+        assert_eq!((rounds("how-greedy"), rounds("window-exchange:load=1")), (greedy, balanced), "{text}");
+    }
+}
+
+#[test]
+fn guests_have_the_counted_measures() {
+    for row in rows(6).filter(|row| row[0].contains(':')) {
+        let [guest, host] = [0, 1].map(|cell| parse(&row[cell]).unwrap());
+        let measures = *Embedding::named(guest, host, &row[2]).unwrap().measures();
+        assert_eq!([measures.dilation.to_string(), measures.congestion.to_string()], row[3..5], "{row:?}");
+    }
+}
+
+#[test]
+fn port_models_take_the_counted_rounds() {
+    for row in rows(7) {
+        let startups = |collective: Collective, name: &str| {
+            let problem = Problem::new(parse(&row[0]).unwrap(), collective.clone()).unwrap();
+            let shares = find(&collective, name).unwrap().shares(&problem).unwrap();
+            verify_shares(shares).unwrap().startups.to_string()
+        };
+        let broadcast = |name| startups(Collective::Broadcast { root: Rank::new(0) }, name);
+        let allgather = |name| startups(Collective::Allgather, name);
+        let counted = [
+            broadcast("sliding-windows:ports=one"),
+            broadcast("farthest-first"),
+            broadcast("sliding-windows"),
+            allgather("by-dimension"),
+            allgather("sliding-windows:ports=same-value"),
+            allgather("sliding-windows:parts=1"),
+        ];
+        assert_eq!(row[1..], counted, "{}", row[0]);
+    }
+}
