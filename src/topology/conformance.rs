@@ -69,6 +69,8 @@ pub const CHECKS: &[(&str, Check)] = checks![
     cube_has_its_links,
     product_has_the_links_of_its_factors,
     product_routes_correct_the_last_dimension_first,
+    embedding_is_into_this_network,
+    ranks_are_in_range,
     parts_are_induced,
     invalid_sets_have_no_part,
 ];
@@ -388,6 +390,36 @@ fn route_in_a_product(factors: &[Factor], from: Node, to: Node) -> Vec<Node> {
         stride *= extent;
     }
     route
+}
+
+/// The host of an [embedding](Topology::embedding) has the nodes, channels and routes of the
+/// network, and no node of it has two of the guest.
+fn embedding_is_into_this_network(topology: &dyn Topology) -> Result<(), Finding> {
+    let Some(embedding) = topology.embedding() else { return Ok(()) };
+    let (host, fault) = (embedding.host(), |found| fail("embedding_is_into_this_network", topology, found));
+    if host.nodes() != topology.nodes() {
+        return fault(format!("{} nodes, but a host of {}", topology.nodes(), host.nodes()));
+    }
+    if let Some(node) = nodes(topology).find(|&node| host.neighbours(node) != topology.neighbours(node)) {
+        return fault(format!("neighbours of {node} differ from those in the host, {}", host.text()));
+    }
+    let differ = |&(from, to): &(Node, Node)| host.route(from, to) != topology.route(from, to);
+    if let Some((from, to)) = pairs(topology).into_iter().find(differ) {
+        return fault(format!("route({from}, {to}) differs from that of the host, {}", host.text()));
+    }
+    let mut taken = HashSet::new();
+    match embedding.nodes().iter().find(|&&node| !taken.insert(node)) {
+        Some(node) => fault(format!("{node} has two nodes of the guest")),
+        None => Ok(()),
+    }
+}
+
+/// There is at least one rank, and at most one on each node.
+fn ranks_are_in_range(topology: &dyn Topology) -> Result<(), Finding> {
+    let (ranks, nodes) = (topology.ranks(), topology.nodes());
+    ensure((1..=nodes).contains(&ranks), || {
+        finding("ranks_are_in_range", topology, format!("{ranks} ranks on {nodes} nodes"))
+    })
 }
 
 /// [`Topology::part`] is connected, numbers all given nodes, has exactly the links between them,

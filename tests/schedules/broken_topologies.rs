@@ -9,7 +9,7 @@ use necklace::machine::Machine;
 use necklace::schedule::Problem;
 use necklace::select::{Terms, select};
 use necklace::topology::conformance::{self, CHECKS};
-use necklace::topology::{Complete, Factor, Grid, Neighbours, Part, Topology};
+use necklace::topology::{Complete, Embedding, Factor, Grid, Neighbours, Part, Topology};
 use necklace::{Node, Rank};
 
 /// A torus that breaks one promise.
@@ -18,6 +18,7 @@ struct Broken {
     grid: Grid,
     /// Of the same extents.
     mesh: Grid,
+    embedding: Option<Embedding>,
     fault: Fault,
     asked: AtomicUsize,
 }
@@ -57,6 +58,12 @@ enum Fault {
     ProductOfOtherKinds,
     ProductOfTooFew,
     ProductOfOtherRoutes,
+    HostOfOtherNodes,
+    HostOfOtherLinks,
+    HostOfOtherRoutes,
+    GuestsShareANode,
+    NoRanks,
+    TooManyRanks,
     PartOfOtherLinks,
     PartNumbersRepeat,
     PartNumbersSwapped,
@@ -69,7 +76,7 @@ enum Fault {
 use Fault::*;
 
 /// Each fault, and the promise that it breaks first.
-const FAULTS: [(Fault, &str); 40] = [
+const FAULTS: [(Fault, &str); 46] = [
     (NoNodes, "number_of_nodes_is_in_range"),
     (TooManyNodes, "number_of_nodes_is_in_range"),
     (NodesPanics, "number_of_nodes_is_in_range"),
@@ -103,6 +110,12 @@ const FAULTS: [(Fault, &str); 40] = [
     (ProductOfTooFew, "product_has_the_links_of_its_factors"),
     (ProductOfOtherRoutes, "product_routes_correct_the_last_dimension_first"),
     (ProductOfOtherTies, "product_routes_correct_the_last_dimension_first"),
+    (HostOfOtherNodes, "embedding_is_into_this_network"),
+    (HostOfOtherLinks, "embedding_is_into_this_network"),
+    (HostOfOtherRoutes, "embedding_is_into_this_network"),
+    (GuestsShareANode, "embedding_is_into_this_network"),
+    (NoRanks, "ranks_are_in_range"),
+    (TooManyRanks, "ranks_are_in_range"),
     (PartOfOtherLinks, "parts_are_induced"),
     (PartNumbersRepeat, "parts_are_induced"),
     (PartNumbersSwapped, "parts_are_induced"),
@@ -115,7 +128,18 @@ const FAULTS: [(Fault, &str); 40] = [
 impl Broken {
     fn new(fault: Fault) -> Self {
         let (grid, mesh) = (Grid::torus(&[4, 5]).expect("20 nodes"), Grid::mesh(&[4, 5]).expect("20 nodes"));
-        Self { grid, mesh, fault, asked: AtomicUsize::new(0) }
+        let torus = Arc::new(grid.clone());
+        let of_a_line = |host: Arc<dyn Topology>, on: [usize; 2]| {
+            Embedding::new(Arc::new(Grid::line(2).expect("two nodes")), host, on.map(Node::new).to_vec()).ok()
+        };
+        let embedding = match fault {
+            HostOfOtherNodes => of_a_line(Arc::new(Grid::torus(&[4, 6]).expect("24 nodes")), [0, 1]),
+            HostOfOtherLinks => of_a_line(Arc::new(mesh.clone()), [0, 1]),
+            HostOfOtherRoutes => of_a_line(torus, [0, 1]),
+            GuestsShareANode => of_a_line(torus, [3, 3]),
+            _ => None,
+        };
+        Self { grid, mesh, embedding, fault, asked: AtomicUsize::new(0) }
     }
 
     fn is_odd_call(&self) -> bool {
@@ -187,7 +211,9 @@ impl Topology for Broken {
                 let across = |node: Node| Node::new((4 - node.index() / 5 % 4) % 4 * 5 + (5 - node.index() % 5) % 5);
                 self.grid.route(across(from), across(to)).into_iter().map(across).collect()
             }
-            TextOfOtherRoutes | ProductOfOtherRoutes => self.grid.route(to, from).into_iter().rev().collect(),
+            TextOfOtherRoutes | ProductOfOtherRoutes | HostOfOtherRoutes => {
+                self.grid.route(to, from).into_iter().rev().collect()
+            }
             _ => route,
         }
     }
@@ -217,6 +243,18 @@ impl Topology for Broken {
                 Some(vec![Factor::Ring(4), Factor::Ring(5)])
             }
             _ => None,
+        }
+    }
+
+    fn embedding(&self) -> Option<&Embedding> {
+        self.embedding.as_ref()
+    }
+
+    fn ranks(&self) -> usize {
+        match self.fault {
+            NoRanks => 0,
+            TooManyRanks => 21,
+            _ => 20,
         }
     }
 
