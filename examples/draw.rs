@@ -76,8 +76,8 @@ fn pictures() -> [Picture; 14] {
         ("necklace-exchange", "hypercube:3", Collective::Alltoall, "necklace-exchange", Frames::Rounds),
         ("ring", "ring:6", Collective::Alltoall, "ring", Frames::Rounds),
         ("recursive-doubling", "hypercube:4", Collective::Allgather, "recursive-doubling", Frames::Rounds),
-        ("torgos", "torus:8x8", Collective::Allgather, "torgos:colours=one", Frames::Rounds),
-        ("cubgos", "torus:4x4x4", Collective::Allgather, "cubgos:colours=one", Frames::Rounds),
+        ("torgos", "torus:8x8", Collective::Allgather, "torgos:a=2,b=1,colours=one", Frames::Rounds),
+        ("cubgos", "torus:4x4x4", Collective::Allgather, "cubgos:a=2,b=1,colours=one", Frames::Rounds),
         ("allreduce", "hypercube:3", Collective::Allreduce, "recursive-doubling", Frames::Rounds),
         ("binomial", "hypercube:3", Collective::Broadcast { root }, "binomial", Frames::Rounds),
         (

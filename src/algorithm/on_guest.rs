@@ -7,7 +7,6 @@ use super::parameters::{Parameter, Settings};
 use crate::block::Volume;
 use crate::hash::Map;
 use crate::ids::{Node, Rank};
-use crate::topology::Embedding;
 use crate::vocabulary::{Amounts, Claims, Ports, Problem, RankAmounts, RankRound, Route, Share};
 
 /// An algorithm that works on the guest where the network of a problem [has
@@ -22,12 +21,14 @@ use crate::vocabulary::{Amounts, Claims, Ports, Problem, RankAmounts, RankRound,
 ///
 /// If a rank is on a node that no node of the guest is on, the algorithm works on the host.
 ///
-/// Claims that depend on routes are counted, for up to 2^15 messages; with more, nothing is claimed
-/// of them. An embedding with dilation and congestion 1 keeps all claims.
+/// Claims that depend on routes are counted, for up to some 2^14 messages over 2^17 channels in all;
+/// with more, nothing is claimed of them. An embedding with dilation and congestion 1 keeps all claims.
 pub struct OnGuest(Arc<dyn Algorithm>);
 
-/// The most messages that are counted for the claims of one algorithm.
-const MOST_MESSAGES: usize = 1 << 15;
+/// The most messages that are counted for the claims of one algorithm, and the most channels that
+/// they may take together.
+const MOST_MESSAGES: usize = 1 << 14;
+const MOST_HOPS: u64 = 1 << 17;
 
 impl OnGuest {
     /// Wraps an algorithm.
@@ -98,10 +99,10 @@ impl Carrier {
         amounts
     }
 
-    /// Counts what depends on routes, unless there are too many messages.
-    fn traffic(&self, algorithm: &dyn Algorithm) -> Option<Traffic> {
+    /// Counts what depends on routes, unless there are too many messages in these rounds.
+    fn traffic(&self, algorithm: &dyn Algorithm, rounds: Option<u64>) -> Option<Traffic> {
         let mut shares: Vec<Amounts> = self.guest.all().map(|rank| algorithm.amounts(&self.guest, rank)).collect();
-        let (mut traffic, mut messages) = (Traffic { shared: 1, ..Traffic::default() }, 0);
+        let (mut traffic, mut messages, mut taken) = (Traffic { shared: 1, ..Traffic::default() }, 0, 0);
         loop {
             let mut channels: Map<(Volume, u64)> = Map::default();
             let (mut forwarded, mut hops) = ((Volume::ZERO, Volume::ZERO), 0);
@@ -116,6 +117,10 @@ impl Carrier {
                 for sent in round.sends {
                     let nodes = self.carry(Rank::new(rank), sent.peer, &sent.route);
                     let length = nodes.len().saturating_sub(1) as u64;
+                    taken += length;
+                    if taken > MOST_HOPS {
+                        return None;
+                    }
                     hops = hops.max(length);
                     forwarded = forwarded.max((sent.volume * length, sent.volume * length.min(2)));
                     for hop in nodes.windows(2) {
@@ -127,6 +132,10 @@ impl Carrier {
             }
             if ended {
                 return Some(traffic);
+            }
+            // Far too many, if other rounds have a quarter of the messages of the first.
+            if traffic.hops == 0 && messages as u64 * rounds.unwrap_or_default() / 4 > MOST_MESSAGES as u64 {
+                return None;
             }
             traffic.channel += channels.values().map(|(load, _)| *load).max().unwrap_or_default();
             traffic.shared = channels.values().map(|(_, shared)| *shared).max().unwrap_or_default().max(traffic.shared);
@@ -188,12 +197,14 @@ impl Algorithm for OnGuest {
     fn claims(&self, problem: &Problem) -> Claims {
         let Some(carrier) = Carrier::of(problem) else { return self.0.claims(problem) };
         let claims = self.0.claims(&carrier.guest);
-        if problem.topology().embedding().is_some_and(is_faithful) {
+        let measures = problem.topology().embedding().map(|embedding| *embedding.measures()).unwrap_or_default();
+        if measures.dilation <= 1 && measures.congestion <= 1 {
             return claims;
         }
         let claims = claims.completed(self.0.ports(&carrier.guest));
-        let traffic = carrier.traffic(&*self.0);
-        let contention_free = self.ports(problem) == self.0.ports(&carrier.guest) && claims.contention_free;
+        let traffic = carrier.traffic(&*self.0, claims.startups);
+        // Uncounted, messages on different channels of the guest may be on one of the host.
+        let contention_free = measures.congestion <= 1 && claims.contention_free;
         Claims {
             channel_transmission: traffic.as_ref().map(|traffic| traffic.channel),
             forwarded_transmission: traffic.as_ref().map(|traffic| traffic.forwarded),
@@ -229,10 +240,4 @@ impl Algorithm for OnGuest {
         let amounts = self.0.amounts(&carrier.guest, rank);
         Box::new(amounts.map(move |amounts| carrier.amounts(rank, amounts)))
     }
-}
-
-/// Returns whether each link of the guest is a link of the host by itself.
-fn is_faithful(embedding: &Embedding) -> bool {
-    let measures = embedding.measures();
-    measures.dilation <= 1 && measures.congestion <= 1
 }

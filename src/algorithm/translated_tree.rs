@@ -37,7 +37,7 @@ use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, Ran
 pub(super) const NEEDS: &str = "a product of rings and complete networks, with rank i on node i";
 
 /// The claims of an algorithm that translates trees and takes them once.
-pub(super) const CLAIMS: &str = "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, or 1 or 2 blocks more on some products of unequal extents, such as 2x2x11 and 2x3x3x3; with rounds=k up to k start-ups, and for k = (N - 1) / D rounded up no more blocks; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1); contention-free";
+pub(super) const CLAIMS: &str = "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, or 1 or 2 blocks more on some products of unequal extents, such as 2x2x11 and 2x3x3x3; with rounds=k up to k start-ups, and for k = (N - 1) / D rounded up no more blocks; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1), or half a block more on some products, such as 4x5x5; contention-free";
 
 /// The number of rounds.
 const ROUNDS: Parameter = Parameter {

@@ -84,6 +84,15 @@ impl Claims {
         }
     }
 
+    /// Adds what holds between neighbours if there are but two ranks, one of which sends to the
+    /// other in all rounds: no message depends on another.
+    pub(crate) fn one_way_between_two(self, ranks: usize) -> Self {
+        match ranks {
+            2 => Self { chained_hops: Some(1), chained_forwarded: self.transmission, ..self },
+            _ => self,
+        }
+    }
+
     /// Returns the claims for `rounds` rounds in which each message is one block and the busiest
     /// rank sends one message. If `neighbours`, messages go to neighbours and do not contend.
     pub(crate) fn of_single_blocks(rounds: u64, neighbours: bool) -> Self {

@@ -94,7 +94,7 @@ fn balanced_trees_point_to_packed_trees_on_meshes() {
     let packing = find(problem.collective(), "tree-packing").unwrap();
     assert!(packing.fits(&problem).is_ok());
     let refused = |text: &str| packing.lacks(&self::problem(text, Collective::Allgather));
-    let alike = "it is for networks that do not look the same from every node; use balanced-trees";
+    let alike = "it is not for products of rings and complete networks; use balanced-trees";
     assert_eq!(["complete:5", "torus:40x40"].map(refused), [(); 2].map(|()| Some(alike.to_owned())));
     assert_eq!(refused("mesh:40x40").as_deref(), Some("it needs at most 1024 ranks; there are 1600"));
 }

@@ -122,7 +122,7 @@ fn large_networks_take_parameters_that_few_nodes_stand_for() {
             "a=10: for more than 4096 ranks it needs a divisor of 243, the nodes of a row: 3, 9, 27, 81, 243",
         ),
         ("mesh:100x100", "torgos", "on lines it needs at most 4096 ranks; there are 10000"),
-        ("ring:4097", "circgos", "it needs extents of at most 4096 together"),
+        ("ring:4097", "circgos", "it needs extents of at most 4096 together; they are 4097; use balanced-trees"),
     ] {
         let error = find(&Collective::Allgather, algorithm).unwrap().fits(&problem(topology)).unwrap_err();
         assert!(error.to_string().contains(needs), "{error}");
@@ -379,17 +379,18 @@ fn unfit_networks_and_parameters_are_refused_with_a_remedy() {
         }
     };
     let cases = [
-        ("ring:27", "circgos:a=40", "a=40: it needs at most 27, the nodes of a row"),
+        ("ring:27", "circgos:a=40", "a=40: it needs 1 to 27, the nodes of a row"),
         ("ring:27", "circgos:a=8,b=3", "b=3: with a=8 it needs at least 4"),
         ("ring:27", "circgos:a=3,b=28", "b=28: it needs at most 27"),
         ("torus:9x9", "torgos:a=2,b=37", "b=37: it needs at most 36"),
         ("ring:27", "circgos:b=3", "b=3: it needs a too, which says how large b must be"),
-        ("torus:9x9", "high-dim-gos:a=1,a2=10", "a2=10: it needs at most 9, the nodes of a row"),
+        ("torus:9x9", "torgos:a=10", "a=10: it needs 2 to 9, the nodes of a row"),
+        ("torus:9x9", "high-dim-gos:a=1,a2=10", "a2=10: it needs 1 to 9, the nodes of a row"),
         ("torus:9x9", "high-dim-gos:b2=4", "b2=4: it needs a2 too, which says how large b2 must be"),
         ("torus:9x9", "high-dim-gos:a3=3", "a3=3: it needs three or more rings or lines; there are 2"),
         ("torus:9x9", "high-dim-gos:a=3,b3=3", "b3=3: it needs three or more rings or lines; there are 2"),
         ("torus:4x4x4", "high-dim-gos:b3=4", "b3=4: it needs a3 too, which says how large b3 must be"),
-        ("torus:4x4x4", "high-dim-gos:a3=5", "a3=5: it needs at most 4, the nodes of a row"),
+        ("torus:4x4x4", "high-dim-gos:a3=5", "a3=5: it needs 1 to 4, the nodes of a row"),
         ("torus:4x4x4", "high-dim-gos:a3=4,b3=1", "b3=1: with a3=4 it needs at least 2"),
         ("torus:9x9", "high-dim-gos:a=1,a2=8,b2=3", "b2=3: with a2=8 it needs at least 4"),
         ("ring:27", "circgos:a=1,growth=2", "growth=2: with a single bridgehead it needs 3 to 27"),
@@ -438,6 +439,11 @@ fn unfit_networks_and_parameters_are_refused_with_a_remedy() {
             "torus:3x3x4",
             "cubgos",
             "it needs three or more rings or lines of the same extent; the extents are 3x3x4; use high-dim-gos",
+        ),
+        (
+            "how:9,2,1",
+            "circgos",
+            "it needs a ring or a line; how:9,2,1 is not a product of rings and lines with rank i on node i; use tree-packing",
         ),
         (
             "complete:5",

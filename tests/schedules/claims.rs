@@ -34,6 +34,13 @@ pub(crate) fn proof(algorithm: &dyn Algorithm, problem: &Problem) -> Proof {
     let proof = proof.unwrap_or_else(|violations| panic!("{}: {violations}", name()));
     let claims = algorithm.claims(problem).completed(algorithm.about().ports);
     assert_eq!(proof.contradicts(&claims), [], "{}", name());
+    if let Some(hops) = claims.hops {
+        assert_eq!(claims.chained_hops.unwrap_or(hops), proof.chained_hops, "chained hops of {}", name());
+    }
+    if let Some(forwarded) = claims.forwarded_transmission {
+        let chained = claims.chained_forwarded.unwrap_or(forwarded);
+        assert_eq!(chained, proof.chained_forwarded, "blocks times chained hops of {}", name());
+    }
     assert_eq!(beaten(&Bounds::of(problem), &proof), [""; 0], "{}", name());
     assert!(proof.keeps(algorithm.about().ports), "{}", name());
     for rank in problem.all().step_by(problem.ranks().div_ceil(8)) {

@@ -488,6 +488,26 @@ fn ports_of_the_guest_hold_only_without_congestion() {
     assert_eq!(ports("hypercube:3@how:3,2,2"), (Ports::Unlimited, Ports::Unlimited));
 }
 
+/// Many messages are not counted for claims, so that nothing is claimed if channels may be shared.
+#[test]
+fn uncounted_schedules_do_not_claim_to_be_free_of_contention() {
+    for (text, name, proves) in [
+        ("ring:225@mesh:15x15", "ring", false),
+        ("torus:20x20@line:400", "neighbour-exchange", false),
+        ("torus:16x16@line:256", "by-dimension", false),
+        ("ring:256@how:256,3,1", "ring", true),
+        ("ring:225@torus:15x15", "ring", true),
+    ] {
+        let problem = Problem::new(parse(text).unwrap(), Collective::Allgather).unwrap();
+        let claims = find(&Collective::Allgather, name).unwrap().claims(&problem);
+        let congestion = problem.topology().embedding().unwrap().measures().congestion;
+        assert_eq!((claims.contention_free, congestion <= 1), (proves, proves), "{name} on {text}");
+        let terms = Terms::new(8, &Machine::TCP).keeping(Ports::All);
+        let chosen = select(&problem, "auto", &terms).map(|choice| choice.algorithm.claims(&problem).contention_free);
+        assert!(chosen.is_err() || chosen.is_ok_and(|free| free), "auto on {text}");
+    }
+}
+
 /// Ranks on nodes without a guest: algorithms then work on the host.
 #[test]
 fn ranks_may_be_placed_otherwise() {

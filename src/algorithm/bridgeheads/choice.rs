@@ -30,7 +30,7 @@ pub(super) const A_ON_DIAGONALS: Parameter = number(
 /// The factor of a round of a broadcast.
 pub(in crate::algorithm) const A_FROM_ONE: Parameter = number(
     "a",
-    "factor by which the number of bridgeheads in a row grows in a round, from one (1 takes 3, with one port 2); 0 takes the best by price, without prices 3",
+    "factor by which the number of bridgeheads in a row grows in a round, from one (1 takes 3, with one port 2); 0 takes nearly the best by price, without prices 3",
 );
 
 /// The steps of a round.
@@ -42,7 +42,7 @@ pub(super) const B: Parameter = number(
 /// The steps of a round of a broadcast.
 pub(in crate::algorithm) const B_FROM_ONE: Parameter = number(
     "b",
-    "number of steps in a round in which the number of bridgeheads grows by a factor f, at least f / 2 rounded down, with one port f - 1, and at most 8192; 0 takes the best by price; without prices, the larger of 1.1 (f - 2) and f / 2, with one port f",
+    "number of steps in a round in which the number of bridgeheads grows by a factor f, at least f / 2 rounded down, with one port f - 1, and at most 8192; 0 takes nearly the best by price; without prices, the larger of 1.1 (f - 2) and f / 2, with one port f",
 );
 
 /// The factor of a round.
@@ -225,7 +225,10 @@ impl Choice {
     pub(super) fn lacks_but_steps(self, problem: &Problem, order: Order) -> Option<String> {
         let ranks = problem.ranks();
         let Some(axes) = row_axes(problem) else {
-            return Some("it needs a ring, a line or a product of them, with rank i on node i".to_owned());
+            let text = problem.topology().text();
+            return Some(format!(
+                "it needs a ring, a line or a product of them, with rank i on node i; this is {text}"
+            ));
         };
         if ranks > MAX_RANKS {
             return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
@@ -266,13 +269,16 @@ impl Choice {
             return Some(format!("{key}={given}: it needs three or more rings or lines; there are {}", axes.len()));
         }
         let numbers = [((self.a, self.b), ["a", "b"]), (second, ["a2", "b2"]), (third, ["a3", "b3"])];
-        numbers.into_iter().find_map(|((a, b), keys)| self.with(a, b).lacks_numbers(longest, keys))
+        let least = if order == Order::Diagonals { 2 } else { 1 };
+        numbers.into_iter().find_map(|((a, b), keys)| self.with(a, b).lacks_numbers(least, longest, keys))
     }
 
-    /// Returns what rows of up to `longest` nodes lack for the numbers with these keys.
-    fn lacks_numbers(self, longest: usize, [a, b]: [&str; 2]) -> Option<String> {
+    /// Returns what rows of up to `longest` nodes lack for the numbers with these keys, of which the
+    /// first is at least `least`.
+    fn lacks_numbers(self, least: usize, longest: usize, [a, b]: [&str; 2]) -> Option<String> {
         if self.a > longest.max(1) {
-            return Some(format!("{a}={}: it needs at most {longest}, the nodes of a row", self.a));
+            let range = if least < longest { format!("{least} to {longest}") } else { format!("at most {longest}") };
+            return Some(format!("{a}={}: it needs {range}, the nodes of a row", self.a));
         }
         if self.b > 0 && self.a == 0 {
             return Some(format!("{b}={}: it needs {a} too, which says how large {b} must be", self.b));
@@ -320,7 +326,11 @@ impl Choice {
         }
         let ranks: usize = axes.iter().map(|(extent, _)| extent).product();
         Some(match order {
-            Order::ByAxis => format!("it needs extents of at most {MAX_VISITED} together"),
+            Order::ByAxis => {
+                let together = self.visited(axes, order);
+                let alike = if axes.iter().all(|(_, ring)| *ring) { "; use balanced-trees" } else { "" };
+                format!("it needs extents of at most {MAX_VISITED} together; they are {together}{alike}")
+            }
             Order::Diagonals if axes.iter().any(|(_, ring)| !ring) => {
                 format!("on lines it needs at most {MAX_VISITED} ranks; there are {ranks}; use high-dim-gos")
             }

@@ -20,6 +20,7 @@ use crate::vocabulary::Problem;
 pub(in crate::algorithm) fn rooted_claims(problem: &Problem, call: Rooted, choice: Choice) -> Claims {
     let plan = RootedPlan::new(problem, call, choice);
     let claims = counted(&plan).claims(plan.chunk(), if call.is_reversed() { Course::Up } else { Course::Down });
+    let claims = claims.one_way_between_two(problem.ranks());
     if call == Rooted::Scatter { Claims { combined: None, ..claims } } else { claims }
 }
 

@@ -34,7 +34,7 @@ pub(in crate::algorithm) const CIRC_GOS: Form = Form {
         "a ring or a line, with rank i on node i",
         "a ring or a line, with rank i on node i, and an operation that commutes",
     ],
-    claims: "about log_3(n / a) + a / 2 + b log_a(n / a) start-ups, with ports=one log_2 and a - 1; n / (2a) + n / 2 + log_a(n / a) b n / (2b - a + 2) blocks over a channel; contention-free",
+    claims: "on rings about log_3(n / a) + a / 2 + b log_a(n / a) start-ups, with ports=one log_2 and a - 1, and n / (2a) + n / 2 + log_a(n / a) b n / (2b - a + 2) blocks over a channel; up to twice as many on lines; contention-free",
 };
 
 pub(in crate::algorithm) const HIGH_DIM_GOS: Form = Form {
@@ -98,7 +98,11 @@ impl Form {
                 format!("the extents are {}{use_instead}", extents.join("x"))
             }
             None => {
-                let use_instead = if translated_tree::lacks(problem).is_none() { "; use balanced-trees" } else { "" };
+                let use_instead = match translated_tree::lacks(problem) {
+                    None => "; use balanced-trees",
+                    Some(_) if problem.ranks() == problem.topology().nodes().min(1 << 10) => "; use tree-packing",
+                    Some(_) => "",
+                };
                 let text = problem.topology().text();
                 format!("{text} is not a product of rings and lines with rank i on node i{use_instead}")
             }

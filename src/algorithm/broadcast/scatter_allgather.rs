@@ -59,7 +59,8 @@ impl Algorithm for ScatterAllgather {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let (parts, root) = parts(problem);
-        parts.claims_with_scatter(root)
+        // Of two ranks, only the root sends.
+        parts.claims_with_scatter(root).one_way_between_two(problem.ranks())
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

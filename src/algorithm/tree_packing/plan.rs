@@ -6,10 +6,12 @@ use super::packing::{Message, Round, bound, diameter, is_connected, packed, tran
 use crate::algorithm::counts::{Counts, Sent};
 use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
+use crate::algorithm::loads::factors_in_order;
 use crate::algorithm::translated_tree;
 use crate::algorithm::{Algorithm, Claims, Parameter, Values};
 use crate::block::Volume;
 use crate::ids::Rank;
+use crate::topology::Factor;
 use crate::vocabulary::{Amount, Amounts, End, Problem, RankAmounts, RankRound, Share};
 
 /// The number of rounds.
@@ -67,10 +69,19 @@ impl Plan {
             return Some(format!("it needs a rank on every node; there are {ranks} ranks and {nodes} nodes"));
         }
         if translated_tree::lacks(problem).is_none() {
-            return Some("it is for networks that do not look the same from every node; use balanced-trees".to_owned());
+            return Some("it is not for products of rings and complete networks; use balanced-trees".to_owned());
         }
         if ranks > MAX_RANKS {
-            return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
+            let use_instead = match factors_in_order(problem) {
+                Some(rows) if rows.iter().all(|row| matches!(row, Factor::Line(_) | Factor::Ring(_))) => {
+                    match rows.len() {
+                        0 | 1 => "; use circgos",
+                        _ => "; use high-dim-gos",
+                    }
+                }
+                _ => "",
+            };
+            return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}{use_instead}"));
         }
         let channels = problem.topology().channels();
         if ranks * channels > MAX_WORK {
