@@ -84,13 +84,10 @@ impl Claims {
         }
     }
 
-    /// Adds what holds between neighbours if there are but two ranks, one of which sends to the
-    /// other in all rounds: no message depends on another.
-    pub(crate) fn one_way_between_two(self, ranks: usize) -> Self {
-        match ranks {
-            2 => Self { chained_hops: Some(1), chained_forwarded: self.transmission, ..self },
-            _ => self,
-        }
+    /// Adds what holds if some ranks send to a neighbour in all rounds, and no others send: no
+    /// message depends on another.
+    pub(crate) fn of_independent_messages(self) -> Self {
+        Self { chained_hops: Some(1), chained_forwarded: self.transmission, ..self }
     }
 
     /// Returns the claims for `rounds` rounds in which each message is one block and the busiest

@@ -96,5 +96,5 @@ fn balanced_trees_point_to_packed_trees_on_meshes() {
     let refused = |text: &str| packing.lacks(&self::problem(text, Collective::Allgather));
     let alike = "it is not for products of rings and complete networks; use balanced-trees";
     assert_eq!(["complete:5", "torus:40x40"].map(refused), [(); 2].map(|()| Some(alike.to_owned())));
-    assert_eq!(refused("mesh:40x40").as_deref(), Some("it needs at most 1024 ranks; there are 1600"));
+    assert_eq!(refused("mesh:40x40").as_deref(), Some("it needs at most 1024 ranks; there are 1600; use high-dim-gos"));
 }

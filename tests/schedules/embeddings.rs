@@ -496,7 +496,7 @@ fn uncounted_schedules_do_not_claim_to_be_free_of_contention() {
         ("torus:20x20@line:400", "neighbour-exchange", false),
         ("torus:16x16@line:256", "by-dimension", false),
         ("ring:256@how:256,3,1", "ring", true),
-        ("ring:225@torus:15x15", "ring", true),
+        ("ring:224@mesh:14x16", "ring", true),
     ] {
         let problem = Problem::new(parse(text).unwrap(), Collective::Allgather).unwrap();
         let claims = find(&Collective::Allgather, name).unwrap().claims(&problem);

@@ -20,8 +20,23 @@ use crate::vocabulary::Problem;
 pub(in crate::algorithm) fn rooted_claims(problem: &Problem, call: Rooted, choice: Choice) -> Claims {
     let plan = RootedPlan::new(problem, call, choice);
     let claims = counted(&plan).claims(plan.chunk(), if call.is_reversed() { Course::Up } else { Course::Down });
-    let claims = claims.one_way_between_two(problem.ranks());
+    let claims = if is_independent(problem, call, &plan) { claims.of_independent_messages() } else { claims };
     if call == Rooted::Scatter { Claims { combined: None, ..claims } } else { claims }
+}
+
+/// Returns whether ranks that send do so to one neighbour, in all rounds from the first on, and
+/// never receive: on a line of two nodes, or of three if two send to the root between.
+fn is_independent(problem: &Problem, call: Rooted, plan: &RootedPlan) -> bool {
+    let (ranks, topology) = (problem.ranks(), problem.topology());
+    let root = problem.placement().node(problem.collective().root().unwrap_or_default());
+    let is_star = topology.channels() == 2 * (ranks - 1) && topology.neighbours(root).len() + 1 == ranks;
+    let fits = is_star && (ranks == 2 || ranks == 3 && call == Rooted::Reduce);
+    let never_pauses = |rank| {
+        let mut sends = plan.clone().amounts(rank).map(|amounts| !amounts.sends.is_empty());
+        let begins = sends.next() == Some(true);
+        sends.by_ref().skip_while(|sends| begins && *sends).all(|sends| !sends)
+    };
+    fits && problem.all().all(never_pauses)
 }
 
 /// What a colour does in a phase.

@@ -59,8 +59,9 @@ impl Algorithm for ScatterAllgather {
 
     fn claims(&self, problem: &Problem) -> Claims {
         let (parts, root) = parts(problem);
+        let claims = parts.claims_with_scatter(root);
         // Of two ranks, only the root sends.
-        parts.claims_with_scatter(root).one_way_between_two(problem.ranks())
+        if problem.ranks() == 2 { claims.of_independent_messages() } else { claims }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
