@@ -56,13 +56,16 @@ fn by_bytes(points: &[Point<'_>]) -> Vec<Curve> {
 /// The first source of a curve with each line. A curve of counts alone differs from the formula's.
 const LINES: [&str; 4] = ["formula", "simulated", "thesis", "counted"];
 
+/// Times in ascending order of ranks.
+type Times = Vec<(f64, f64)>;
+
 /// The curves of a family of networks under one name, which share it up to their sources.
 struct Bundle {
     family: String,
     /// The family, the algorithm and, if there are several, the size of a block.
     name: String,
-    /// The least times by source, in ascending order of ranks.
-    times: Vec<(Vec<&'static str>, Vec<(f64, f64)>)>,
+    /// The least times by their sources.
+    times: Vec<(Vec<&'static str>, Times)>,
 }
 
 /// Returns a curve for each family of networks, each name of an algorithm and each source. Sources
@@ -124,7 +127,7 @@ impl Bundle {
 
     /// Joins sources with equal times.
     fn merge(&mut self) {
-        let mut merged: Vec<(Vec<&'static str>, Vec<(f64, f64)>)> = Vec::new();
+        let mut merged: Vec<(Vec<&'static str>, Times)> = Vec::new();
         for (sources, times) in self.times.drain(..) {
             match merged.iter_mut().find(|(_, known)| *known == times) {
                 Some((known, _)) => known.extend(sources),
