@@ -7,6 +7,7 @@ use necklace::algorithm::find;
 use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::machine::Machine;
+use necklace::schedule::draw::{Frames, View, draw_shares};
 use necklace::schedule::{Ports, Problem, Proof, to_json, verify, verify_shares};
 use necklace::select::{Terms, select};
 use necklace::topology::{Embedding, Factor, parse};
@@ -289,5 +290,20 @@ fn the_page_has_the_counted_figures() {
         let [guest, host] = [0, 1].map(|cell| parse(&row[cell]).unwrap());
         let measures = *Embedding::named(guest, host, &row[2]).unwrap().measures();
         assert_eq!([measures.dilation.to_string(), measures.congestion.to_string()], row[3..5], "{row:?}");
+    }
+}
+
+/// The pictures of `doc/notes/how.md`: `necklace plan --svg` writes them, with these topologies and
+/// algorithms, and `--frames 0-1` for the first.
+#[test]
+fn the_page_has_the_drawn_pictures() {
+    let two_rounds = View::default().with_frames(Frames::Range(0..2));
+    for (text, algorithm, view, committed) in [
+        ("how:12,3,1", "window-exchange:load=1", two_rounds, include_str!("../../doc/notes/how-windows.svg")),
+        ("torus:4x4@how:16,3,1", "torus-exchange", View::default(), include_str!("../../doc/notes/how-guest.svg")),
+    ] {
+        let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
+        let shares = find(&Collective::Alltoall, algorithm).unwrap().shares(&problem).unwrap();
+        assert!(draw_shares(shares, &view).unwrap() == committed, "the picture of {text} differs");
     }
 }
