@@ -2,8 +2,8 @@
 //!
 //! Grids, cubes and other products have a direction for each dimension: right, down, obliquely into
 //! the page, and from the fourth on as copies beside and below each other. Single rings and
-//! complete networks are circles. Links of overlapping windows are [arcs](super::courses) beside their
-//! row. Any other network is laid out by its distances ([`stress`](super::stress)).
+//! complete networks are circles. Links of overlapping windows are [arcs](super::courses) beside
+//! their row. Any other network is laid out by its distances ([`stress`](super::stress)).
 
 use std::collections::HashMap;
 
