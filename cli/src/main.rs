@@ -10,7 +10,9 @@ mod address_space;
 #[cfg(unix)]
 mod agent;
 mod bench;
+mod cases;
 mod cost;
+mod curves;
 mod figures;
 mod list;
 mod machine;
@@ -22,12 +24,14 @@ mod plan;
 mod plot;
 mod problem;
 mod progress;
+mod rows;
 #[cfg(unix)]
 mod run;
 mod simulate;
 mod sweep;
 mod table;
 mod verify;
+mod wang;
 
 use std::env;
 use std::process::ExitCode;

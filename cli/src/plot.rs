@@ -15,11 +15,13 @@ pub(crate) struct Curve {
     pub(crate) name: String,
     /// In ascending order of x.
     pub(crate) points: Vec<(f64, f64)>,
+    /// The colour, by number, and the line: 0 is solid, others are dashed.
+    pub(crate) colour: usize,
+    pub(crate) line: usize,
 }
 
-/// Colours of Okabe and Ito, which are distinct to colour-blind readers. Further curves repeat them
-/// with dashes.
-const COLOURS: [RGBColor; 7] = [
+/// Colours of Okabe and Ito, which are distinct to colour-blind readers.
+pub(crate) const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -28,6 +30,22 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
 ];
+
+/// The place of the legend, in pixels from the left.
+const LEGEND: u32 = 580;
+/// The length from which on a title is in small letters.
+const LONG: usize = 60;
+
+/// The lengths of dashes and of the gaps after them.
+const DASHES: [(u32, u32); 3] = [(7, 5), (2, 4), (14, 4)];
+
+impl Curve {
+    /// Returns the curve of this number in a plot: all colours have a line before the next.
+    pub(crate) fn numbered(number: usize, name: String, points: Vec<(f64, f64)>) -> Self {
+        let (colour, line) = (number % COLOURS.len(), (number / COLOURS.len()).min(DASHES.len()));
+        Self { name, points, colour, line }
+    }
+}
 
 impl Curves {
     /// Draws the plot with logarithmic axes, because times and sizes span decades.
@@ -47,11 +65,13 @@ impl Curves {
         };
         let ((left, right), (bottom, top)) = (span(|p| p.0), span(|p| p.1));
         let height = 480.max(120 + 22 * self.curves.len() as u32);
-        let root = SVGBackend::with_string(svg, (860, height)).into_drawing_area();
+        let longest = self.curves.iter().map(|curve| curve.name.chars().count()).max().unwrap_or(0);
+        let wide = 860.max(LEGEND + 44 + 7 * longest as u32);
+        let root = SVGBackend::with_string(svg, (wide, height)).into_drawing_area();
         root.fill(&WHITE)?;
-        let (area, legend) = root.split_horizontally(580);
+        let (area, legend) = root.split_horizontally(LEGEND);
         let mut chart = ChartBuilder::on(&area)
-            .caption(&self.title, ("sans-serif", 18))
+            .caption(&self.title, ("sans-serif", if self.title.chars().count() > LONG { 13 } else { 18 }))
             .margin(12)
             .x_label_area_size(44)
             .y_label_area_size(84)
@@ -66,16 +86,19 @@ impl Curves {
             .y_label_formatter(&number)
             .draw()?;
         for (i, curve) in self.curves.iter().enumerate() {
-            let style = COLOURS[i % COLOURS.len()].stroke_width(2);
+            let style = COLOURS[curve.colour % COLOURS.len()].stroke_width(2);
             let line: Vec<_> = curve.points.iter().filter(shown).copied().collect();
             let y = 40 + 22 * i as i32;
-            if i < COLOURS.len() {
+            if let Some(dashes) = curve.line.checked_sub(1) {
+                let (dash, gap) = DASHES[dashes % DASHES.len()];
+                chart.draw_series(DashedLineSeries::new(line.iter().copied(), dash, gap, style))?;
+                for from in (4..28).step_by((dash + gap) as usize) {
+                    let to = (from + dash as i32).min(30);
+                    legend.draw(&PathElement::new(vec![(from, y), (to, y)], style))?;
+                }
+            } else {
                 chart.draw_series(LineSeries::new(line.iter().copied(), style))?;
                 legend.draw(&PathElement::new(vec![(4, y), (30, y)], style))?;
-            } else {
-                chart.draw_series(DashedLineSeries::new(line.iter().copied(), 7, 5, style))?;
-                legend.draw(&PathElement::new(vec![(4, y), (14, y)], style))?;
-                legend.draw(&PathElement::new(vec![(20, y), (30, y)], style))?;
             }
             chart.draw_series(line.iter().map(|&point| Circle::new(point, 2, style.filled())))?;
             legend.draw(&Text::new(curve.name.clone(), (36, y - 7), ("sans-serif", 13)))?;

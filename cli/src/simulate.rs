@@ -4,9 +4,10 @@ use clap::Args;
 use necklace::cost::Demand;
 use necklace::simulate::{Played, SimulateError, Simulation, least};
 
-use crate::cost::{BOUND, Case, Cases, Cell, Row, table};
+use crate::cases::{Case, Cases};
 use crate::output::{Failure, print};
 use crate::progress::Progress;
+use crate::rows::{BOUND, Cell, Row, table, write};
 
 pub(crate) const EXAMPLES: &str = "\
 Every rank proceeds at its own pace, without barriers. Messages that need the same port or channel (one direction
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     drop(progress);
-    cases.write(&rows, &COLUMNS)?;
+    write(cases, &rows, &COLUMNS)?;
     if cases.alone() {
         return Ok(());
     }

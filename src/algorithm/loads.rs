@@ -1,6 +1,7 @@
 //! Channel loads of default routes on products of lines, rings and complete networks, with rank i
-//! on node i, when all ranks send at once. For other networks, placements and schedules, messages
-//! are [counted](super::counted) if there are few.
+//! on node i, when all ranks send at once; of an exchange of all blocks, also on products of
+//! overlapping windows. For other networks, placements and schedules, messages are
+//! [counted](super::counted) if there are few.
 //!
 //! Default routes correct the last dimension first. So when a block moves along dimension d, its
 //! later coordinates are those of its destination, and its earlier ones those of its source. Of all
@@ -9,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::counted::{Counted, MOST_MESSAGES};
-use super::row_loads::load_along;
+use super::row_loads::load_at_once;
 use super::{Claims, is_complete};
 use crate::block::Volume;
 use crate::ids::Rank;
@@ -25,15 +26,26 @@ pub(in crate::algorithm) fn product(problem: &Problem) -> Option<Vec<Axis>> {
 /// Returns the load of the busiest channel when all blocks are sent at once, and the longest route.
 pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<(Volume, u64)> {
     let nodes = problem.ranks() as u128;
-    let load = |axis: &Axis| Volume::ratio(u128::from(load_along(axis.kind, axis.extent)) * nodes, axis.extent.into());
-    if let Some(axes) = product(problem) {
-        let load = axes.iter().map(load).max().unwrap_or_default();
-        return Some((load, axes.into_iter().map(Axis::diameter).sum()));
+    let load = |row: &Factor| Some(Volume::ratio(u128::from(load_at_once(*row)?) * nodes, row.extent() as u128));
+    let rows = problem.topology().factors().filter(|_| problem.ranks() == problem.topology().nodes());
+    let rows = rows.map(|rows| rows.into_iter().filter(|row| row.extent() > 1).collect::<Vec<_>>());
+    let loads = rows.iter().flatten().map(load).collect::<Option<Vec<_>>>();
+    if let (Some(rows), Some(loads)) = (&rows, loads) {
+        return Some((loads.into_iter().max().unwrap_or_default(), rows.iter().copied().map(diameter).sum()));
     }
     let ranks = problem.ranks();
     let pairs = (0..ranks).flat_map(|from| (0..ranks).filter(move |&to| to != from).map(move |to| (from, to, 1)));
     let counted = Counted::of(problem, nodes * (nodes - 1), pairs)?;
     Some((counted.load.into(), counted.hops))
+}
+
+/// Returns the longest distance along a dimension.
+fn diameter(row: Factor) -> u64 {
+    let farthest = match row {
+        Factor::Ring(extent) | Factor::Windows { extent, wraps: true, .. } => extent / 2,
+        _ => row.extent() - 1,
+    };
+    row.distance(0, farthest) as u64
 }
 
 /// The channel load of simultaneous equal messages, one from each rank, by default routes.

@@ -1,9 +1,10 @@
-//! The tables of `doc/notes/how.md`, counted again. The first is that of the example
+//! The tables of `doc/notes/how.md`, counted again, and its pictures. The first is that of the example
 //! `network_table`.
 
 use necklace::Rank;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
+use necklace::schedule::draw::{Frames, View, draw_shares};
 use necklace::schedule::{Problem, verify_shares};
 use necklace::topology::{Embedding, parse};
 
@@ -56,5 +57,20 @@ fn port_models_take_the_counted_rounds() {
             allgather("sliding-windows:parts=1"),
         ];
         assert_eq!(row[1..], counted, "{}", row[0]);
+    }
+}
+
+/// The pictures of `doc/notes/how.md`: `necklace plan --svg` writes them, with these topologies and
+/// algorithms, and `--frames 0-1` for the first.
+#[test]
+fn pictures_are_drawn() {
+    let two_rounds = View::default().with_frames(Frames::Range(0..2));
+    for (text, algorithm, view, committed) in [
+        ("how:12,3,1", "window-exchange:load=1", two_rounds, include_str!("../../doc/notes/how-windows.svg")),
+        ("torus:4x4@how:16,3,1", "torus-exchange", View::default(), include_str!("../../doc/notes/how-guest.svg")),
+    ] {
+        let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
+        let shares = find(&Collective::Alltoall, algorithm).unwrap().shares(&problem).unwrap();
+        assert!(draw_shares(shares, &view).unwrap() == committed, "the picture of {text} differs");
     }
 }

@@ -286,7 +286,7 @@ fn curves(rows: &[Row]) -> Curves {
             (format!("{} {}, {ranks} ranks", name.system, name.algorithm), (*bytes as f64, median * MICRO));
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { name, points: vec![point] }),
+            None => curves.push(Curve::numbered(curves.len(), name, vec![point])),
         }
     }
     let collective = rows.first().map_or("", |row| &row.name.collective);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::support::{directory, necklace, printed, refused};
 
 /// Returns the lines of a CSV document, by the names of its columns.
-fn lines(document: &str) -> Vec<HashMap<String, String>> {
+pub(crate) fn lines(document: &str) -> Vec<HashMap<String, String>> {
     csv::Reader::from_reader(document.as_bytes()).deserialize().map(Result::unwrap).collect()
 }
 
@@ -196,9 +196,54 @@ fn simulation_prints_channel_use_beside_times() {
 }
 
 #[test]
-fn auto_is_refused_with_what_compares_all() {
-    let arguments = ["cost", "--topology=ring:4", "--collective=alltoall", "--bytes=8"];
-    let auto = necklace(&[&arguments[..], &["--algorithm=auto"]].concat());
-    refused(&auto, &["--algorithm auto: leave it out to compare all, or use necklace plan"]);
-    assert!(printed(&arguments).contains("direct"));
+fn auto_stands_for_the_cheapest_at_each_block_size() {
+    let arguments =
+        ["cost", "--topology=ring:4", "--collective=alltoall", "--bytes=8,1M", "--machine=paragon", "--csv=-"];
+    let all = lines(&printed(&arguments));
+    let auto = lines(&printed(&[&arguments[..], &["--algorithm=auto"]].concat()));
+    let total = |line: &HashMap<String, String>| line["total"].parse::<f64>().unwrap();
+    for bytes in ["8", "1048576"] {
+        let least = |lines: &[HashMap<String, String>]| {
+            let prices = lines.iter().filter(|line| line["by"] == "formula" && line["block_bytes"] == bytes);
+            prices.map(total).min_by(f64::total_cmp).unwrap()
+        };
+        assert_eq!(least(&auto), least(&all), "{bytes}");
+    }
+    let formulas = auto.iter().filter(|line| line["by"] == "formula").count();
+    assert!((2..=4).contains(&formulas), "one or two algorithms at two sizes: {auto:?}");
+    refused(&necklace(&[&arguments[..], &["--algorithm=auto,auto"]].concat()), &["auto"]);
+}
+
+#[test]
+fn plot_by_ranks_has_a_curve_for_each_family() {
+    let arguments = ["cost", "--collective=alltoall", "--bytes=64", "--algorithm=direct", "--plot=-"];
+    let networks = ["--topology=torus:4x4", "--topology=torus:8x8", "--topology=how:4,2,2", "--topology=how:6,2,2"];
+    let picture = printed(&[&arguments[..], &networks, &["--plot-by=ranks"]].concat());
+    for name in ["torus:*x* direct", "how:*,2,2 direct", "alltoall, 64 bytes a block, on threads", "ranks"] {
+        assert!(picture.contains(name), "{name}: {picture}");
+    }
+    assert!(!picture.contains("torus:4x4") && !picture.contains("bytes a block\n"));
+    let simulated = ["simulate", "--collective=alltoall", "--bytes=8,64", "--algorithm=direct", "--plot=-"];
+    let picture = printed(&[&simulated[..], &networks[..2], &["--plot-by=ranks"]].concat());
+    assert!(picture.contains("torus:*x* direct, 8 bytes") && picture.contains("torus:*x* direct, 64 bytes"));
+    let alone = necklace(&["cost", "--topology=ring:4", "--collective=barrier", "--bytes=1", "--plot-by=ranks"]);
+    refused(&alone, &["--plot <FILE|->"]);
+}
+
+#[test]
+fn comparison_has_the_formulas_of_a_thesis_where_it_has_any() {
+    let arguments = ["cost", "--bytes=2", "--machine=free:channel=1us", "--compare", "--csv=-"];
+    let of = |network: &str, collective: &str| {
+        let more = ["--topology", network, "--collective", collective, "--algorithm=auto"];
+        let found = lines(&printed(&[&arguments[..], &more].concat()));
+        let thesis = found.into_iter().filter(|line| line["by"] == "thesis");
+        thesis.map(|line| (line["algorithm"].clone(), line["total"].clone())).collect::<Vec<_>>()
+    };
+    let line = |total: &str| vec![("wang-1999".to_owned(), total.to_owned())];
+    assert_eq!(of("how:4,2,2", "broadcast"), line("8"));
+    assert_eq!(of("ghc:4,2", "alltoall"), line("30"));
+    assert_eq!(of("hypercube:3", "allgather"), line("14"));
+    assert_eq!((of("how:6,2,1", "broadcast"), of("hypercube:3", "gather")), (vec![], vec![]));
+    let without = ["cost", "--topology=hypercube:3", "--collective=alltoall", "--bytes=1"];
+    assert!(!printed(&without).contains("thesis"));
 }

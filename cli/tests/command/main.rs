@@ -5,6 +5,7 @@
 mod support;
 
 mod bench;
+mod comparison;
 mod cost;
 #[cfg(feature = "draw")]
 mod picture;

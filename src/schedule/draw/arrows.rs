@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use super::courses::Course;
 use super::frames::Arrow;
-use super::layout::{Course, Layout};
+use super::layout::Layout;
 use super::point::{Point, point};
 
 /// The maximum number of arrows side by side on a channel.

@@ -1,20 +1,25 @@
 //! The content of a frame: the network, the arrows, the marks of shared channels.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use super::arrows::{Lanes, channel, lanes, path, shape};
+use super::courses::Course;
 use super::frames::{Arrow, Frame, Sizes};
-use super::layout::{Course, Layout};
+use super::layout::Layout;
 use super::looks::{Look, SHARED, TEXT, WHITE};
 use super::point::{Point, point};
 use super::svg::{Escaped, Number, width};
 use super::words;
 use crate::ids::Rank;
+use crate::topology::Embedding;
 use crate::vocabulary::Outline;
 
 const SHARED_NUMBER: &str = "#8a3300";
 const LINK: &str = "#c9c9c9";
+/// The colours of links of a host that no link of the guest takes, and that some take.
+const IDLE: &str = "#e4e4e4";
+const TAKEN: &str = "#a9a9a9";
 const NODE: &str = "#555555";
 /// The attribute of text around its place.
 const CENTRED: &str = "text-anchor=\"middle\"";
@@ -57,7 +62,8 @@ impl Network {
     pub(super) fn new(outline: &Outline, layout: &Layout, focus: Option<Rank>) -> Self {
         let mut network =
             Self { links: String::new(), nodes: String::new(), bounds: Bounds::around(layout.at[0], 0.0) };
-        network.link(layout);
+        let topology = outline.problem.topology();
+        network.link(layout, topology.embedding());
         for node in 0..layout.at.len() {
             let rank = outline.problem.placement().rank(crate::ids::Node::new(node));
             network.node(layout, node, rank, rank.is_some() && rank == focus);
@@ -65,27 +71,45 @@ impl Network {
         network
     }
 
-    fn link(&mut self, layout: &Layout) {
-        let mut lines = String::new();
+    /// Draws the links. On the host of an embedding they show how many links of the guest take
+    /// them.
+    fn link(&mut self, layout: &Layout, embedding: Option<&Embedding>) {
+        let taken = embedding.map(taken);
+        let mut lines: BTreeMap<usize, String> = BTreeMap::new();
         for &(u, v) in &layout.links {
-            let (a, b) = (layout.at[u], layout.at[v]);
-            match layout.course(u, v) {
-                Course::Through(points) => {
-                    let _ = write!(lines, "M{a}");
-                    for p in points.into_iter().chain([b]) {
-                        self.bounds.add(p, 0.0);
-                        let _ = write!(lines, "L{p}");
-                    }
-                }
-                Course::Around(out, back) => {
-                    let _ = write!(lines, "M{a}L{out}M{back}L{b}");
-                    self.bounds.add(out, 1.0);
-                    self.bounds.add(back, 1.0);
-                }
+            let guests = taken.as_ref().map_or(0, |taken| taken.get(&(u, v)).copied().unwrap_or(0));
+            let lines = lines.entry(guests).or_default();
+            self.line(layout, (u, v), lines);
+            if layout.arc(v, u).is_some() {
+                self.line(layout, (v, u), lines);
             }
         }
-        if !lines.is_empty() {
-            let _ = writeln!(self.links, "<path d=\"{lines}\" fill=\"none\" stroke=\"{LINK}\"/>");
+        for (guests, lines) in lines {
+            let (colour, more) = match taken {
+                None => (LINK, String::new()),
+                Some(_) if guests == 0 => (IDLE, String::new()),
+                Some(_) => (TAKEN, format!(" stroke-width=\"{}\" data-guests=\"{guests}\"", broad(guests))),
+            };
+            let _ = writeln!(self.links, "<path d=\"{lines}\" fill=\"none\" stroke=\"{colour}\"{more}/>");
+        }
+    }
+
+    /// Adds the line of a channel.
+    fn line(&mut self, layout: &Layout, (u, v): (usize, usize), lines: &mut String) {
+        let (a, b) = (layout.at[u], layout.at[v]);
+        match layout.course(u, v) {
+            Course::Through(points) => {
+                let _ = write!(lines, "M{a}");
+                for p in points.into_iter().chain([b]) {
+                    self.bounds.add(p, 0.0);
+                    let _ = write!(lines, "L{p}");
+                }
+            }
+            Course::Around(out, back) => {
+                let _ = write!(lines, "M{a}L{out}M{back}L{b}");
+                self.bounds.add(out, 1.0);
+                self.bounds.add(back, 1.0);
+            }
         }
     }
 
@@ -108,6 +132,23 @@ impl Network {
             line.write(&mut self.nodes, &rank.to_string());
         }
     }
+}
+
+/// Returns the number of links of the guest that take each link of the host.
+fn taken(embedding: &Embedding) -> HashMap<(usize, usize), usize> {
+    let mut taken = HashMap::new();
+    for (from, to) in embedding.guest().edges() {
+        for hop in embedding.path(from, to).windows(2) {
+            let (u, v) = (hop[0].index(), hop[1].index());
+            *taken.entry((u.min(v), u.max(v))).or_default() += 1;
+        }
+    }
+    taken
+}
+
+/// Returns the width of a link that links of the guest take.
+fn broad(guests: usize) -> Number {
+    Number((0.6 + 0.6 * guests as f64).min(6.0))
 }
 
 /// A frame and the place of what it shows.

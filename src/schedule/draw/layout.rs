@@ -2,12 +2,13 @@
 //!
 //! Grids, cubes and other products have a direction for each dimension: right, down, obliquely into
 //! the page, and from the fourth on as copies beside and below each other. Single rings and
-//! complete networks are circles. Any other network is laid out by its distances
-//! ([`stress`](super::stress)).
+//! complete networks are circles. Links of overlapping windows are [arcs](super::courses) beside
+//! their row. Any other network is laid out by its distances ([`stress`](super::stress)).
 
 use std::collections::HashMap;
 
 use super::DrawError;
+use super::courses::{Arcs, Course, bent};
 use super::point::{Point, on_circle, point};
 use super::stress;
 use crate::ids::Node;
@@ -55,14 +56,6 @@ impl Scale {
     }
 }
 
-/// The line of a channel.
-pub(super) enum Course {
-    /// Through these points between the two nodes; straight if there are none.
-    Through(Vec<Point>),
-    /// Out of the picture at one point and back in at the other.
-    Around(Point, Point),
-}
-
 /// A dimension of a product: nodes that differ only in it form a line, a ring or a complete
 /// network.
 struct Axis {
@@ -77,6 +70,8 @@ struct Axis {
     step: Point,
     /// The vector from the last node of a ring to the border of the picture.
     stub: Point,
+    /// The arcs of overlapping windows, in the first three dimensions.
+    arcs: Option<Arcs>,
 }
 
 /// The maximum number of nodes for which links are bent around nodes. In larger networks links are
@@ -124,16 +119,32 @@ impl Layout {
             let out = if a > b { axis.stub } else { -axis.stub };
             (axis.ring && alone).then(|| Course::Around(self.at[from] + out, self.at[to] - out))
         });
-        around.unwrap_or_else(|| {
+        around.or_else(|| self.arc(from, to)).unwrap_or_else(|| {
             let bend = self.bends.get(&(from.min(to), from.max(to))).copied().unwrap_or(0.0);
             let bend = if from < to { bend } else { -bend };
             Course::Through(bent(self.at[from], self.at[to], bend))
         })
     }
 
+    /// Returns the line of a channel of overlapping windows that is not straight. The opposite
+    /// channel has another.
+    pub(super) fn arc(&self, from: usize, to: usize) -> Option<Course> {
+        self.axes.iter().find_map(|axis| {
+            let (a, b) = (from / axis.stride % axis.extent, to / axis.stride % axis.extent);
+            let alone = from != to && from + b * axis.stride == to + a * axis.stride;
+            let arcs = axis.arcs.filter(|_| alone)?;
+            arcs.course((a, self.at[from]), (b, self.at[to]), axis.step)
+        })
+    }
+
+    /// Returns whether some links are arcs beside their row.
+    pub(super) fn has_arcs(&self) -> bool {
+        self.axes.iter().any(|axis| axis.arcs.is_some())
+    }
+
     /// Returns whether links leave the picture on one side and come back on the other.
     pub(super) fn wraps(&self) -> bool {
-        self.axes.iter().any(|axis| axis.ring)
+        self.axes.iter().any(|axis| axis.ring || axis.arcs.is_some_and(|arcs| arcs.wraps))
     }
 
     /// Bends links that would run through nodes.
@@ -143,7 +154,7 @@ impl Layout {
         }
         let clearance = self.scale.radius + self.scale.lane + 1.0;
         for &(u, v) in &self.links {
-            if matches!(self.course(u, v), Course::Around(..)) {
+            if matches!(self.course(u, v), Course::Around(..)) || self.arc(u, v).is_some() {
                 continue;
             }
             let (a, b) = (self.at[u], self.at[v]);
@@ -196,8 +207,14 @@ fn axes(topology: &dyn Topology, scale: Scale) -> Option<Vec<Axis>> {
         // Links of windows that wrap round lie inside a circle.
         let chords = matches!(factor, Factor::Complete(_) | Factor::Windows { wraps: true, .. });
         let complete = extent > 2 && chords;
+        let arcs = match factor {
+            Factor::Windows { window, wraps, .. } if axes.len() < 3 && (window > 1 || wraps) => {
+                Some(Arcs { extent, window, wraps, spacing: scale.spacing })
+            }
+            _ => None,
+        };
         if extent > 1 {
-            axes.push(Axis { stride, extent, ring, complete, step: Point::default(), stub: Point::default() });
+            axes.push(Axis { stride, extent, ring, complete, step: Point::default(), stub: Point::default(), arcs });
         }
     }
     // Cubes are drawn from the bottom up, grids from the top down.
@@ -211,6 +228,9 @@ fn direct(axes: &mut [Axis], scale: Scale, upward: bool) {
     let oblique = point(0.52, -0.4) * scale.spacing;
     // Rows of all layers are at different heights, so that no line hides another.
     let side = axes.get(2).map_or(scale.spacing, |axis| (axis.extent as f64 + 1.0) * oblique.x.max(-oblique.y));
+    // Between rows there is room for the arcs of both.
+    let reach = axes.iter().filter_map(|axis| axis.arcs).map(Arcs::reach).fold(0.0, f64::max);
+    let side = if axes.len() > 1 { side.max(2.0 * (reach + scale.radius)) } else { side };
     let mut size = point(0.0, 0.0);
     for (i, axis) in axes.iter_mut().enumerate() {
         let gap = 0.9 * side;
@@ -230,18 +250,6 @@ fn direct(axes: &mut [Axis], scale: Scale, upward: bool) {
 
 fn place(axes: &[Axis], node: usize) -> Point {
     axes.iter().fold(point(0.0, 0.0), |at, axis| at + axis.step * (node / axis.stride % axis.extent) as f64)
-}
-
-/// Returns points on an arc between two points. `bend` is its distance from the straight line, to
-/// the right, in lengths of the line.
-fn bent(a: Point, b: Point, bend: f64) -> Vec<Point> {
-    const PIECES: usize = 8;
-    if bend == 0.0 {
-        return Vec::new();
-    }
-    let way = b - a;
-    let at = |t: f64| a + way * t + way.right() * (4.0 * bend * t * (1.0 - t));
-    (1..PIECES).map(|i| at(i as f64 / PIECES as f64)).collect()
 }
 
 /// Returns the distance of a point from a path.

@@ -26,9 +26,14 @@
 //!
 //! Lines, meshes and tori are rows and grids; a wrap-around link leaves the picture on one side and
 //! comes back on the other. Single rings and complete networks are circles. The third dimension is
-//! drawn obliquely, and further ones as copies; cubes likewise. Any other network is laid out by
-//! the distances between its nodes, from their
-//! [`neighbours`](crate::topology::Topology::neighbours).
+//! drawn obliquely, and further ones as copies; cubes likewise. Links of overlapping windows are
+//! arcs, farther from their row the longer they are, on the right-hand side of their direction:
+//! below the row to the right, above it to the left. Any other network is laid out by the distances
+//! between its nodes, from their [`neighbours`](crate::topology::Topology::neighbours).
+//!
+//! If a network is the host of an [embedded](crate::topology::Embedded) guest, the numbers are
+//! ranks, thus nodes of the guest unless ranks are placed otherwise. A link of the host is the
+//! thicker and darker, the more links of the guest have their paths over it.
 //!
 //! The document is self-contained: it has a background for dark pages, a title and a description
 //! for screen readers, no script, no style sheet and no font. It has no empty line, so that it can
@@ -45,6 +50,7 @@
 
 mod arrows;
 mod body;
+mod courses;
 mod frames;
 mod layout;
 mod looks;

@@ -9,7 +9,8 @@ use super::frames::{Arrow, Frame, Shown, Sizes};
 use super::layout::Layout;
 use super::looks::{Looks, SHARED, phase_name, sample};
 use crate::block::Volume;
-use crate::vocabulary::Outline;
+use crate::topology::Embedding;
+use crate::vocabulary::{Outline, Placement};
 
 /// Returns a title such as `alltoall on torus:12x12, 144 ranks: torus-exchange`.
 pub(super) fn title(outline: &Outline) -> String {
@@ -112,15 +113,27 @@ impl Legend<'_> {
         if layout.wraps() {
             say("links that leave the picture come back on the other side".to_owned());
         }
+        if layout.has_arcs() {
+            say("the longer a jump, the farther from its row, on the right of its direction".to_owned());
+        }
+        let embedding = outline.problem.topology().embedding();
         if layout.scale.labelled {
-            say("numbers are ranks".to_owned());
+            let guests = |embedding: &Embedding| format!(", thus nodes of {}", embedding.guest().text());
+            let own = embedding.filter(|_| {
+                Placement::of(outline.problem.topology()).is_ok_and(|own| own == *outline.problem.placement())
+            });
+            say(format!("numbers are ranks{}", own.map_or(String::new(), guests)));
         }
         if outline.problem.ranks() < outline.problem.topology().nodes() {
             say("nodes without a rank are pale".to_owned());
         }
-        if let Some(embedding) = outline.problem.topology().embedding() {
+        if let Some(embedding) = embedding {
             let (guest, host) = (embedding.guest().text(), embedding.host().text());
             say(format!("{guest} in {host}: {}", embedding.measures()));
+            let most = embedding.measures().congestion;
+            say(format!(
+                "links that the guest's links take: the more of them (up to {most}), the thicker; others are pale"
+            ));
         }
         layout.unseen.clone().into_iter().for_each(&mut say);
         note.iter().cloned().for_each(&mut say);
