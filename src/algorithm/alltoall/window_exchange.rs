@@ -67,18 +67,21 @@ const CHUNKS: Parameter = Parameter {
     default: 1,
 };
 
-/// The most nodes of a row.
-const MOST: usize = 1 << 6;
+/// The most nodes of a row, and of one whose schedules are compared by price.
+const MOST: usize = 1 << 7;
+const MOST_COMPARED: usize = 1 << 6;
 
 /// Returns the parameters that are compared: loads, each four times the one before, and in short
 /// rows, where eight chunks take a tenth of a second at most, also these with loads of the first
 /// size.
 fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     const SHORT: usize = 32;
-    let Some((row, _)) = windows(problem) else { return vec![] };
+    let Some((row, _)) = windows(problem).filter(|(row, _)| row.extent() <= MOST_COMPARED) else { return vec![] };
     let startups = exchange(problem, 1, 1).and_then(|exchange| exchange.claims().startups).unwrap_or_default();
     let loads = iter::successors(Some(1), |load| Some(4 * load)).take_while(|&load| load < startups.max(2) as usize);
-    let in_chunks = [(1, 8), (8, 8)].into_iter().filter(|_| row.extent() <= SHORT);
+    // Wide windows have few units over a channel, so that they need more of them.
+    let chunks = if 3 * row.window() > row.extent() { 16 } else { 8 };
+    let in_chunks = [(1, chunks), (8, chunks)].into_iter().filter(|_| row.extent() <= SHORT);
     let both = loads.map(|load| (load, 1)).chain(in_chunks);
     let with = |(load, chunks)| Settings::default().with(&LOAD, load).with(&CHUNKS, chunks);
     both.map(|both| Arc::new(WindowExchange(with(both))) as Arc<dyn Algorithm>).collect()
