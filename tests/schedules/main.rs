@@ -33,6 +33,7 @@ mod replay;
 mod rooted;
 mod samples;
 mod simulate;
+mod spanning_trees;
 mod textbook;
 mod topologies;
 mod tree_packing;
