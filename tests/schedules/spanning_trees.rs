@@ -319,6 +319,25 @@ fn documented_rounds_are_counted() {
     assert_eq!(found, 12);
 }
 
+/// The table in the documentation of the balanced spanning tree.
+#[test]
+fn documented_sizes_are_counted() {
+    let source = include_str!("../../src/algorithm/spanning_trees/balanced.rs");
+    let rows = source.lines().filter_map(|line| line.strip_prefix("/// | ")).skip(1);
+    let mut found = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [k, n] = [0, 1].map(|cell| cells[cell].parse::<usize>().unwrap());
+        let sizes = balanced(&*parse(&format!("ghc:{k},{n}")).unwrap(), Node::new(0)).unwrap().subtrees();
+        let mean = format!("{:.1}", sizes.iter().sum::<usize>() as f64 / (n * (k - 1)) as f64);
+        let counted = [sizes.iter().max().unwrap().to_string(), sizes.iter().min().unwrap().to_string()];
+        assert_eq!((cells[2], cells[3]), (counted[0].as_str(), counted[1].as_str()), "GH({k}, {n})");
+        assert_eq!(cells[4], mean.trim_end_matches(".0"), "GH({k}, {n})");
+        found += 1;
+    }
+    assert_eq!(found, 7);
+}
+
 fn problem(topology: &Arc<dyn Topology>, collective: &str, root: usize) -> Problem {
     Problem::new(Arc::clone(topology), Collective::named(collective, Rank::new(root)).unwrap()).unwrap()
 }

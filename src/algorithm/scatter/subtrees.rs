@@ -19,8 +19,8 @@
 //! height of the tree, and not every message is as long as the longest. `auto` compares some loads.
 //!
 //! Every process grows the tree, from the network and the root alone, in milliseconds; the ranks of
-//! a process share it. Apart from that, a rank takes time and memory in proportion to the blocks
-//! that pass through it, and time in proportion to the nodes of its subtree.
+//! a process share it. Apart from that, a rank takes time in proportion to N, and to the blocks that
+//! pass through it times their hops, and memory in proportion to these blocks.
 
 use std::sync::Arc;
 

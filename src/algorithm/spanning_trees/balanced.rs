@@ -65,15 +65,19 @@ impl BalancedSubgraph {
 /// subtree of the channel of the root that D(v) stands for. From another root, all nodes are
 /// translated: digits are added modulo k.
 ///
-/// | network | largest subtree | (N - 1) / (n (k - 1)) |
-/// |---|---|---|
-/// | GH(k, n) | number of necklaces - 1 | |
-/// | GH(5, 2), GH(8, 2) | 3, 5 | 3, 4.5 |
-/// | GH(3, 3), GH(4, 3), GH(5, 3) | 5, 7, 11 | 4.3, 7, 10.3 |
-/// | GH(2, 6), GH(3, 4) | 13, 11 | 10.5, 10 |
+/// | k | n | largest subtree | smallest | (N - 1) / (n (k - 1)) |
+/// |---|---|---|---|---|
+/// | 5 | 2 | 3 | 3 | 3 |
+/// | 7 | 2 | 4 | 4 | 4 |
+/// | 8 | 2 | 5 | 4 | 4.5 |
+/// | 3 | 3 | 5 | 4 | 4.3 |
+/// | 5 | 3 | 11 | 10 | 10.3 |
+/// | 2 | 6 | 13 | 9 | 10.5 |
+/// | 4 | 4 | 23 | 20 | 21.3 |
 ///
-/// Subtree i has a node of each necklace whose period exceeds i. So sizes differ by the number of
-/// degenerate necklaces: by 1 at most in two dimensions.
+/// Subtree i has a node of each necklace whose period exceeds i. So the largest has as many nodes
+/// as there are necklaces but that of node 0, and sizes differ by the number of degenerate
+/// necklaces, whose period is less than n (k - 1): in two dimensions by 1 at most.
 ///
 /// # On windows
 ///

@@ -222,7 +222,7 @@ impl TreeRounds {
     /// with its number and the destinations.
     fn through(&self, node: usize) -> impl Iterator<Item = (usize, Vec<usize>)> {
         let is_root = node == self.tree.root().index();
-        let orders = self.orders.iter().filter(move |order| is_root || order.iter().any(|&to| to == node));
+        let orders = self.orders.iter().filter(move |order| is_root || order.contains(&node));
         orders.flat_map(|order| order.chunks(self.pace.load).enumerate()).filter_map(move |(number, message)| {
             let on: Vec<usize> = message.iter().copied().filter(|&to| self.tree.is_above(node, to)).collect();
             (!on.is_empty()).then_some((number, on))
