@@ -73,7 +73,7 @@ impl BalancedSubgraph {
 /// | 3 | 3 | 5 | 4 | 4.3 |
 /// | 5 | 3 | 11 | 10 | 10.3 |
 /// | 2 | 6 | 13 | 9 | 10.5 |
-/// | 4 | 4 | 23 | 20 | 21.3 |
+/// | 2 | 8 | 35 | 30 | 31.9 |
 ///
 /// Subtree i has a node of each necklace whose period exceeds i. So the largest has as many nodes
 /// as there are necklaces but that of node 0, and sizes differ by the number of degenerate
