@@ -1,12 +1,15 @@
-//! Draws the pictures of the documentation: schedules on their networks.
+//! Draws the pictures of the documentation: schedules on their networks, and spanning trees.
 //!
 //! ```text
 //! cargo run --release --example draw                # into doc/, for the documentation
 //! cargo run --release --example draw -- DIRECTORY
 //! ```
 //!
-//! Each picture is read back and checked: it has exactly one arrow per transfer, from the sender to
-//! the receiver.
+//! Each picture of a schedule is read back and checked: it has exactly one arrow per transfer, from
+//! the sender to the receiver.
+//!
+//! The trees are those of figures 10.1 to 10.6 of Q. Wang's dissertation: the balanced spanning
+//! trees of GH(5, 2) and GH(8, 2), and what becomes of them in windows.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -19,8 +22,9 @@ use std::sync::Arc;
 use lexopt::{Arg, Parser};
 use necklace::Node;
 use necklace::algorithm::find;
+use necklace::algorithm::spanning_trees::balanced;
 use necklace::collective::Collective;
-use necklace::schedule::draw::{Frames, View, draw};
+use necklace::schedule::draw::{Frames, View, draw, draw_tree};
 use necklace::schedule::{Problem, Schedule};
 use necklace::topology::{Neighbours, Topology, parse};
 
@@ -92,6 +96,28 @@ fn pictures() -> [Picture; 14] {
     ]
 }
 
+/// The figure of the dissertation, the network, and its name there.
+const TREES: [(&str, &str, &str); 6] = [
+    ("10.1", "ghc:5,2", "GH(5, 2)"),
+    ("10.2", "how:5,3,2", "HOW(5, 3, 2)"),
+    ("10.3", "ghc:8,2", "GH(8, 2)"),
+    ("10.4", "how:8,3,2", "HOW(8, 3, 2)"),
+    ("10.5", "how:8,4,2", "HOW(8, 4, 2)"),
+    ("10.6", "how:8,5,2", "HOW(8, 5, 2)"),
+];
+
+/// Returns the file name and the picture of a tree.
+fn tree((figure, text, name): (&str, &str, &str)) -> Result<(String, String), Box<dyn Error>> {
+    let network = parse(text)?;
+    let of = |network: &dyn Topology| balanced(network, Node::new(0)).ok_or_else(|| format!("{text} has no tree"));
+    let tree = of(&*network)?;
+    let digits = text.split([':', ',']).nth(1).unwrap_or_default();
+    let complete = of(&*parse(&format!("ghc:{digits},2"))?)?;
+    let title = format!("The balanced spanning tree of {name}, as in figure {figure}");
+    let picture = draw_tree(&tree, &*network, Some(&complete), &title)?;
+    Ok((format!("spanning-tree-{}", text.replace([':', ','], "-")), picture))
+}
+
 fn draw_all(directory: &Path) -> Result<(), Box<dyn Error>> {
     let failed = |path: &Path, error| format!("{}: {error}", path.display());
     fs::create_dir_all(directory).map_err(|error: std::io::Error| failed(directory, error))?;
@@ -105,6 +131,11 @@ fn draw_all(directory: &Path) -> Result<(), Box<dyn Error>> {
         let path = directory.join(name).with_extension("svg");
         fs::write(&path, &picture).map_err(|error| failed(&path, error))?;
         println!("{}: {arrows} arrows, one a transfer; {} bytes", path.display(), picture.len());
+    }
+    for (name, picture) in TREES.map(tree).into_iter().collect::<Result<Vec<_>, _>>()? {
+        let path = directory.join(name).with_extension("svg");
+        fs::write(&path, &picture).map_err(|error| failed(&path, error))?;
+        println!("{}: {} bytes", path.display(), picture.len());
     }
     Ok(())
 }
@@ -189,6 +220,17 @@ mod tests {
         assert!(directory(&["x", "y"]).is_err_and(|error| error.contains("\"y\"")));
         assert!(directory(&["--force"]).is_err_and(|error| error.contains("--force")));
         assert_eq!(directory(&["--help"]), Ok(None));
+    }
+
+    /// So do the checks of all pictures before a release; these are quickly drawn.
+    #[test]
+    fn committed_trees_are_those_that_are_drawn() {
+        for (name, picture) in TREES.map(|one| tree(one).unwrap()) {
+            let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../doc")).join(name).with_extension("svg");
+            let committed = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            assert!(committed == picture, "{}: to redraw: cargo run --release --example draw", path.display());
+            assert!(picture.len() < LARGEST && picture.matches("class=\"node\"").count() >= 25);
+        }
     }
 
     #[test]

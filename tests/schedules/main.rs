@@ -35,6 +35,7 @@ mod rooted;
 mod samples;
 mod simulate;
 mod sliding_windows;
+mod spanning_trees;
 mod textbook;
 mod topologies;
 mod tree_packing;

@@ -263,6 +263,14 @@ fn port_limit_names_the_parameter_that_keeps_to_it() {
              (circgos:a=3,b=1,ports=one does not fit: b=1: with a=3 it needs at least 2)",
         ),
         ("torus:4x4", "broadcast", "bridgeheads", "one-send", "all, not one-send; use bridgeheads:ports=one"),
+        ("how:6,2,1", "scatter", "subtrees", "one", "all, not one; use subtrees:ports=one"),
+        (
+            "ghc:3,2",
+            "gather",
+            "balanced-spanning-tree:load=4",
+            "one-send",
+            "all, not one-send; use balanced-spanning-tree:ports=one",
+        ),
         ("ring:9", "alltoall", "bruck:radix=3,ports=all", "one", "unlimited, not one; use bruck:radix=3"),
         // Without such a parameter, and with one that does not fit.
         ("torus:4x4", "allgather", "balanced-trees", "one", "all, not one"),

@@ -50,7 +50,7 @@
 mod embedded;
 mod group;
 mod lines;
-mod necklace;
+pub(super) mod necklace;
 mod schemes;
 mod share;
 mod succession;

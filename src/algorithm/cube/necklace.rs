@@ -15,7 +15,7 @@ use crate::ids::MAX_NODES;
 ///
 /// Methods take a word by its number, modulo [`count`](Self::count).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Words {
+pub(in crate::algorithm) struct Words {
     radix: usize,
     length: usize,
     count: usize,
@@ -33,7 +33,7 @@ pub(super) struct Necklace {
 impl Words {
     /// Returns the words of this radix and length. `None` for a radix below 2, a length of 0, or
     /// more than [`MAX_NODES`] words.
-    pub(super) fn new(radix: usize, length: usize) -> Option<Self> {
+    pub(in crate::algorithm) fn new(radix: usize, length: usize) -> Option<Self> {
         let count = radix.checked_pow(u32::try_from(length).ok()?).filter(|&count| count <= MAX_NODES)?;
         (radix >= 2 && length >= 1).then_some(Self { radix, length, count })
     }
@@ -44,17 +44,17 @@ impl Words {
     }
 
     /// Returns the number of digits of a word.
-    pub(super) fn length(self) -> usize {
+    pub(in crate::algorithm) fn length(self) -> usize {
         self.length
     }
 
     /// Returns the number of words: `radix`^`length`.
-    pub(super) fn count(self) -> usize {
+    pub(in crate::algorithm) fn count(self) -> usize {
         self.count
     }
 
     /// Rotates a word to the left by `by` digits.
-    pub(super) fn rotated(self, word: usize, by: usize) -> usize {
+    pub(in crate::algorithm) fn rotated(self, word: usize, by: usize) -> usize {
         let turn = |word: usize| word % (self.count / self.radix) * self.radix + word / (self.count / self.radix);
         (0..by % self.length).fold(word % self.count, |word, _| turn(word))
     }

@@ -357,19 +357,6 @@ pub(super) fn diameter(neighbours: &[Vec<usize>]) -> usize {
     Network::new(neighbours).diameter
 }
 
-/// Returns whether the first node reaches all nodes.
-pub(super) fn is_connected(neighbours: &[Vec<usize>]) -> bool {
-    let mut reached = vec![false; neighbours.len()];
-    let mut queue = vec![0];
-    while let Some(node) = queue.pop() {
-        if let Some(reached) = reached.get_mut(node).filter(|reached| !**reached) {
-            *reached = true;
-            queue.extend(&neighbours[node]);
-        }
-    }
-    reached.iter().all(|reached| *reached)
-}
-
 /// Packs the trees: every block is in time to arrive in `rounds`, if these are at least the
 /// diameter. Gives up if it takes more than `most_rounds`.
 fn pack(network: &Network<'_>, pace: Pace, first: First, rounds: usize, most_rounds: usize) -> Option<Vec<Round>> {
@@ -432,6 +419,7 @@ mod tests {
     use quickcheck::quickcheck;
 
     use super::*;
+    use crate::algorithm::neighbours::is_connected;
     use crate::ids::Node;
     use crate::topology::{Topology, parse};
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::packing::{Message, Round, bound, diameter, is_connected, packed, transmission};
+use super::packing::{Message, Round, bound, diameter, packed, transmission};
 use crate::algorithm::counts::{Counts, Sent};
 use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
 use crate::algorithm::loads::factors_in_order;
+use crate::algorithm::neighbours::{is_connected, neighbours};
 use crate::algorithm::translated_tree;
 use crate::algorithm::{Algorithm, Claims, Parameter, Values};
 use crate::block::Volume;
@@ -45,20 +46,6 @@ pub(in crate::algorithm) struct Plan {
     ranks: usize,
     rounds: Vec<Round>,
     counts: Counts,
-}
-
-/// Returns the ranks on the neighbours of each rank's node, if every node has a rank.
-fn neighbours(problem: &Problem) -> Option<Vec<Vec<usize>>> {
-    let (topology, placement) = (problem.topology(), problem.placement());
-    let of = |rank: Rank| {
-        let mut ranks = vec![];
-        for node in topology.neighbours(placement.node(rank)) {
-            ranks.push(placement.rank(node)?.index());
-        }
-        Some(ranks)
-    };
-    let all = || problem.all().map(of).collect();
-    (problem.ranks() == topology.nodes()).then(all).flatten()
 }
 
 impl Plan {

@@ -22,6 +22,8 @@
 //!
 #![cfg_attr(doc, doc = include_str!("../../../doc/own-graph.svg"))]
 //!
+//! [`draw_tree`] draws a spanning tree, level by level.
+//!
 //! # The picture
 //!
 //! Lines, meshes and tori are rows and grids; a wrap-around link leaves the picture on one side and
@@ -58,9 +60,11 @@ mod page;
 mod point;
 mod stress;
 mod svg;
+mod trees;
 mod view;
 mod words;
 
+pub use trees::draw_tree;
 pub use view::{DrawError, Frames, View};
 use view::{MAX_ARROWS, MAX_FRAMES, MAX_HOPS, MAX_NODES};
 

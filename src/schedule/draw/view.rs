@@ -77,6 +77,17 @@ pub enum DrawError {
         /// The number of its nodes.
         found: usize,
     },
+    /// A tree is one of another network.
+    #[error("the tree has {found} nodes, and {topology} has {nodes}")]
+    #[non_exhaustive]
+    Tree {
+        /// The network.
+        topology: String,
+        /// The number of its nodes.
+        nodes: usize,
+        /// The number of nodes of the tree.
+        found: usize,
+    },
     /// The picture exceeds a limit.
     #[error(
         "{found} {what} are too many for a picture, at most {limit} are drawn: show fewer rounds, or one rank's own transfers"

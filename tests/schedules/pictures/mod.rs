@@ -7,6 +7,7 @@ mod frames;
 mod lines;
 mod refused;
 mod rounds;
+mod trees;
 
 use crate::fixtures::{round, schedule};
 use necklace::algorithm::find;
