@@ -228,8 +228,8 @@ fn halves(network: &str) -> usize {
 #[test]
 fn comparison_with_the_procedures_of_the_formulas_is_counted() {
     let procedures = [
-        ("broadcast", ["windows", "windows", "binomial"]),
-        ("allgather", ["windows", "windows", "recursive-doubling"]),
+        ("broadcast", ["sliding-windows", "sliding-windows", "binomial"]),
+        ("allgather", ["sliding-windows:parts=1", "sliding-windows:parts=1", "recursive-doubling"]),
         ("scatter", ["subtrees", "subtrees", "binomial"]),
         ("alltoall", ["how-greedy", "how-greedy", "cube-log"]),
     ];
