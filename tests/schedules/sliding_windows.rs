@@ -254,3 +254,55 @@ fn other_networks_and_parameters_are_refused() {
     let both = error("how:5,2,2", &Collective::Allgather, "sliding-windows:ports=same-value,parts=2");
     assert!(both.contains("parts=2: it needs 1 with ports=same-value"), "{both}");
 }
+
+/// Tables 6.1, 6.3, 6.4 and 6.5: what the nodes of HOW(5, 3, 2) have before and after, with the node
+/// in row x and column y as (x, y).
+#[test]
+fn states_are_those_of_tables_6_1_and_6_3_to_6_5() {
+    let nodes = || (0..25).map(|node| (node / 5, node % 5));
+    let number = |(x, y): (i32, i32)| 5 * x + y;
+    let pairs = |held: necklace::collective::Holding| -> BTreeSet<(i32, i32)> {
+        held.iter().map(|(block, _)| (block.source(), block.destination())).collect()
+    };
+    for node in nodes() {
+        let rank = Rank::new(number(node) as usize);
+        let states = |collective: Collective| [collective.before(25, rank), collective.after(25, rank)].map(pairs);
+        // Table 6.1: a node's own message, and then those of all.
+        let [before, after] = states(Collective::Allgather);
+        assert!(before.iter().map(|(from, _)| *from).eq([number(node)]));
+        assert!(after.iter().map(|(from, _)| *from).eq(nodes().map(number)));
+        // Table 6.3: all messages at node (0, 0), and then one at each.
+        let [before, after] = states(Collective::Scatter { root: Rank::new(0) });
+        let all: BTreeSet<(i32, i32)> = nodes().map(|to| (0, number(to))).collect();
+        assert_eq!(before, if node == (0, 0) { all } else { BTreeSet::new() });
+        assert_eq!(after, BTreeSet::from([(0, number(node))]));
+        // Tables 6.4 and 6.5: the messages from a node to all, and then those from all to it.
+        let [before, after] = states(Collective::Alltoall);
+        assert_eq!(before, nodes().map(|to| (number(node), number(to))).collect());
+        assert_eq!(after, nodes().map(|from| (number(from), number(node))).collect());
+    }
+    // Verified schedules lead from the one to the other.
+    for (collective, algorithm) in [
+        (Collective::Allgather, "sliding-windows"),
+        (Collective::Scatter { root: Rank::new(0) }, "subtrees"),
+        (Collective::Alltoall, "how-greedy"),
+    ] {
+        proof("how:5,3,2", &collective, algorithm);
+    }
+}
+
+/// Table 5.7: the root sends the messages for the three farthest nodes, then those for the next
+/// three, and all have theirs after four steps. Which of its neighbours a message goes through is not
+/// that of the table.
+#[test]
+fn table_5_7_is_reproduced_by_steps() {
+    let collective = Collective::Scatter { root: Rank::new(0) };
+    let schedule = schedule("how:12,3,1", &collective, "subtrees:load=1");
+    let sent = |round: &necklace::schedule::Round| -> BTreeSet<i32> {
+        let by_root = round.transfers.iter().filter(|transfer| transfer.source == Rank::new(0));
+        by_root.flat_map(|transfer| &transfer.blocks).map(|block| block.destination()).collect()
+    };
+    let steps: Vec<BTreeSet<i32>> = schedule.rounds.iter().map(sent).collect();
+    assert_eq!(steps, [vec![9, 10, 11], vec![6, 7, 8], vec![3, 4, 5], vec![1, 2]].map(BTreeSet::from_iter));
+    proof("how:12,3,1", &collective, "subtrees:load=1");
+}

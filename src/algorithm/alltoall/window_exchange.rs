@@ -1,7 +1,7 @@
 //! Alltoall in windows, over routes that load all channels alike.
 //!
 //! Source: own work, after the cut of a row in the middle and the list scheduling of unit steps.
-//! Needs: overlapping windows of at most 64 nodes a dimension, with rank i on node i. Model:
+//! Needs: overlapping windows of at most 128 nodes a dimension, with rank i on node i. Model:
 //! all-port.
 //!
 //! Where windows wrap round, routes are those of [`LengthBalanced`]. Elsewhere they start from
@@ -16,15 +16,16 @@
 //! | blocks sent over a channel | about L N / (p `chunks`) |
 //!
 //! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2), or half of that where windows
-//! wrap round. With `load=1`, what a channel carries is at most 1.1 times the cut bound for 20, 24,
-//! 32 and 40 nodes: with `chunks=4` for windows of 2 to 5, with `chunks=8` for wider ones of up to
-//! p / 3. With `chunks=1` it is up to 1.17 times for windows of 2 and 3, and up to 2.5 times for
-//! wide ones, which have few units to balance.
+//! wrap round. With `load=1`, what a channel carries is at most 1.1 times the lower bound from 20
+//! nodes on: with `chunks=4` for windows of 2 to 5, with `chunks=8` for wider ones of up to p / 3, and
+//! with `chunks=16` for all others (seen for p of 20 to 33, 40, 50 and 64). With `chunks=1` it is up to
+//! 1.17 times for windows of 2 and 3, and up to 2.5 times for wide ones, which have few units to
+//! balance.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks, in time in
 //! proportion to the hops of all units times the rounds (2 ms for 20 nodes, 0.1 s for 64, 0.1 s for
-//! 32 and eight chunks). Apart from that, a rank takes time and memory in proportion to the blocks
-//! it sends and receives.
+//! 32 and eight chunks, a second for 128). Apart from that, a rank takes time and memory in proportion
+//! to the blocks it sends and receives. By price, `auto` compares rows of up to 64 nodes.
 
 use std::iter;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ static ABOUT: About = About {
     name: "window-exchange",
     summary: "blocks take routes that load all channels alike, those with the busiest channels ahead first; rows are scheduled globally",
     source: "own work",
-    needs: "overlapping windows of at most 64 nodes a dimension, not complete, with rank i on node i",
+    needs: "overlapping windows of at most 128 nodes a dimension, not complete, with rank i on node i",
     claims: "about fl(p^2/4) / (w (w + 1) / 2) start-ups in one dimension with load=1, half as many if windows wrap round; contention-free",
     ports: Ports::All,
 };
@@ -171,8 +172,14 @@ fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Path>>> {
         let balanced = LengthBalanced::new(row)?;
         let extent = row.extent();
         let pairs = (0..extent).flat_map(|from| (0..extent).map(move |to| (from, to))).filter(|(from, to)| from != to);
-        let path = |(from, to)| balanced.route(Node::new(from), Node::new(to)).into_iter().map(Node::index).collect();
-        let paths = pairs.flat_map(|pair| vec![path(pair); chunks]).collect();
+        let route = |(from, to)| balanced.route(Node::new(from), Node::new(to)).into_iter().map(Node::index);
+        let opposite = |(from, to): (usize, usize)| row.wraps() && 2 * from.abs_diff(to) == extent;
+        // Half of the chunks for the opposite node go round the other way.
+        let path = |pair: (usize, usize), chunk: usize| match opposite(pair) && chunk % 2 == 1 {
+            true => route(pair).map(|node| (2 * pair.0 + extent - node) % extent).collect(),
+            false => route(pair).collect(),
+        };
+        let paths = pairs.flat_map(|pair| (0..chunks).map(move |chunk| path(pair, chunk))).collect();
         Some(Arc::new(rerouted(paths, row, chunks)))
     })
 }

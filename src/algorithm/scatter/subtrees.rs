@@ -10,7 +10,7 @@
 //!
 //! | term | `ports=all,load=1` | `ports=one` |
 //! |---|---|---|
-//! | startups | M, at least (N - 1) / d rounded up | N - 1, the lower bound |
+//! | startups | M, at least (N - 1) / d rounded up | N - 1 |
 //! | blocks over a channel | M | N - 1 |
 //! | blocks sent by the root | N - 1 | N - 1 |
 //! | hops | M | N - 1 |
