@@ -12,7 +12,8 @@
 //! | blocks sent | as many as start-ups |
 //! | hops | as many as start-ups |
 //!
-//! All terms add up over dimensions. From the end of a row, it takes 7 start-ups for p = 40, w = 7
+//! All terms add up over dimensions. Where those windows take fewer rounds, as from the middle of few
+//! rows, the schedule is theirs. From the end of a row, it takes 7 start-ups for p = 40, w = 7
 //! (8 there), 9 for p = 40, w = 5 (10) and 11 for p = 100, w = 10 (13).
 //!
 //! A rank takes time and memory in proportion to the nodes of a row of each dimension.

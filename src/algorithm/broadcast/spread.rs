@@ -26,10 +26,12 @@ impl Spread {
     pub(super) fn rounds(self, row: WindowRow, root: usize) -> Arc<Rounds> {
         static MADE: Kept<(Spread, WindowRow, usize), Arc<Rounds>> = Kept::new(32);
         let made = || match self {
-            // Which nodes choose first makes a difference of a round in some rows.
+            // Which nodes choose first makes a difference of a round in some rows, and from the middle
+            // of few, windows are filled sooner.
             Self::FarthestFirst => {
                 let (up, down) = (farthest_first(row, root, false), farthest_first(row, root, true));
-                if down.len() < up.len() { down } else { up }
+                let filled = Interval::grown(row, root, Interval::doubled);
+                [up, down, filled].into_iter().min_by_key(Vec::len).unwrap_or_default()
             }
             Self::WindowFirst => Interval::grown(row, root, Interval::doubled),
             Self::Flood => Interval::grown(row, root, Interval::flooded),
