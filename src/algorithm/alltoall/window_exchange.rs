@@ -18,9 +18,9 @@
 //! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2), or half of that where windows
 //! wrap round. With `load=1`, what a channel carries is at most 1.1 times the lower bound from 20
 //! nodes on: with `chunks=4` for windows of 2 to 5, with `chunks=8` for wider ones of up to p / 3, and
-//! with `chunks=16` for all others (seen for p of 20 to 33, 40, 50 and 64). With `chunks=1` it is up to
-//! 1.17 times for windows of 2 and 3, and up to 2.5 times for wide ones, which have few units to
-//! balance.
+//! with `chunks=16` for all others (counted for all windows of 20 to 33 nodes, and for some of 40, 50
+//! and 64 nodes, of which windows of 31 in 64 nodes have 1.12). With `chunks=1` it is up to 1.17 times
+//! for windows of 2 and 3, and up to 2.5 times for wide ones, which have few units to balance.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks, in time in
 //! proportion to the hops of all units times the rounds (2 ms for 20 nodes, 0.1 s for 64, 0.1 s for
