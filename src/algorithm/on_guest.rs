@@ -7,7 +7,7 @@ use super::parameters::{Parameter, Settings};
 use crate::block::Volume;
 use crate::hash::Map;
 use crate::ids::{Node, Rank};
-use crate::vocabulary::{Amounts, Claims, Ports, Problem, RankAmounts, RankRound, Route, Share};
+use crate::vocabulary::{Amounts, Chains, Claims, Ports, Problem, RankAmounts, RankRound, Route, Share};
 
 /// An algorithm that works on the guest where the network of a problem [has
 /// one](crate::topology::Topology::embedding), and as before elsewhere. All algorithms of the
@@ -121,6 +121,7 @@ impl Carrier {
                     if taken > MOST_HOPS {
                         return None;
                     }
+                    traffic.chains.add(Rank::new(rank), sent.peer, length, sent.volume);
                     hops = hops.max(length);
                     forwarded = forwarded.max((sent.volume * length, sent.volume * length.min(2)));
                     for hop in nodes.windows(2) {
@@ -139,6 +140,9 @@ impl Carrier {
             }
             traffic.channel += channels.values().map(|(load, _)| *load).max().unwrap_or_default();
             traffic.shared = channels.values().map(|(_, shared)| *shared).max().unwrap_or_default().max(traffic.shared);
+            if hops > 0 {
+                traffic.chains.end_of_round();
+            }
             traffic.forwarded += forwarded.0;
             traffic.ends += forwarded.1;
             traffic.hops += hops;
@@ -155,6 +159,7 @@ struct Traffic {
     hops: u64,
     /// The most transfers over one channel in a round.
     shared: u64,
+    chains: Chains,
 }
 
 impl Algorithm for OnGuest {
@@ -205,13 +210,14 @@ impl Algorithm for OnGuest {
         let traffic = carrier.traffic(&*self.0, claims.startups);
         // Uncounted, messages on different channels of the guest may be on one of the host.
         let contention_free = measures.congestion <= 1 && claims.contention_free;
+        let chained = traffic.as_ref().and_then(|traffic| traffic.chains.longest());
         Claims {
             channel_transmission: traffic.as_ref().map(|traffic| traffic.channel),
             forwarded_transmission: traffic.as_ref().map(|traffic| traffic.forwarded),
             end_transmission: traffic.as_ref().map(|traffic| traffic.ends),
             hops: traffic.as_ref().map(|traffic| traffic.hops),
-            chained_hops: None,
-            chained_forwarded: None,
+            chained_hops: chained.map(|(hops, _)| hops),
+            chained_forwarded: chained.map(|(_, forwarded)| forwarded),
             contention_free: traffic.map_or(contention_free, |traffic| traffic.shared <= 1),
             ..claims
         }

@@ -27,7 +27,6 @@
 //! effect in the order of the rank's receives, and after them the local steps in their order. The
 //! i-th transfer from rank a to rank b in a round matches the i-th receive from a on b.
 
-mod chains;
 mod conditions;
 mod contributors;
 #[cfg(feature = "draw")]

@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::chains::Chains;
 use super::holdings::pair;
 use super::{Figures, Location, ViolationKind, Violations};
 use crate::block::{Block, Volume};
 use crate::hash::Map;
 use crate::ids::{Channel, Node, Rank};
-use crate::vocabulary::{Combine, HostLoads, HostWork, Outline, Ports, Round, Route, Transfer, Work};
+use crate::vocabulary::{Chains, Combine, HostLoads, HostWork, Outline, Ports, Round, Route, Transfer, Work};
 
 /// The longest default route that is examined, in channels.
 const MAX_HOPS: usize = 1 << 20;
@@ -140,7 +139,7 @@ impl Traffic {
             farthest = farthest.max(hops);
             self.figures.link_blocks += size * hops;
             forwarded = forwarded.max((size * hops, size * hops.min(2)));
-            self.chains.add(transfer, hops, size);
+            self.chains.add(transfer.source, transfer.destination, hops, size);
             for channel in channels(&route) {
                 busiest = busiest.max(self.channel(&passage, channel, round, violations));
             }
@@ -162,7 +161,8 @@ impl Traffic {
 
     /// Returns the figures of all rounds.
     pub(super) fn finish(mut self) -> Figures {
-        self.chains.finish(&mut self.figures);
+        let all = (self.figures.hops, self.figures.forwarded_transmission);
+        (self.figures.chained_hops, self.figures.chained_forwarded) = self.chains.longest().unwrap_or(all);
         let fraction = |key: &u64| self.fractions.get(key).map_or(Volume::ZERO, |fraction| fraction.total);
         let totals = self.channels.iter().map(|(key, channel)| Volume::from(channel.total) + fraction(key));
         self.figures.busiest_channel_total = totals.max().unwrap_or_default();

@@ -14,7 +14,7 @@ fn read(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let extents = if cursor.skip(",") {
         // As many as MAX_NODES allows. Extents of 1 are limited like extents of 2.
         let most = MAX_NODES.ilog(first.max(2)) as usize;
-        let dimensions = cursor.number("a number of dimensions", 1, most)?;
+        let dimensions = cursor.number("a number of dimensions that gives at most 2147483647 nodes,", 1, most)?;
         cursor.end("the end")?;
         vec![first; dimensions]
     } else {

@@ -24,7 +24,11 @@ fn read(cursor: &mut TextCursor<'_>, wraps: bool) -> Result<Named, SyntaxFault> 
     comma(cursor)?;
     let window = cursor.number("a window", 1, extent - 1)?;
     comma(cursor)?;
-    let dimensions = cursor.number("a number of dimensions", 1, MAX_NODES.ilog(extent) as usize)?;
+    let dimensions = cursor.number(
+        "a number of dimensions that gives at most 2147483647 nodes,",
+        1,
+        MAX_NODES.ilog(extent) as usize,
+    )?;
     cursor.end("the end")?;
     Named::network(OverlappingWindows::with(extent, window, dimensions, wraps))
 }
@@ -51,7 +55,8 @@ fn read(cursor: &mut TextCursor<'_>, wraps: bool) -> Result<Named, SyntaxFault> 
 /// Nodes are numbered row-major, the last dimension fastest. Routes correct the last dimension
 /// first, with jumps of w and then one of the rest; where windows wrap round, they go the shorter
 /// way, up if both are equally long. A value stores four numbers; methods take time in proportion to
-/// the number of dimensions and to the length of the result.
+/// the number of dimensions and to the length of the result, [bisection](Self::bisection) also to the
+/// window if it is wider than half of the extent.
 ///
 /// ```
 /// use necklace::topology::{OverlappingWindows, Topology};

@@ -1,5 +1,6 @@
 //! The vocabulary of schedules: problems, rounds of transfers, shares, claims.
 
+mod chains;
 mod claims;
 mod error;
 mod hosts;
@@ -11,6 +12,7 @@ mod round;
 mod shares;
 mod work;
 
+pub(crate) use chains::Chains;
 pub use claims::Claims;
 pub use error::BuildError;
 pub(crate) use hosts::HostLoads;

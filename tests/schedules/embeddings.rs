@@ -508,6 +508,28 @@ fn uncounted_schedules_do_not_claim_to_be_free_of_contention() {
     }
 }
 
+/// Prices of guests are those of the counted schedules, unless they are marked as lower bounds.
+#[test]
+fn claims_on_guests_are_the_counts_of_the_host() {
+    let texts = ["torus:4x4@how:16,3,1", "mesh:3x3@line:9", "hypercube:4@torus:4x4", "ring:7@line:7", "ring:6@ring:6"];
+    for (text, name) in
+        texts.into_iter().flat_map(|text| ["alltoall", "allgather", "broadcast"].map(|name| (text, name)))
+    {
+        let collective = Collective::named(name, necklace::Rank::new(0)).unwrap();
+        let problem = Problem::new(parse(text).unwrap(), collective).unwrap();
+        for algorithm in candidates(&problem).into_iter().filter(|one| one.fits(&problem).is_ok()) {
+            if algorithm.priced_as().is_some() || algorithm.name().contains("chunks=") {
+                continue;
+            }
+            let proof = verify_shares(algorithm.shares(&problem).unwrap()).unwrap();
+            let claims = algorithm.claims(&problem);
+            assert_eq!(proof.contradicts(&claims), [], "{} on {text}", algorithm.name());
+            let chained = [claims.chained_hops.or(claims.hops), claims.hops.map(|_| proof.chained_hops)];
+            assert_eq!(chained[0], chained[1], "{} for {name} on {text}", algorithm.name());
+        }
+    }
+}
+
 /// Ranks on nodes without a guest: algorithms then work on the host.
 #[test]
 fn ranks_may_be_placed_otherwise() {

@@ -260,11 +260,17 @@ fn hops(row: Factor, walk: Walk) -> Option<u64> {
         (Factor::Line(_), Walk::Rotated) => k * (k - 1) - k * k / 4,
         (Factor::Line(_), Walk::AtOnce) => k - 1,
         (Factor::Windows { .. }, Walk::OneWay | Walk::BothWays) => (k - 1) * row.distance(0, row.extent() - 1) as u64,
+        (Factor::Windows { .. }, Walk::Rotated) if row.extent() > MOST_SHIFTS => return None,
         (Factor::Windows { .. }, Walk::Rotated) => rotated(row).sum(),
-        (Factor::Windows { .. }, Walk::AtOnce) => rotated(row).max().unwrap_or(0),
+        (Factor::Windows { wraps, .. }, Walk::AtOnce) => {
+            row.distance(0, if wraps { row.extent() / 2 } else { row.extent() - 1 }) as u64
+        }
         (Factor::Complete(_), _) => return None,
     })
 }
+
+/// The most shifts along windows whose routes are looked at for claims.
+const MOST_SHIFTS: usize = 1 << 16;
 
 /// Returns the longest route of each shift along a row.
 fn rotated(row: Factor) -> impl Iterator<Item = u64> {

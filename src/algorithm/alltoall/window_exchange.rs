@@ -16,16 +16,16 @@
 //! | blocks sent over a channel | about L N / (p `chunks`) |
 //!
 //! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2), or half of that where windows
-//! wrap round. With `load=1`, what a channel carries is at most 1.1 times the lower bound from 20
-//! nodes on: with `chunks=4` for windows of 2 to 5, with `chunks=8` for wider ones of up to p / 3, and
-//! with `chunks=16` for all others (counted for all windows of 20 to 33 nodes, and for some of 40, 50
-//! and 64 nodes, of which windows of 31 in 64 nodes have 1.12). With `chunks=1` it is up to 1.17 times
-//! for windows of 2 and 3, and up to 2.5 times for wide ones, which have few units to balance.
+//! wrap round. With `load=1` and `chunks=16`, what a channel carries is at most 1.1 times the lower
+//! bound from 20 nodes on: counted for all windows of 20 to 33 nodes, and for some of 40, 50 and 64, of
+//! which windows of 31 in 64 nodes have 1.12. With `chunks=1` it is up to 1.17 times for windows of 2
+//! and 3, and up to 2.5 times for wide ones, which have few units to balance. By price, `auto` compares
+//! rows of up to 64 nodes, in so many chunks as take a second at most.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks, in time in
-//! proportion to the hops of all units times the rounds (2 ms for 20 nodes, 0.1 s for 64, 0.1 s for
-//! 32 and eight chunks, a second for 128). Apart from that, a rank takes time and memory in proportion
-//! to the blocks it sends and receives. By price, `auto` compares rows of up to 64 nodes.
+//! proportion to the hops of all units times the rounds: with one chunk 2 ms for 20 nodes, 0.1 s for
+//! 64 and a second for 128; with 16 chunks 0.1 s for 20 nodes, 3 s for 64 and a minute for 128. Apart
+//! from that, a rank takes time and memory in proportion to the blocks it sends and receives.
 
 use std::iter;
 use std::sync::Arc;
@@ -72,20 +72,29 @@ const CHUNKS: Parameter = Parameter {
 const MOST: usize = 1 << 7;
 const MOST_COMPARED: usize = 1 << 6;
 
-/// Returns the parameters that are compared: loads, each four times the one before, and in short
-/// rows, where eight chunks take a tenth of a second at most, also these with loads of the first
-/// size.
+/// Returns the parameters that are compared: loads, each four times the one before, and if blocks
+/// in [chunks](compared_chunks) are, these with loads of the first size.
 fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-    const SHORT: usize = 32;
     let Some((row, _)) = windows(problem).filter(|(row, _)| row.extent() <= MOST_COMPARED) else { return vec![] };
     let startups = exchange(problem, 1, 1).and_then(|exchange| exchange.claims().startups).unwrap_or_default();
     let loads = iter::successors(Some(1), |load| Some(4 * load)).take_while(|&load| load < startups.max(2) as usize);
-    // Wide windows have few units over a channel, so that they need more of them.
-    let chunks = if 3 * row.window() > row.extent() { 16 } else { 8 };
-    let in_chunks = [(1, chunks), (8, chunks)].into_iter().filter(|_| row.extent() <= SHORT);
+    let in_chunks = compared_chunks(&row).into_iter().flat_map(|chunks| [(1, chunks), (8, chunks)]);
     let both = loads.map(|load| (load, 1)).chain(in_chunks);
     let with = |(load, chunks)| Settings::default().with(&LOAD, load).with(&CHUNKS, chunks);
     both.map(|both| Arc::new(WindowExchange(with(both))) as Arc<dyn Algorithm>).collect()
+}
+
+/// Returns the number of chunks that is compared. Wide windows have few units over a channel, so that
+/// they need more of them. In long rows, narrow windows do without, and others take as many as a
+/// second is enough for.
+fn compared_chunks(row: &OverlappingWindows) -> Option<usize> {
+    match (row.extent(), row.window()) {
+        (extent @ ..=32, window) if 3 * window > extent => Some(16),
+        (..=40, _) => Some(8),
+        (_, ..4) => None,
+        (extent, window) if 5 * window <= extent => Some(4),
+        _ => Some(8),
+    }
 }
 
 impl WindowExchange {

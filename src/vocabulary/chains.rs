@@ -1,15 +1,14 @@
 //! Finds the longest chain of messages in which each is sent after its predecessor has arrived, for
-//! schedules in which every rank sends to one fixed rank; see [`Figures::chained_hops`].
+//! schedules in which every rank sends to one fixed rank; see
+//! [`Claims::chained_hops`](super::Claims::chained_hops).
 
-use super::Figures;
 use crate::block::Volume;
 use crate::hash::Map;
 use crate::ids::Rank;
-use crate::vocabulary::Transfer;
 
 /// The chains of the rounds so far.
 #[derive(Default)]
-pub(super) struct Chains {
+pub(crate) struct Chains {
     ends: Map<End>,
     /// The messages of this round: source, destination, number of channels, size.
     round: Vec<(Rank, Rank, u64, Volume)>,
@@ -35,13 +34,13 @@ struct End {
 
 impl Chains {
     /// Adds a message of the current round.
-    pub(super) fn add(&mut self, transfer: &Transfer, hops: u64, size: Volume) {
+    pub(crate) fn add(&mut self, from: Rank, to: Rank, hops: u64, size: Volume) {
         if !self.broken {
-            self.round.push((transfer.source, transfer.destination, hops, size));
+            self.round.push((from, to, hops, size));
         }
     }
 
-    pub(super) fn end_of_round(&mut self) {
+    pub(crate) fn end_of_round(&mut self) {
         self.rounds += 1;
         let now = self.rounds;
         for &(from, to, ..) in &self.round {
@@ -67,9 +66,9 @@ impl Chains {
         self.round.clear();
     }
 
-    /// Writes the lengths of the longest chain into the figures.
-    pub(super) fn finish(&self, figures: &mut Figures) {
-        let all = (figures.hops, figures.forwarded_transmission);
-        (figures.chained_hops, figures.chained_forwarded) = if self.broken { all } else { self.longest };
+    /// Returns the channels on the longest chain, and the largest sum of sizes times channels.
+    /// `None` if a rank has sent to two, or has paused.
+    pub(crate) fn longest(&self) -> Option<(u64, Volume)> {
+        (!self.broken).then_some(self.longest)
     }
 }
