@@ -18,6 +18,7 @@ mod embeddings;
 mod from_mpi;
 mod golden;
 mod grids;
+mod guests;
 mod hosts;
 mod how_page;
 mod json;
