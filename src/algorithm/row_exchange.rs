@@ -128,6 +128,12 @@ impl RowExchange {
         (0..self.tables.len()).map(within).collect()
     }
 
+    /// Returns the number of a phase in the schedule: an allgather puts nothing into another order,
+    /// so it is one phase.
+    fn phase_number(&self, phase: usize) -> usize {
+        if self.is_gossip { 0 } else { phase }
+    }
+
     /// Returns the dimension that a part of the blocks goes along in a phase.
     fn dimension(&self, phase: usize, part: usize) -> usize {
         match self.parts {
@@ -215,7 +221,7 @@ impl RowExchange {
 
     pub(super) fn share(self, rank: Rank) -> Share {
         Box::new(self.rounds().map(move |(phase, number)| {
-            let mut round = RankRound::default().in_phase(if self.is_gossip { 0 } else { phase });
+            let mut round = RankRound::default().in_phase(self.phase_number(phase));
             for part in 0..self.parts {
                 let dimension = self.dimension(phase, part);
                 let Some(node) = self.node(rank, dimension, number) else { continue };
@@ -233,7 +239,7 @@ impl RowExchange {
 
     pub(super) fn amounts(self, rank: Rank) -> Amounts {
         Box::new(self.rounds().map(move |(phase, number)| {
-            let mut amounts = RankAmounts { phase: if self.is_gossip { 0 } else { phase }, ..RankAmounts::default() };
+            let mut amounts = RankAmounts { phase: self.phase_number(phase), ..RankAmounts::default() };
             for part in 0..self.parts {
                 let dimension = self.dimension(phase, part);
                 let Some(node) = self.node(rank, dimension, number) else { continue };

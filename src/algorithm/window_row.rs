@@ -1,7 +1,9 @@
 //! Rows of a product as rows of windows: a line has windows of one node on either side, and a
 //! complete row has one window.
 
+use super::loads::factors_in_order;
 use crate::topology::Factor;
+use crate::vocabulary::Problem;
 
 /// A row in which each node is linked to those at most `window` away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,15 @@ impl From<Factor> for WindowRow {
 }
 
 impl WindowRow {
+    /// Returns the rows of a product with rank i on node i, if none has more than `most` nodes.
+    /// `None` for a complete network.
+    pub(super) fn of_product(problem: &Problem, most: usize) -> Option<Vec<Self>> {
+        let rows = factors_in_order(problem)?;
+        let complete = rows.len() < 2 && rows.iter().all(|row| row.is_complete());
+        let fits = !complete && rows.iter().all(|row| row.extent() <= most);
+        fits.then(|| rows.into_iter().map(Self::from).collect())
+    }
+
     /// Returns the coordinate this many nodes up, if there is one.
     pub(super) fn up(self, from: usize, by: usize) -> Option<usize> {
         let to = from + by;

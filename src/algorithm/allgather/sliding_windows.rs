@@ -33,7 +33,6 @@
 use std::sync::Arc;
 
 use crate::algorithm::kept::Kept;
-use crate::algorithm::loads::factors_in_order;
 use crate::algorithm::row_exchange::{NodeRound, RowExchange, Table, Unit, send};
 use crate::algorithm::window_row::WindowRow;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
@@ -79,7 +78,7 @@ const MOST: usize = 1 << 8;
 
 impl SlidingWindows {
     fn exchange(self, problem: &Problem) -> RowExchange {
-        let rows = rows(problem).unwrap_or_default();
+        let rows = WindowRow::of_product(problem, MOST).unwrap_or_default();
         let tables = rows.into_iter().map(|row| table(row, self.same_value)).collect();
         let exchange = if self.parts > 1 { RowExchange::rotating(tables) } else { RowExchange::in_turn(tables) };
         exchange.gossip()
@@ -116,7 +115,7 @@ impl Algorithm for SlidingWindows {
         if self.parts > 0 || self.same_value {
             return vec![];
         }
-        let dimensions = rows(problem).map_or(0, |rows| rows.len());
+        let dimensions = WindowRow::of_product(problem, MOST).map_or(0, |rows| rows.len());
         let parts = [1, dimensions].into_iter().take(dimensions);
         parts.map(|parts| Self { parts, ..*self }.shared()).collect()
     }
@@ -126,7 +125,7 @@ impl Algorithm for SlidingWindows {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        let Some(rows) = rows(problem) else {
+        let Some(rows) = WindowRow::of_product(problem, MOST) else {
             return Some(format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text()));
         };
         let (parts, dimensions) = (self.parts, rows.len());
@@ -149,14 +148,6 @@ impl Algorithm for SlidingWindows {
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         self.exchange(problem).amounts(rank)
     }
-}
-
-/// Returns the rows of a product, but not of a complete network.
-fn rows(problem: &Problem) -> Option<Vec<WindowRow>> {
-    let rows = factors_in_order(problem)?;
-    let complete = rows.len() < 2 && rows.iter().all(|row| row.is_complete());
-    let fits = !complete && rows.iter().all(|row| row.extent() <= MOST);
-    fits.then(|| rows.into_iter().map(WindowRow::from).collect())
 }
 
 fn table(row: WindowRow, same_value: bool) -> Arc<Table> {

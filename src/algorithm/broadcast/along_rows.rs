@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::spread::{Rounds, Spread};
 use crate::algorithm::Claims;
-use crate::algorithm::loads::factors_in_order;
 use crate::algorithm::window_row::WindowRow;
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
@@ -19,16 +18,8 @@ const MOST: usize = 1 << 12;
 
 /// Returns the unmet requirement, if there is one.
 pub(super) fn lacks(problem: &Problem) -> Option<String> {
-    let fits = |row: &WindowRow| row.extent <= MOST;
-    let rows = rows(problem).filter(|rows| rows.iter().all(fits));
+    let rows = WindowRow::of_product(problem, MOST);
     rows.is_none().then(|| format!("it needs {NEEDS}; this is {}", problem.topology().text()))
-}
-
-/// Returns the rows of a product, but not of a complete network.
-fn rows(problem: &Problem) -> Option<Vec<WindowRow>> {
-    let rows = factors_in_order(problem)?;
-    let complete = rows.len() < 2 && rows.iter().all(|row| row.is_complete());
-    (!complete).then(|| rows.into_iter().map(WindowRow::from).collect())
 }
 
 /// A broadcast along the rows of each dimension.
@@ -68,7 +59,7 @@ impl AlongRows {
             let root = root / stride % row.extent;
             Dimension { row, stride, root, rounds: rule.rounds(row, root) }
         };
-        let rows = rows(problem).unwrap_or_default().into_iter().map(dimension).collect();
+        let rows = WindowRow::of_product(problem, MOST).unwrap_or_default().into_iter().map(dimension).collect();
         Self { rows }
     }
 
