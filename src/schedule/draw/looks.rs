@@ -1,5 +1,5 @@
-//! The look of the arrows of a phase. It depends on the phase's name, so that the phase looks the
-//! same in all pictures.
+//! The look of the arrows of a phase, which depends on the name of the phase so that it is the same in
+//! all pictures, and the sizes that pages share.
 
 use crate::vocabulary::Outline;
 
@@ -7,6 +7,13 @@ use crate::vocabulary::Outline;
 pub(super) const SHARED: &str = "#f6c7ad";
 pub(super) const TEXT: &str = "#222222";
 pub(super) const WHITE: &str = "#ffffff";
+
+/// The font sizes of a title and of the words below a picture, the height of a line in font sizes, and
+/// the margin of a page.
+pub(super) const TITLE: f64 = 15.0;
+pub(super) const CAPTION: f64 = 11.0;
+pub(super) const LEADING: f64 = 1.3;
+pub(super) const MARGIN: f64 = 14.0;
 
 /// A phase's colour and dashes. All dashes are different, so that phases differ in grey too. The
 /// colours are dark enough for white paper.

@@ -6,7 +6,7 @@ use super::View;
 use super::body::{Body, Bounds, Line, Network};
 use super::frames::{Frame, Shown, Sizes};
 use super::layout::Layout;
-use super::looks::{Looks, TEXT};
+use super::looks::{CAPTION, LEADING, Looks, MARGIN, TEXT, TITLE};
 use super::point::{Point, point};
 use super::svg::{Escaped, Number, lines, width};
 use super::words;
@@ -14,11 +14,7 @@ use crate::vocabulary::Outline;
 
 const QUIET: &str = "#555555";
 const BOLD: &str = "font-weight=\"bold\"";
-const TITLE: f64 = 15.0;
-const CAPTION: f64 = 11.0;
 const SMALL: f64 = 10.0;
-const LEADING: f64 = 1.3;
-const MARGIN: f64 = 14.0;
 /// The maximum width of frames side by side, unless a single frame is wider.
 const PAGE: f64 = 890.0;
 const LEAST_PAGE: f64 = 360.0;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::body::Line;
-use super::looks::{TEXT, WHITE};
+use super::looks::{CAPTION, LEADING, MARGIN, TEXT, TITLE, WHITE};
 use super::point::{Point, point};
 use super::svg::{Escaped, Number, lines};
 use super::view::{DrawError, MAX_NODES};
@@ -14,10 +14,6 @@ use crate::topology::Topology;
 const EDGE: &str = "#555555";
 /// The fill of nodes that are elsewhere in another tree.
 const MOVED: &str = "#f6c7ad";
-const TITLE: f64 = 15.0;
-const CAPTION: f64 = 11.0;
-const LEADING: f64 = 1.3;
-const MARGIN: f64 = 14.0;
 const LEAST_WIDTH: f64 = 360.0;
 /// The distance of levels.
 const LEVEL: f64 = 52.0;
