@@ -84,9 +84,9 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     both.map(|both| Arc::new(WindowExchange(with(both))) as Arc<dyn Algorithm>).collect()
 }
 
-/// Returns the number of chunks that is compared. Wide windows have few units over a channel, so that
-/// they need more of them. In long rows, narrow windows do without, and others take as many as a
-/// second is enough for.
+/// Returns the number of chunks that is compared. Wide windows have few units over a channel, and so
+/// need more chunks. In long rows, narrow windows need none, and others get as many as can be
+/// scheduled in a second.
 fn compared_chunks(row: &OverlappingWindows) -> Option<usize> {
     match (row.extent(), row.window()) {
         (extent @ ..=32, window) if 3 * window > extent => Some(16),

@@ -33,7 +33,7 @@
 //! | `how-wrap:16,3,1` | 0 | 3 | 3 | 6 | 6 |
 //! | `how-wrap:8,2,2` | 0 | 8 | 8 | 15 | 24 |
 //!
-//! Under one port, N - 1 rounds are the least, and both trees take that.
+//! Under one port, N - 1 rounds of one block are the least, and both trees take that.
 
 mod balanced;
 mod necklaces;

@@ -204,7 +204,8 @@ mod tests {
         }
     }
 
-    /// What the trees rest on: without its lowest digit, a generator is a generator.
+    /// The parent of a generator in the balanced spanning tree is a generator: its lowest digit other
+    /// than 0 is cleared.
     #[test]
     fn generator_without_its_lowest_digit_is_a_generator() {
         for all in all() {

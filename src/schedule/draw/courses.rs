@@ -4,9 +4,9 @@ use super::point::Point;
 
 /// The line of a channel.
 pub(super) enum Course {
-    /// Through these points between the two nodes; straight if there are none.
+    /// A line from one node through these points to the other. Without points it is straight.
     Through(Vec<Point>),
-    /// Out of the picture at one point and back in at the other.
+    /// A line that leaves the picture at one point and comes back at the other.
     Around(Point, Point),
 }
 
