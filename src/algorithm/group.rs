@@ -1,18 +1,19 @@
-//! Networks that look the same from every node, as groups: products of rings and complete networks.
+//! Networks that look the same from every node, as groups: products of rings, complete networks and
+//! windows that wrap round.
 //!
 //! Nodes are vectors of coordinates, added modulo the extents. The channels of every node are the
 //! same steps.
 
 use std::cmp::Reverse;
 
-use super::loads::in_order;
-use crate::topology::{Axis, Kind};
+use super::loads::factors_in_order;
+use super::window_row::WindowRow;
 use crate::vocabulary::Problem;
 
 /// The nodes as vectors of coordinates, the last one fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Group {
-    pub(super) axes: Vec<Axis>,
+    pub(super) rows: Vec<WindowRow>,
 }
 
 /// A channel of every node, by the address of the node that it leads to from node 0.
@@ -25,32 +26,31 @@ pub(super) struct Step {
 
 impl Group {
     pub(super) fn of(problem: &Problem) -> Option<Self> {
-        let axes = in_order(problem)?;
-        axes.iter().all(|axis| axis.kind != Kind::Line || axis.extent == 2).then_some(Self { axes })
+        let rows: Vec<WindowRow> = factors_in_order(problem)?.into_iter().map(WindowRow::from).collect();
+        rows.iter().all(|row| row.wraps || row.is_complete()).then_some(Self { rows })
     }
 
     /// Returns the group with its axes in descending order, and the address here of each address
     /// there.
     pub(super) fn sorted(&self) -> (Self, Vec<usize>) {
-        let (mut axes, mut stride) = (vec![], 1);
-        for &axis in self.axes.iter().rev() {
-            axes.push((axis, stride));
-            stride *= axis.extent as usize;
+        let (mut rows, mut stride) = (vec![], 1);
+        for &row in self.rows.iter().rev() {
+            rows.push((row, stride));
+            stride *= row.extent;
         }
-        axes.reverse();
-        axes.sort_by_key(|(axis, _)| Reverse((axis.extent, steps_along(axis))));
-        let addresses = axes.iter().fold(vec![0], |all, &(axis, stride)| {
-            let along = |at: usize| (0..axis.extent as usize).map(move |coordinate| at + coordinate * stride);
+        rows.reverse();
+        rows.sort_by_key(|(row, _)| Reverse((row.extent, row.steps())));
+        let addresses = rows.iter().fold(vec![0], |all, &(row, stride)| {
+            let along = |at: usize| (0..row.extent).map(move |coordinate| at + coordinate * stride);
             all.into_iter().flat_map(along).collect()
         });
-        (Self { axes: axes.into_iter().map(|(axis, _)| axis).collect() }, addresses)
+        (Self { rows: rows.into_iter().map(|(row, _)| row).collect() }, addresses)
     }
 
     /// Combines the coordinates of two addresses.
     fn with(&self, a: usize, b: usize, of: impl Fn(usize, usize, usize) -> usize) -> usize {
         let (mut rest, mut stride, mut sum) = ((a, b), 1, 0);
-        for axis in self.axes.iter().rev() {
-            let extent = axis.extent as usize;
+        for &WindowRow { extent, .. } in self.rows.iter().rev() {
             sum += of(rest.0 % extent, rest.1 % extent, extent) % extent * stride;
             (rest, stride) = ((rest.0 / extent, rest.1 / extent), stride * extent);
         }
@@ -67,12 +67,22 @@ impl Group {
 
     /// Returns the number of steps of a node.
     pub(super) fn steps(&self) -> usize {
-        self.axes.iter().map(steps_along).sum()
+        self.rows.iter().map(|row| row.steps()).sum()
+    }
+
+    /// Returns where each step leads to from node 0, those along the last row first.
+    pub(super) fn all_steps(&self) -> Vec<usize> {
+        let (mut stride, mut all) = (1, vec![]);
+        for row in self.rows.iter().rev() {
+            all.extend((0..row.steps()).map(|index| row.step(index) * stride));
+            stride *= row.extent;
+        }
+        all
     }
 
     /// Returns the diameter of the network.
     pub(super) fn diameter(&self) -> usize {
-        self.axes.iter().map(|axis| axis.diameter() as usize).sum()
+        self.rows.iter().map(|row| row.diameter()).sum()
     }
 
     /// Returns the distance of an address from node 0, and the last steps of all shortest paths to
@@ -80,35 +90,17 @@ impl Group {
     pub(super) fn paths(&self, address: usize) -> (usize, Vec<Step>) {
         let (mut rest, mut stride, mut first) = (address, 1, 0);
         let (mut distance, mut steps) = (0, vec![]);
-        for axis in self.axes.iter().rev() {
-            let extent = axis.extent as usize;
-            let at = rest % extent;
-            let mut step =
-                |index: usize, coordinate: usize| steps.push(Step { index: first + index, to: coordinate * stride });
+        for row in self.rows.iter().rev() {
+            let at = rest % row.extent;
             if at > 0 {
-                match axis.kind {
-                    Kind::Complete => step(at - 1, at),
-                    Kind::Line | Kind::Ring => {
-                        if 2 * at <= extent {
-                            step(0, 1);
-                        }
-                        if 2 * at >= extent && extent > 2 {
-                            step(1, extent - 1);
-                        }
-                    }
-                }
-                distance += if axis.kind == Kind::Complete { 1 } else { at.min(extent - at) };
+                let left = row.distance(at);
+                let candidates = if row.is_complete() { at - 1..at } else { 0..row.steps() };
+                let last = candidates.filter(|&index| row.distance(row.back(at, index)) + 1 == left);
+                steps.extend(last.map(|index| Step { index: first + index, to: row.step(index) * stride }));
+                distance += left;
             }
-            (rest, stride, first) = (rest / extent, stride * extent, first + steps_along(axis));
+            (rest, stride, first) = (rest / row.extent, stride * row.extent, first + row.steps());
         }
         (distance, steps)
-    }
-}
-
-fn steps_along(axis: &Axis) -> usize {
-    match axis.kind {
-        Kind::Complete => axis.extent as usize - 1,
-        Kind::Line => 1,
-        Kind::Ring => 2,
     }
 }

@@ -13,6 +13,7 @@ mod arborescences;
 pub mod barrier;
 mod bridgeheads;
 pub mod broadcast;
+mod colouring;
 mod counted;
 mod counts;
 mod course;

@@ -30,11 +30,11 @@ use super::kept::Kept;
 use super::{Algorithm, Claims, Parameter, Settings, Values};
 use crate::block::{Block, Volume};
 use crate::ids::Rank;
-use crate::topology::Kind;
 use crate::vocabulary::{Amount, Amounts, Combine, End, Problem, RankAmounts, RankRound, Share};
 
 /// The unmet requirement of algorithms that translate trees.
-pub(super) const NEEDS: &str = "a product of rings and complete networks, with rank i on node i";
+pub(super) const NEEDS: &str =
+    "a product of rings, complete networks and windows that wrap round, with rank i on node i";
 
 /// The claims of an algorithm that translates trees and takes them once.
 pub(super) const CLAIMS: &str = "the diameter in start-ups, (N - 1) / D blocks rounded up over each of the D channels of a node, or 1 or 2 blocks more on some products of unequal extents, such as 2x2x11 and 2x3x3x3; with rounds=k up to k start-ups, and for k = (N - 1) / D rounded up no more blocks; with parts=p (N - 1) / D blocks, not rounded, if D divides p (N - 1), or half a block more on some products, such as 4x5x5; contention-free";
@@ -125,7 +125,7 @@ impl Division {
         let most = MAX_ENTRIES / problem.ranks().max(1);
         let parts = self.parts;
         let diameter = || Group::of(problem).map_or(0, |group| group.diameter());
-        lacks(problem).or_else(|| lacks_rounds(self.rounds, diameter)).or_else(|| {
+        lacks(problem).or_else(|| lacks_rounds(&ROUNDS, self.rounds, diameter)).or_else(|| {
             (parts > most).then(|| format!("parts={parts}: it needs at most {most} for {} ranks", problem.ranks()))
         })
     }
@@ -146,11 +146,12 @@ pub(super) fn lacks(problem: &Problem) -> Option<String> {
     }
 }
 
-/// Returns what a number of rounds lacks on a network of some diameter. Without rounds, there are
-/// as many as the diameter.
-pub(super) fn lacks_rounds(rounds: usize, diameter: impl FnOnce() -> usize) -> Option<String> {
+/// Returns what a parameter for the number of rounds lacks on a network of some diameter. With 0,
+/// there are as many as the diameter.
+pub(super) fn lacks_rounds(parameter: &Parameter, rounds: usize, diameter: impl FnOnce() -> usize) -> Option<String> {
     let diameter = if rounds == 0 { 0 } else { diameter() };
-    (rounds < diameter).then(|| format!("rounds={rounds}: it needs at least {diameter}, the diameter"))
+    let key = parameter.key;
+    (rounds < diameter).then(|| format!("{key}={rounds}: it needs at least {diameter}, the diameter"))
 }
 
 /// A tree from node 0 to all others for each part of a block, and the rounds in which their hops
@@ -240,8 +241,7 @@ const ON_5_BY_2: [(usize, usize); 10] =
     [(0, 0), (1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2), (3, 8), (1, 8), (2, 8)];
 
 fn is_5_by_2(group: &Group) -> bool {
-    let extents = group.axes.iter().filter(|axis| axis.extent > 1).map(|axis| (axis.extent, axis.kind == Kind::Ring));
-    extents.take(3).map(|(extent, ring)| (extent, ring && extent > 2)).eq([(5, true), (2, false)])
+    group.rows.iter().map(|row| (row.extent, row.steps())).eq([(5, 2), (2, 1)])
 }
 
 impl TranslatedTree {
@@ -252,7 +252,7 @@ impl TranslatedTree {
     pub(super) fn of(problem: &Problem, division: Division) -> Arc<Self> {
         static MADE: Kept<(Group, Division), Arc<TranslatedTree>> = Kept::new(6);
         let division = Division { parts: division.parts.max(1), ..division };
-        let group = Group::of(problem).unwrap_or(Group { axes: vec![] });
+        let group = Group::of(problem).unwrap_or(Group { rows: vec![] });
         MADE.get((group.clone(), division), || Arc::new(Self::new(group, problem.ranks(), division)))
     }
 

@@ -37,6 +37,42 @@ impl WindowRow {
         fits.then(|| rows.into_iter().map(Self::from).collect())
     }
 
+    pub(super) fn is_complete(self) -> bool {
+        self.extent <= self.window + 1
+    }
+
+    /// Returns the largest distance of a row that is complete or wraps.
+    pub(super) fn diameter(self) -> usize {
+        self.distance(self.extent / 2)
+    }
+
+    /// Returns the distance of a coordinate from 0 in a row that is complete or wraps.
+    pub(super) fn distance(self, to: usize) -> usize {
+        match self.is_complete() {
+            true => usize::from(to > 0),
+            false => to.min(self.extent - to).div_ceil(self.window.max(1)),
+        }
+    }
+
+    /// Returns the number of channels of a node of a row that is complete or wraps.
+    pub(super) fn steps(self) -> usize {
+        if self.is_complete() { self.extent.saturating_sub(1) } else { 2 * self.window }
+    }
+
+    /// Returns the coordinate to which a channel leads from 0, by its number: those that lead up come
+    /// first.
+    pub(super) fn step(self, index: usize) -> usize {
+        match index.checked_sub(self.window) {
+            Some(down) if !self.is_complete() => self.extent - 1 - down,
+            _ => index + 1,
+        }
+    }
+
+    /// Returns the coordinate from which a channel leads to this one.
+    pub(super) fn back(self, to: usize, index: usize) -> usize {
+        (to + self.extent - self.step(index)) % self.extent
+    }
+
     /// Returns the coordinate this many nodes up, if there is one.
     pub(super) fn up(self, from: usize, by: usize) -> Option<usize> {
         let to = from + by;

@@ -12,6 +12,7 @@ mod bridgehead_search;
 mod bridgeheads;
 mod broken_topologies;
 mod by_dimension;
+mod cayley_exchange;
 mod claims;
 mod cube;
 mod embeddings;

@@ -172,15 +172,10 @@ fn window_exchange_is_at_the_cut() {
         ("how:20,3,1", 1),
         ("how:20,6,1", 8),
         ("how:24,8,1", 8),
-        ("how-wrap:20,3,1", 1),
-        ("how-wrap:24,7,1", 8),
-        ("how-wrap:32,9,1", 8),
         ("how:21,10,1", 16),
         ("how:27,13,1", 16),
-        ("how-wrap:22,10,1", 16),
         ("how:65,3,1", 1),
         ("how:8,3,2", 4),
-        ("how-wrap:9,2,2", 4),
     ] {
         let ratio = ratio(text, chunks);
         assert!((1.0..=1.1).contains(&ratio), "{text}: {ratio}");
@@ -192,8 +187,8 @@ fn window_exchange_is_at_the_cut() {
     }
 }
 
-/// Loads, chunks, kinds, one to three dimensions: delivered, without contention, as claimed,
-/// accepted by the independent checker.
+/// Loads, chunks, one to three dimensions: delivered, without contention, as claimed, accepted by the
+/// independent checker.
 #[test]
 fn window_exchanges_are_verified() {
     fn holds(extent: usize, window: usize, dimensions: usize, load: usize, chunks: usize) -> TestResult {
@@ -202,33 +197,29 @@ fn window_exchanges_are_verified() {
         if extent.pow(dimensions as u32) > 130 {
             return TestResult::discard();
         }
-        for kind in ["how", "how-wrap"] {
-            let text = format!("{kind}:{extent},{window},{dimensions}");
-            let problem = Problem::new(parse(&text).unwrap(), Collective::Alltoall).unwrap();
-            let name = format!("window-exchange:load={},chunks={}", 1 + load % 9, 1 + chunks % 3);
-            let algorithm = find(&Collective::Alltoall, &name).unwrap();
-            let complete = problem.topology().factors().unwrap().iter().any(|row| row.is_complete());
-            assert_eq!(algorithm.fits(&problem).is_err(), complete, "{text}");
-            if complete {
-                continue;
-            }
-            let schedule = algorithm.shares(&problem).unwrap().collect().unwrap();
-            let proof = verify(&schedule).unwrap_or_else(|faults| panic!("{name} on {text}: {faults}"));
-            assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{name} on {text}");
-            assert!(proof.keeps(Ports::All));
-            assert!(
-                check_schedule(&to_json(&schedule), &["--ports", "all"]).is_none_or(|checked| checked.is_ok()),
-                "{text}"
-            );
+        let text = format!("how:{extent},{window},{dimensions}");
+        let problem = Problem::new(parse(&text).unwrap(), Collective::Alltoall).unwrap();
+        let name = format!("window-exchange:load={},chunks={}", 1 + load % 9, 1 + chunks % 3);
+        let algorithm = find(&Collective::Alltoall, &name).unwrap();
+        let complete = problem.topology().factors().unwrap().iter().any(|row| row.is_complete());
+        assert_eq!(algorithm.fits(&problem).is_err(), complete, "{text}");
+        if complete {
+            return TestResult::discard();
         }
+        let schedule = algorithm.shares(&problem).unwrap().collect().unwrap();
+        let proof = verify(&schedule).unwrap_or_else(|faults| panic!("{name} on {text}: {faults}"));
+        assert_eq!(proof.contradicts(&algorithm.claims(&problem)), [], "{name} on {text}");
+        assert!(proof.keeps(Ports::All));
+        let checked = check_schedule(&to_json(&schedule), &["--ports", "all"]);
+        assert!(checked.is_none_or(|checked| checked.is_ok()), "{text}");
         TestResult::passed()
     }
-    QuickCheck::new().tests(10).quickcheck(holds as fn(usize, usize, usize, usize, usize) -> TestResult);
+    QuickCheck::new().tests(15).quickcheck(holds as fn(usize, usize, usize, usize, usize) -> TestResult);
 }
 
 #[test]
 fn window_exchange_is_refused_where_it_does_not_fit() {
-    for text in ["mesh:4x4", "ghc:4,2", "how:5,4,2", "how:129,2,1", "torus:4x4", "how-wrap:5,2,1"] {
+    for text in ["mesh:4x4", "ghc:4,2", "how:5,4,2", "how:129,2,1", "torus:4x4", "how-wrap:5,2,1", "how-wrap:20,3,1"] {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         let error = find(&Collective::Alltoall, "window-exchange").unwrap().fits(&problem).unwrap_err().to_string();
         assert!(
@@ -244,7 +235,7 @@ fn window_exchange_is_refused_where_it_does_not_fit() {
 fn auto_takes_the_balanced_exchange_for_long_blocks() {
     // A machine that charges for start-ups and channels.
     let channels = Machine::FREE.with_channel(1000).with_startup(10_000_000);
-    for text in ["how:20,3,1", "how-wrap:20,3,1", "how:5,2,2"] {
+    for text in ["how:20,3,1", "how:5,2,2"] {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         let chosen = |bytes| select(&problem, "auto", &Terms::new(bytes, &channels)).unwrap().algorithm.name();
         assert!(chosen(1 << 20).starts_with("window-exchange"), "{text}: {}", chosen(1 << 20));

@@ -3,6 +3,7 @@
 
 mod bruck;
 mod by_dimension;
+mod cayley_exchange;
 mod cells;
 mod cube_log;
 mod cube_xor;
@@ -16,10 +17,12 @@ mod necklace_exchange;
 mod ring;
 mod ring_both;
 mod torus_exchange;
+mod walks;
 mod window_exchange;
 
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
+pub use cayley_exchange::CayleyExchange;
 pub use cube_log::CubeLog;
 pub use cube_xor::CubeXor;
 pub use direct::Direct;

@@ -1,12 +1,11 @@
 //! Alltoall in windows, over routes that load all channels alike.
 //!
 //! Source: own work, after the cut of a row in the middle and the list scheduling of unit steps.
-//! Needs: overlapping windows of at most 128 nodes a dimension, with rank i on node i. Model:
-//! all-port.
+//! Needs: overlapping windows that do not wrap round, of at most 128 nodes a dimension, with rank i on
+//! node i; for those that wrap round, see [`CayleyExchange`](super::CayleyExchange). Model: all-port.
 //!
-//! Where windows wrap round, routes are those of [`LengthBalanced`]. Elsewhere they start from
-//! these, and each in turn is replaced by the cheapest one, where a channel is the dearer the more
-//! routes it has. A round takes up to `load` units over a channel, those first whose route has the
+//! Routes start from those of [`LengthBalanced`]. Each in turn is replaced by the cheapest one, where
+//! a channel is the dearer the more routes it has. A round takes up to `load` units over a channel, those first whose route has the
 //! busiest channels ahead. In more than one dimension, blocks are cut into a part for each, and
 //! every part starts along another dimension, so that all channels are in use all the time.
 //!
@@ -15,8 +14,7 @@
 //! | startups | no formula: n times about L / `load`, but at least the hops of the longest route, for L units over the busiest channel |
 //! | blocks sent over a channel | about L N / (p `chunks`) |
 //!
-//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2), or half of that where windows
-//! wrap round. With `load=1` and `chunks=16`, what a channel carries is at most 1.1 times the lower
+//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2). With `load=1` and `chunks=16`, what a channel carries is at most 1.1 times the lower
 //! bound from 20 nodes on: counted for all windows of 20 to 33 nodes, and for some of 40, 50 and 64, of
 //! which windows of 31 in 64 nodes have 1.12. With `chunks=1` it is up to 1.17 times for windows of 2
 //! and 3, and up to 2.5 times for wide ones, which have few units to balance. By price, `auto` compares
@@ -47,8 +45,8 @@ static ABOUT: About = About {
     name: "window-exchange",
     summary: "blocks take routes that load all channels alike, those with the busiest channels ahead first; rows are scheduled globally",
     source: "own work",
-    needs: "overlapping windows of at most 128 nodes a dimension, not complete, with rank i on node i",
-    claims: "about fl(p^2/4) / (w (w + 1) / 2) start-ups in one dimension with load=1, half as many if windows wrap round; contention-free",
+    needs: "overlapping windows of at most 128 nodes a dimension, neither complete nor wrapping round, with rank i on node i",
+    claims: "about fl(p^2/4) / (w (w + 1) / 2) start-ups in one dimension with load=1; contention-free",
     ports: Ports::All,
 };
 
@@ -154,9 +152,10 @@ impl Algorithm for WindowExchange {
 fn windows(problem: &Problem) -> Option<(OverlappingWindows, usize)> {
     let factors = factors_in_order(problem)?;
     let row = match *factors.first()? {
-        Factor::Windows { extent, window, wraps } if extent <= MOST && factors.iter().all(|row| *row == factors[0]) => {
-            let new = if wraps { OverlappingWindows::wrapping } else { OverlappingWindows::new };
-            new(extent, window, 1)?
+        Factor::Windows { extent, window, wraps: false }
+            if extent <= MOST && factors.iter().all(|row| *row == factors[0]) =>
+        {
+            OverlappingWindows::new(extent, window, 1)?
         }
         _ => return None,
     };
@@ -181,14 +180,8 @@ fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Path>>> {
         let balanced = LengthBalanced::new(row)?;
         let extent = row.extent();
         let pairs = (0..extent).flat_map(|from| (0..extent).map(move |to| (from, to))).filter(|(from, to)| from != to);
-        let route = |(from, to)| balanced.route(Node::new(from), Node::new(to)).into_iter().map(Node::index);
-        let opposite = |(from, to): (usize, usize)| row.wraps() && 2 * from.abs_diff(to) == extent;
-        // Half of the chunks for the opposite node go round the other way.
-        let path = |pair: (usize, usize), chunk: usize| match opposite(pair) && chunk % 2 == 1 {
-            true => route(pair).map(|node| (2 * pair.0 + extent - node) % extent).collect(),
-            false => route(pair).collect(),
-        };
-        let paths = pairs.flat_map(|pair| (0..chunks).map(move |chunk| path(pair, chunk))).collect();
+        let path = |(from, to)| balanced.route(Node::new(from), Node::new(to)).into_iter().map(Node::index).collect();
+        let paths = pairs.flat_map(|pair| iter::repeat_n(path(pair), chunks)).collect();
         Some(Arc::new(rerouted(paths, row, chunks)))
     })
 }
@@ -200,7 +193,7 @@ const PASSES: usize = 12;
 fn rerouted(mut paths: Vec<Path>, row: &OverlappingWindows, chunks: usize) -> Vec<Path> {
     let (extent, window) = (row.extent(), row.window());
     let mut loads = Loads::of(&paths, extent);
-    let across = window * (window + 1) / if row.wraps() { 1 } else { 2 };
+    let across = window * (window + 1) / 2;
     let least = (chunks * (extent * extent / 4)).div_ceil(across);
     let (mut best, mut busiest) = (paths.clone(), loads.busiest());
     for _ in 0..PASSES {
@@ -209,7 +202,7 @@ fn rerouted(mut paths: Vec<Path>, row: &OverlappingWindows, chunks: usize) -> Ve
         }
         for path in &mut paths {
             loads.add(path, -1);
-            *path = loads.cheapest(path, row, least);
+            *path = loads.cheapest(path, window, least);
             loads.add(path, 1);
         }
         if loads.busiest() < busiest {
@@ -240,15 +233,12 @@ impl Loads {
         self.loads.iter().copied().max().unwrap_or_default().max(0) as usize
     }
 
-    /// Returns the cheapest path between the ends of a path, the same way round and without a step
-    /// back. One more route over a channel costs twice as much for each 24th of the least load that
-    /// the channel has.
-    fn cheapest(&self, path: &[usize], row: &OverlappingWindows, least: usize) -> Path {
+    /// Returns the cheapest path between the ends of a path, without a step back. One more route over
+    /// a channel costs twice as much for each 24th of the least load that the channel has.
+    fn cheapest(&self, path: &[usize], window: usize, least: usize) -> Path {
         let (from, to) = (path[0], path[path.len() - 1]);
-        let (extent, window) = (self.extent, row.window());
-        let goes_up = if row.wraps() { (path[1] + extent - from) % extent <= window } else { from < to };
-        let apart = if goes_up { to + extent - from } else { from + extent - to } % extent;
-        let at = |distance: usize| if goes_up { from + distance } else { from + extent - distance } % extent;
+        let apart = from.abs_diff(to);
+        let at = |distance: usize| if from < to { from + distance } else { from - distance };
         let mut costs = vec![(0_u64, 0); apart + 1];
         for distance in 1..=apart {
             let jumps = (1..=window.min(distance)).map(|jump| {

@@ -80,7 +80,7 @@ impl Plan {
         };
         static FOUND: Kept<Vec<Vec<usize>>, usize> = Kept::new(4);
         let diameter = || FOUND.get(neighbours.clone(), || diameter(&neighbours));
-        translated_tree::lacks_rounds(most_rounds, diameter).or_else(|| course.lacks_order(problem))
+        translated_tree::lacks_rounds(&ROUNDS, most_rounds, diameter).or_else(|| course.lacks_order(problem))
     }
 
     /// Returns the variants for `auto`, if more rounds than the diameter could take fewer blocks:

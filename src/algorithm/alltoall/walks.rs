@@ -1,0 +1,191 @@
+//! The steps from node 0 to every address of a group, chosen so that all channels along a dimension
+//! are used alike.
+//!
+//! The order of the steps is free, since the group is abelian. Along a ring and a complete network
+//! the shortest way leaves nothing to choose but the direction to the opposite node. Along windows
+//! of w nodes, a distance is a sum of jumps of 1 to w: with the longest ones, the channels of length
+//! w carry (w + 1) / 2 times as much as if all lengths were used alike. So jumps are chosen one
+//! distance after the other, in turn until nothing improves, where a length is the dearer the more
+//! it is used, with at most as many jumps as rounds allow.
+
+use std::cmp::Ordering;
+
+use crate::algorithm::colouring::Walk;
+use crate::algorithm::group::Group;
+use crate::algorithm::window_row::WindowRow;
+use crate::block::Volume;
+
+/// Returns the steps to each address, for each of its chunks, in as many steps as `rounds` allows,
+/// but at least as few as the distance. The chunks of an address follow one another.
+pub(super) fn walks(group: &Group, chunks: usize, rounds: usize) -> Vec<Walk> {
+    let nodes: usize = group.rows.iter().map(|row| row.extent).product();
+    let diameter = group.diameter().max(1);
+    let mut walks: Vec<Walk> = vec![vec![]; nodes * chunks];
+    let (mut stride, mut first) = (1, 0);
+    for &row in group.rows.iter().rev() {
+        let alike = nodes / row.extent * chunks;
+        let along = Ways::new(row, alike, (row.diameter() * rounds / diameter).max(row.diameter()));
+        let mut seen = vec![0; row.extent];
+        for (entry, walk) in walks.iter_mut().enumerate() {
+            let at = entry / chunks / stride % row.extent;
+            let steps = along.of(at, seen[at]).iter();
+            walk.extend(steps.map(|&(index, times)| (first as u32 + index, times)));
+            seen[at] += 1;
+        }
+        (stride, first) = (stride * row.extent, first + row.steps());
+    }
+    walks
+}
+
+/// Returns the least that the busiest channel carries if all nodes send a block to each other: what
+/// the channels of a node carry along the busiest dimension, if it is shared in proportion to how far
+/// they lead.
+pub(super) fn least_load(group: &Group) -> Volume {
+    let nodes: usize = group.rows.iter().map(|row| row.extent).product();
+    let along = |row: &WindowRow| {
+        let (extent, window) = (row.extent as u128, row.window as u128);
+        let alike = nodes as u128 / extent;
+        match row.is_complete() {
+            true => Volume::ratio(alike, 1),
+            false => Volume::ratio(alike * (extent * extent / 4), window * (window + 1)),
+        }
+    };
+    group.rows.iter().map(along).max().unwrap_or_default()
+}
+
+/// The ways along a row to each coordinate.
+struct Ways {
+    /// The number of ways to each coordinate, which are taken in turn.
+    variety: usize,
+    ways: Vec<Walk>,
+}
+
+/// The most ways to a coordinate, and the most to all coordinates of a row.
+const MOST: (usize, usize) = (32, 1 << 11);
+
+impl Ways {
+    /// Chooses ways for a number of walks to each coordinate, with at most this many steps.
+    fn new(row: WindowRow, walks: usize, most: usize) -> Self {
+        let variety = walks.min(MOST.0).min((MOST.1 / row.extent).max(2)).max(1);
+        let all = (0..row.extent).flat_map(|to| (0..variety).map(move |number| (to, number)));
+        if row.is_complete() {
+            let step = |(to, _): (usize, usize)| if to == 0 { vec![] } else { vec![(to as u32 - 1, 1)] };
+            return Self { variety, ways: all.map(step).collect() };
+        }
+        let goes_up = |(to, number): (usize, usize)| match (2 * to).cmp(&row.extent) {
+            Ordering::Equal => number % 2 == 0,
+            order => order.is_lt(),
+        };
+        let mut ways = vec![vec![]; row.extent * variety];
+        for up in [true, false] {
+            let chosen: Vec<(usize, usize)> = all.clone().filter(|&one| goes_up(one) == up).collect();
+            let distances = chosen.iter().map(|&(to, _)| if up { to } else { row.extent - to });
+            let jumps = Jumps::balanced(row.window, distances.collect(), most);
+            for (&(to, number), jumps) in chosen.iter().zip(jumps) {
+                let first = if up { 0 } else { row.window };
+                let used = jumps.into_iter().enumerate().filter(|(_, times)| *times > 0);
+                ways[to * variety + number] = used.map(|(jump, times)| ((first + jump) as u32, times)).collect();
+            }
+        }
+        Self { variety, ways }
+    }
+
+    fn of(&self, to: usize, number: usize) -> &Walk {
+        &self.ways[to * self.variety + number % self.variety]
+    }
+}
+
+/// How often each length of jumps is used, by length - 1.
+type Lengths = Vec<u32>;
+
+/// Distances as sums of jumps.
+struct Jumps {
+    window: usize,
+    /// The most jumps of a distance.
+    most: usize,
+    loads: Lengths,
+    /// What each length would carry if all were used alike.
+    even: u64,
+}
+
+/// The most times that all sums are replaced in turn, how often prices change meanwhile, and the most
+/// sums of two numbers for that.
+const PASSES: usize = 12;
+const PRICES: usize = 256;
+const SUMS: usize = 1 << 28;
+
+impl Jumps {
+    fn balanced(window: usize, distances: Vec<usize>, most: usize) -> Vec<Lengths> {
+        if window == 1 {
+            return distances.into_iter().map(|distance| vec![distance as u32]).collect();
+        }
+        let even = 2 * distances.iter().sum::<usize>() / (window * (window + 1));
+        let mut jumps = Self { window, most, loads: vec![0; window], even: even.max(1) as u64 };
+        let mut sums: Vec<Lengths> = vec![vec![0; window]; distances.len()];
+        let mut best: Option<(u32, Vec<Lengths>)> = None;
+        let longest = distances.iter().copied().max().unwrap_or_default();
+        let batch = distances.len().div_ceil(PRICES).max(1);
+        let passes = SUMS / (most * longest * window * distances.len().div_ceil(batch)).max(1);
+        for pass in 0..passes.clamp(1, PASSES) {
+            for start in (0..distances.len()).step_by(batch) {
+                let end = (start + batch).min(distances.len());
+                for sum in &sums[start..end] {
+                    jumps.loads.iter_mut().zip(sum).for_each(|(load, times)| *load -= times);
+                }
+                let cheapest = jumps.cheapest(longest, 24 << (pass % 4));
+                for number in start..end {
+                    sums[number] = jumps.sum(&cheapest, distances[number]);
+                    jumps.loads.iter_mut().zip(&sums[number]).for_each(|(load, times)| *load += times);
+                }
+            }
+            let busiest = jumps.loads.iter().copied().max().unwrap_or_default();
+            if best.as_ref().is_none_or(|(least, _)| busiest < *least) {
+                best = Some((busiest, sums.clone()));
+            }
+        }
+        best.map_or(sums, |(_, sums)| sums)
+    }
+
+    /// Returns the last jump of the cheapest sum of each distance, by the most jumps of the sum.
+    fn cheapest(&self, longest: usize, sharpness: u64) -> Vec<Vec<usize>> {
+        let price = |jump: usize| {
+            let used = sharpness * (u64::from(self.loads[jump - 1]) + 1) / self.even;
+            1_u64 << (used + 24).saturating_sub(sharpness).min(48)
+        };
+        let prices: Vec<u64> = (1..=self.window).map(price).collect();
+        let mut costs: Vec<Option<u64>> = (0..=longest).map(|distance| (distance == 0).then_some(0)).collect();
+        let mut last = vec![vec![0; longest + 1]];
+        for _ in 0..self.most {
+            let before = costs.clone();
+            let mut jumps = vec![0; longest + 1];
+            for distance in 1..=longest {
+                let with = |jump: usize| before[distance - jump].map(|cost| (cost + prices[jump - 1], jump));
+                if let Some((cost, jump)) = (1..=self.window.min(distance)).filter_map(with).min() {
+                    // Sums with fewer jumps are kept where they are no dearer.
+                    if before[distance].is_none_or(|known| cost < known) {
+                        (costs[distance], jumps[distance]) = (Some(cost), jump);
+                    }
+                }
+            }
+            last.push(jumps);
+        }
+        last
+    }
+
+    fn sum(&self, cheapest: &[Vec<usize>], mut distance: usize) -> Lengths {
+        let mut sum = vec![0; self.window];
+        let mut most = self.most;
+        while distance > 0 {
+            let jump = cheapest[most][distance];
+            if jump > 0 {
+                sum[jump - 1] += 1;
+                distance -= jump;
+            }
+            match most.checked_sub(1) {
+                Some(fewer) => most = fewer,
+                None => break,
+            }
+        }
+        sum
+    }
+}
