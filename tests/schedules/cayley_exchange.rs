@@ -89,7 +89,7 @@ fn cubes_take_a_round_for_each_digit() {
 /// for all windows of 20 to 40 nodes that wrap round.
 #[test]
 fn windows_that_wrap_round_are_near_the_bound() {
-    for (text, startups, blocks) in [("how-wrap:16,3,1", 3, 6), ("how-wrap:40,3,1", 7, 36), ("how-wrap:64,4,1", 8, 55)]
+    for (text, startups, blocks) in [("how-wrap:16,3,1", 3, 6), ("how-wrap:40,3,1", 7, 36), ("how-wrap:64,4,1", 8, 53)]
     {
         assert_eq!(claimed(text, ""), (startups, blocks.into()), "{text}");
     }
@@ -103,7 +103,7 @@ fn windows_that_wrap_round_are_near_the_bound() {
             .unwrap();
         let bound = (p * p / 4) as f64 / (w * (w + 1)) as f64;
         assert_eq!(startups as usize, (p / 2_usize).div_ceil(w), "{text}");
-        assert!(blocks.as_f64() <= 1.1 * bound, "{text}: {} of {bound}", blocks.as_f64());
+        assert!(blocks.as_f64() <= 1.07 * bound, "{text}: {} of {bound}", blocks.as_f64());
     }
 }
 

@@ -16,7 +16,7 @@
 //! That is counted on rings and planes of up to 30 nodes an axis, on tori of three dimensions of up to
 //! 6, on cubes of up to 1024 nodes, and on generalized hypercubes; where an extent k is even and N/k
 //! is odd, half of the blocks for the opposite nodes go either way only if `chunks` is even.
-//! With chunks, wrapping windows of 20 to 40 nodes take at most 1.1 times the bound. With
+//! With chunks, wrapping windows of 20 to 40 nodes take at most 1.07 times the bound. With
 //! `batches=b`, messages are smaller and there are b start-ups; windows then come nearer to the bound,
 //! by jumps of all lengths.
 //!

@@ -78,7 +78,7 @@ impl Ways {
         };
         let mut ways = vec![vec![]; row.extent * variety];
         for up in [true, false] {
-            let chosen: Vec<(usize, usize)> = all.clone().filter(|&one| goes_up(one) == up).collect();
+            let chosen: Vec<(usize, usize)> = all.clone().filter(|&one| one.0 > 0 && goes_up(one) == up).collect();
             let distances = chosen.iter().map(|&(to, _)| if up { to } else { row.extent - to });
             let jumps = Jumps::balanced(row.window, distances.collect(), most);
             for (&(to, number), jumps) in chosen.iter().zip(jumps) {
@@ -111,7 +111,7 @@ struct Jumps {
 /// The most times that all sums are replaced in turn, how often prices change meanwhile, and the most
 /// sums of two numbers for that.
 const PASSES: usize = 12;
-const PRICES: usize = 256;
+const PRICES: usize = 1024;
 const SUMS: usize = 1 << 28;
 
 impl Jumps {
@@ -132,9 +132,13 @@ impl Jumps {
                 for sum in &sums[start..end] {
                     jumps.loads.iter_mut().zip(sum).for_each(|(load, times)| *load -= times);
                 }
-                let cheapest = jumps.cheapest(longest, 24 << (pass % 4));
+                let sharpness = 24 << (pass % 4);
+                let cheapest = jumps.cheapest(longest, sharpness, pass);
                 for number in start..end {
-                    sums[number] = jumps.sum(&cheapest, distances[number]);
+                    let sum = jumps.sum(&cheapest, distances[number]);
+                    if pass == 0 || jumps.cost(&sum, sharpness) < jumps.cost(&sums[number], sharpness) {
+                        sums[number] = sum;
+                    }
                     jumps.loads.iter_mut().zip(&sums[number]).for_each(|(load, times)| *load += times);
                 }
             }
@@ -146,13 +150,23 @@ impl Jumps {
         best.map_or(sums, |(_, sums)| sums)
     }
 
-    /// Returns the last jump of the cheapest sum of each distance, by the most jumps of the sum.
-    fn cheapest(&self, longest: usize, sharpness: u64) -> Vec<Vec<usize>> {
-        let price = |jump: usize| {
-            let used = sharpness * (u64::from(self.loads[jump - 1]) + 1) / self.even;
-            1_u64 << (used + 24).saturating_sub(sharpness).min(48)
-        };
-        let prices: Vec<u64> = (1..=self.window).map(price).collect();
+    /// Returns the price of one more jump of a length. It doubles each time that the length is used
+    /// more by a share of what is even, by the sharpness.
+    fn price(&self, load: u32, sharpness: u64) -> u64 {
+        let used = sharpness * (u64::from(load) + 1) / self.even;
+        1 << (used + 24).saturating_sub(sharpness).min(48)
+    }
+
+    /// Returns what a sum costs, one jump after the other.
+    fn cost(&self, sum: &Lengths, sharpness: u64) -> u64 {
+        let each = sum.iter().zip(&self.loads).flat_map(|(&times, &load)| load..load + times);
+        each.map(|load| self.price(load, sharpness)).sum()
+    }
+
+    /// Returns the last jump of the cheapest sum of each distance, by the most jumps of the sum. Of
+    /// sums that cost the same, each pass prefers others.
+    fn cheapest(&self, longest: usize, sharpness: u64, pass: usize) -> Vec<Vec<usize>> {
+        let prices: Vec<u64> = self.loads.iter().map(|&load| self.price(load, sharpness)).collect();
         let mut costs: Vec<Option<u64>> = (0..=longest).map(|distance| (distance == 0).then_some(0)).collect();
         let mut last = vec![vec![0; longest + 1]];
         for _ in 0..self.most {
@@ -160,7 +174,8 @@ impl Jumps {
             let mut jumps = vec![0; longest + 1];
             for distance in 1..=longest {
                 let with = |jump: usize| before[distance - jump].map(|cost| (cost + prices[jump - 1], jump));
-                if let Some((cost, jump)) = (1..=self.window.min(distance)).filter_map(with).min() {
+                let preferred = |&(cost, jump): &(u64, usize)| (cost, (jump + pass) % self.window);
+                if let Some((cost, jump)) = (1..=self.window.min(distance)).filter_map(with).min_by_key(preferred) {
                     // Sums with fewer jumps are kept where they are no dearer.
                     if before[distance].is_none_or(|known| cost < known) {
                         (costs[distance], jumps[distance]) = (Some(cost), jump);
