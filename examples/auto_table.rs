@@ -6,9 +6,9 @@
 //! cargo run --release -p necklace-examples --example auto_table -- allgather
 //! ```
 //!
-//! A start-up takes 10 us, a byte over a channel 1 ns, and a hop 0.1 us. The bound is the sum of
-//! the least start-ups, the least transmission and the fewest hops. No schedule need reach all
-//! three.
+//! A start-up takes 10 us, a byte over a channel 1 ns, and a hop 0.1 us. The bound is the least
+//! start-ups, and the larger of the least transmission and the fewest hops. No schedule need reach
+//! all three.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;

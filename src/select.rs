@@ -9,7 +9,7 @@ use std::fmt;
 use std::iter;
 use std::sync::{Arc, OnceLock};
 
-use crate::algorithm::{About, Algorithm, Settings, Values, candidates, find};
+use crate::algorithm::{About, Algorithm, Settings, Values, candidates, find, registry};
 use crate::bounds::Search;
 use crate::collective::Collective;
 use crate::cost::{Demand, MOST_COUNTED, Price};
@@ -108,6 +108,10 @@ pub fn select(problem: &Problem, name: &str, terms: &Terms) -> Result<Choice, Bu
 /// Returns the algorithm of a name, or an error with the names that a choice accepts: also `auto`,
 /// and `native` only if the backend offers it.
 pub(crate) fn find_named(collective: &Collective, name: &str, native: bool) -> Result<Arc<dyn Algorithm>, BuildError> {
+    if let Some(found) = name.strip_prefix("auto:") {
+        let (found, expected) = (found.to_owned(), "no parameters".to_owned());
+        return Err(BuildError::Parameters { algorithm: "auto".to_owned(), found, expected });
+    }
     find(collective, name).map_err(|error| match error {
         BuildError::Unknown { name, collective, known } => {
             let known = known.into_iter().filter(|known| native || known != "native");
@@ -161,7 +165,12 @@ pub(crate) fn find_fitting(problem: &Problem, name: &str, terms: &Terms) -> Resu
         algorithm.fits(problem)?;
     }
     match breaks(&*algorithm, problem, terms) {
-        Some(needs) => Err(unfit(problem, algorithm.name(), needs)),
+        Some(needs) => {
+            let has_ports = with_ports(&*algorithm, problem, terms.ports).is_some();
+            let others = if has_ports { None } else { keepers(problem, terms.ports) };
+            let needs = others.map_or(needs.clone(), |others| format!("{needs}; use {others}"));
+            Err(unfit(problem, algorithm.name(), needs))
+        }
         None => Ok(algorithm),
     }
 }
@@ -369,30 +378,52 @@ fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option
         return Some(format!("it needs {needs}"));
     }
     let fits = is_native || algorithm.fits(problem).is_ok();
-    let other = || keeping(algorithm, problem, ports).map_or(String::new(), |remedy| format!("; {remedy}"));
+    let remedy = || with_ports(algorithm, problem, ports).or_else(|| lacks_ports(algorithm, problem, ports));
+    let other = || remedy().map_or(String::new(), |remedy| format!("; {remedy}"));
     (fits && !algorithm.keeps(problem, ports))
         .then(|| format!("it promises ports {}, not {ports}{}", algorithm.ports(problem), other()))
 }
 
-/// Says to use the same algorithm with a parameter `ports` by which it keeps to a port model, and
-/// with the same other parameters if these fit, or else why they do not; or what the problem lacks
-/// for that port model.
-fn keeping(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
-    let parameter = algorithm.parameters().iter().find(|parameter| parameter.key == "ports")?;
-    let Values::Words(words) = parameter.values else { return None };
+/// Returns the algorithm with each word of its parameter `ports`, with the same other parameters and
+/// then with none.
+fn by_ports(algorithm: &dyn Algorithm) -> Vec<Arc<dyn Algorithm>> {
+    let parameter = algorithm.parameters().iter().find(|parameter| parameter.key == "ports");
+    let words = parameter.and_then(|parameter| match parameter.values {
+        Values::Words(words) => Some((parameter, words.len())),
+        Values::Number { .. } => None,
+    });
+    let Some((parameter, words)) = words else { return vec![] };
     let settings = [algorithm.settings(), Settings::default()].into_iter();
-    let others = settings
-        .flat_map(|settings| (0..words.len()).map(move |value| settings.clone().with(parameter, value)))
-        .filter_map(|settings| algorithm.with(&settings));
-    let others: Vec<_> = others.collect();
-    let fits = others.iter().find(|other| other.fits(problem).is_ok() && other.keeps(problem, ports));
-    let unfit = || others.iter().find(|other| other.about().ports.implies(ports))?.lacks(problem);
-    let instead = |other: &Arc<dyn Algorithm>| {
-        let dropped = others.iter().take(words.len()).find(|same| same.about().ports.implies(ports));
-        let why = dropped.and_then(|same| Some(format!(" ({} does not fit: {})", same.name(), same.lacks(problem)?)));
-        format!("use {}{}", other.name(), why.unwrap_or_default())
+    settings
+        .flat_map(|settings| (0..words).map(move |value| settings.clone().with(parameter, value)))
+        .filter_map(|settings| algorithm.with(&settings))
+        .collect()
+}
+
+/// Says to use the same algorithm with a parameter `ports` by which it keeps to a port model, and
+/// with the same other parameters if these fit, or else why they do not.
+fn with_ports(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
+    let others = by_ports(algorithm);
+    let fits = others.iter().find(|other| other.fits(problem).is_ok() && other.keeps(problem, ports))?;
+    let dropped = others.iter().take(others.len() / 2).find(|same| same.about().ports.implies(ports));
+    let why = dropped.and_then(|same| Some(format!(" ({} does not fit: {})", same.name(), same.lacks(problem)?)));
+    Some(format!("use {}{}", fits.name(), why.unwrap_or_default()))
+}
+
+/// Says what the problem lacks for the parameter `ports` by which the algorithm would keep to a port
+/// model.
+fn lacks_ports(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
+    by_ports(algorithm).iter().find(|other| other.about().ports.implies(ports))?.lacks(problem)
+}
+
+/// Returns the first few algorithms of the registry that keep to a port model by default.
+fn keepers(problem: &Problem, ports: Ports) -> Option<String> {
+    let keeps = |one: &&Arc<dyn Algorithm>| {
+        one.priced_as().is_none() && one.fits(problem).is_ok() && one.ports(problem).implies(ports)
     };
-    fits.map(instead).or_else(unfit)
+    let names: Vec<&str> = registry().iter().filter(keeps).map(|one| one.about().name).take(3).collect();
+    let (last, before) = names.split_last()?;
+    Some(if before.is_empty() { (*last).to_owned() } else { format!("{} or {last}", before.join(", ")) })
 }
 
 impl fmt::Debug for Field {

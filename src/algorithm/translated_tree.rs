@@ -2,7 +2,7 @@
 //!
 //! Source: the balanced spanning trees of C.-T. Ho & S. L. Johnsson, *Distributed routing
 //! algorithms for broadcasting and personalized communication in hypercubes*, ICPP 1986, on all
-//! products of rings and complete networks.
+//! products of rings, complete networks and windows that wrap round.
 //!
 //! Nodes of such a network are the elements of an abelian group: vectors of coordinates, added
 //! modulo the extents. The channels of every node are the same steps. So a tree of shortest paths
@@ -59,7 +59,7 @@ const PARTS: Parameter = Parameter {
 const MAX_PARTS: usize = 16;
 
 /// The most ranks for which a tree is made.
-const MAX_RANKS: usize = 1 << 14;
+pub(super) const MAX_RANKS: usize = 1 << 14;
 
 /// The most entries of all trees, one for each address of each part.
 const MAX_ENTRIES: usize = 1 << 17;
@@ -461,9 +461,8 @@ impl Parcel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::loads::product;
     use crate::collective::Collective;
-    use crate::topology::{Axis, parse};
+    use crate::topology::parse;
 
     /// Rings, tori of two and three dimensions with the axes in all orders, cubes, generalized
     /// hypercubes and other products.
@@ -483,6 +482,13 @@ mod tests {
             "ghc:3,4",
             "ghc:2x3x4",
             "complete:17",
+            "how-wrap:16,3,1",
+            "how-wrap:40,3,1",
+            "how-wrap:64,4,1",
+            "how-wrap:13,5,1",
+            "how-wrap:8,3,2",
+            "how-wrap:9,2,2",
+            "how-wrap:6,2,3",
         ];
         rings.chain(planes).chain(spaces).chain(cubes).chain(others.map(str::to_owned)).collect()
     }
@@ -492,13 +498,13 @@ mod tests {
     }
 
     fn diameter(problem: &Problem) -> u64 {
-        product(problem).unwrap().into_iter().map(Axis::diameter).sum()
+        Group::of(problem).unwrap().diameter() as u64
     }
 
     /// Returns how many blocks the trees send above the bound, (N - 1) / D rounded up, if the number
     /// of rounds is the diameter. With as many rounds as blocks they reach the bound.
     fn above_least(text: &str) -> u64 {
-        let mut extents: Vec<u64> = product(&problem(text)).unwrap().iter().map(|axis| axis.extent).collect();
+        let mut extents: Vec<usize> = Group::of(&problem(text)).unwrap().rows.iter().map(|row| row.extent).collect();
         extents.sort_unstable();
         match extents[..] {
             [2, 2, 5 | 7 | 9] => 1,

@@ -89,12 +89,12 @@ fn balanced_trees_take_as_many_rounds_as_the_diameter_or_more() {
 fn balanced_trees_point_to_packed_trees_on_meshes() {
     let problem = problem("mesh:3x3", Collective::Allgather);
     let lacks = find(problem.collective(), "balanced-trees").unwrap().lacks(&problem);
-    let wanted = "it needs a product of rings and complete networks, with rank i on node i; on other networks of up to 1024 nodes use tree-packing";
+    let wanted = "it needs a product of rings, complete networks and windows that wrap round, with rank i on node i; on other networks of up to 1024 nodes use tree-packing";
     assert_eq!(lacks.as_deref(), Some(wanted));
     let packing = find(problem.collective(), "tree-packing").unwrap();
     assert!(packing.fits(&problem).is_ok());
     let refused = |text: &str| packing.lacks(&self::problem(text, Collective::Allgather));
-    let alike = "it is not for products of rings and complete networks; use balanced-trees";
+    let alike = "it is not for products of rings, complete networks and windows that wrap round; use balanced-trees";
     assert_eq!(["complete:5", "torus:40x40"].map(refused), [(); 2].map(|()| Some(alike.to_owned())));
     assert_eq!(refused("mesh:40x40").as_deref(), Some("it needs at most 1024 ranks; there are 1600; use high-dim-gos"));
 }

@@ -120,6 +120,28 @@ fn name_alone_takes_the_parameters_of_the_least_price() {
     }
 }
 
+/// Machines that charge for every message: a name alone is nearly as cheap as the best of all a, b and
+/// factors of a round on lines and meshes too, where a node in the middle sends more than others.
+#[test]
+fn name_alone_takes_nearly_the_least_where_messages_have_a_price() {
+    let lines = [3, 10, 17, 31, 33, 41].map(|n| (format!("line:{n}"), "circgos", n));
+    let rings = [9, 16, 23].map(|n| (format!("ring:{n}"), "circgos", n));
+    let meshes = [(3, 3), (9, 9), (5, 7), (12, 7)].map(|(a, b)| (format!("mesh:{a}x{b}"), "high-dim-gos", a.max(b)));
+    for (text, name, n) in lines.into_iter().chain(rings).chain(meshes) {
+        let problem = problem(&text);
+        let numbers = (1..=n).flat_map(|a| (1..a + 6).flat_map(move |b| (2..10).map(move |growth| (a, b, growth))));
+        let names = numbers.map(|(a, b, growth)| format!("{name}:a={a},b={b},growth={growth}"));
+        let all = names.map(|text| find(&Collective::Allgather, &text).unwrap());
+        let fitting: Vec<_> = all.filter(|algorithm| algorithm.fits(&problem).is_ok()).collect();
+        let demands: Vec<_> = fitting.iter().map(|one| Demand::claimed(&**one, &problem).unwrap()).collect();
+        for machine in [Machine::TCP, Machine::PARAGON] {
+            for bytes in [8, 512, 1 << 14] {
+                near_the_least(&problem, name, &demands, (&machine, bytes, 2));
+            }
+        }
+    }
+}
+
 /// Among many ranks the search leaves out parameters, but not those that are the best for some
 /// price of a start-up.
 #[test]

@@ -273,13 +273,14 @@ fn port_limit_names_the_parameter_that_keeps_to_it() {
         ),
         ("ring:9", "alltoall", "bruck:radix=3,ports=all", "one", "unlimited, not one; use bruck:radix=3"),
         // Without such a parameter, and with one that does not fit.
-        ("torus:4x4", "allgather", "balanced-trees", "one", "all, not one"),
+        ("torus:4x4", "allgather", "balanced-trees", "one", "all, not one; use ring, recursive-doubling or bruck"),
         (
             "line:9",
             "allgather",
             "circgos",
             "one",
-            "all, not one; ports=one: blocks go round in one direction; it needs a ring or a product of rings",
+            "all, not one; ports=one: blocks go round in one direction; it needs a ring or a product of rings; \
+             use ring, recursive-doubling or bruck",
         ),
     ] {
         let plan = ["plan", "--topology", topology, "--collective", collective, "--algorithm", algorithm];

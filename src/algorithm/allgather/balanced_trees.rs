@@ -1,8 +1,9 @@
 //! Allgather along balanced trees, one from every rank, all of the same shape, which load all
 //! channels alike.
 //!
-//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings and
-//! complete networks. Needs: such a product, with rank i on node i. Model: all-port.
+//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings, complete
+//! networks and windows that wrap round. Needs: such a product, with rank i on node i. Model:
+//! all-port.
 //!
 //! With N ranks, D channels a node and the diameter d:
 //!

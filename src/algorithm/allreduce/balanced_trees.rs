@@ -1,8 +1,8 @@
 //! Allreduce of long vectors along balanced trees: parts of the vector are combined up a tree to
 //! every rank, and the results go down the same trees.
 //!
-//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings and
-//! complete networks. Needs: such a product, with rank i on node i, and an operation that commutes
+//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings,
+//! complete networks and windows that wrap round. Needs: such a product, with rank i on node i, and an operation that commutes
 //! for more than two ranks. Model: all-port. All ranks get the same bits.
 //!
 //! The vector is cut into N parts. The first half is the
@@ -28,7 +28,7 @@ static ABOUT: About = About {
     name: "balanced-trees",
     summary: "parts of the vector are combined up a tree to every rank, and passed down the same trees",
     source: "after Ho & Johnsson 1986",
-    needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
+    needs: "a product of rings, complete networks and windows that wrap round, with rank i on node i, and an operation that commutes",
     claims: "twice the diameter in start-ups, 2 (N - 1) / D parts of 1 / N, the fraction rounded up, over each of the D channels of a node; exceptions, rounds=k and parts=p as for allgather; contention-free",
     ports: Ports::All,
 };

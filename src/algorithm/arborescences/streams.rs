@@ -5,8 +5,8 @@
 //! channel carries two messages in a round. On the way to the root, the same messages are sent
 //! backwards in reverse order, and contributions are combined.
 //!
-//! On products of rings and complete networks, the trees from any root are those from node 0,
-//! translated.
+//! On products of rings, complete networks and windows that wrap round, the trees from any root are
+//! those from node 0, translated.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::topology::Topology;
 use crate::vocabulary::{Combine, End, Hosts, Problem, RankRound, Share, Work};
 
 /// What algorithms along these trees need.
-pub(in crate::algorithm) const NEEDS: &str = "a rank on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or 65536 in products of rings and complete networks";
+pub(in crate::algorithm) const NEEDS: &str = "a rank on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or 65536 in products of rings, complete networks and windows that wrap round";
 
 /// The same, and what algorithms that combine contributions need.
-pub(in crate::algorithm) const NEEDS_TO_COMBINE: &str = "a rank on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or 65536 in products of rings and complete networks; an operation that commutes";
+pub(in crate::algorithm) const NEEDS_TO_COMBINE: &str = "a rank on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or 65536 in products of rings, complete networks and windows that wrap round; an operation that commutes";
 
 /// The most ranks, and the most channels of products and of other networks, for which trees are
 /// packed. This takes up to half a second.

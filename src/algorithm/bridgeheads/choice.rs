@@ -1,6 +1,7 @@
 //! The parameters of a gossip from bridgeheads, and the problems that they fit.
 
 use crate::algorithm::loads::in_order;
+use crate::algorithm::translated_tree;
 use crate::algorithm::{Parameter, Settings, Values};
 use crate::topology::{Axis, Kind};
 use crate::vocabulary::Problem;
@@ -24,7 +25,7 @@ pub(super) const A: Parameter = number(
 /// The number of bridgeheads on diagonals.
 pub(super) const A_ON_DIAGONALS: Parameter = number(
     "a",
-    "number of bridgeheads in a row, at least 2, which are s = n / a nodes apart, rounded down; a round multiplies it by the largest divisor of s up to a, or else the least; 0 takes the best by price; without prices, 2 if n is even, else 3, with one port or more than 4096 ranks the least divisor of n above 1",
+    "about the number of bridgeheads in a row, at least 2: they are s = n / a nodes apart, rounded down, so there are n / s, rounded up; a round multiplies it by the largest divisor of s up to a, or else the least; 0 takes the best by price; without prices, 2 if n is even, else 3, with one port or more than 4096 ranks the least divisor of n above 1",
 );
 
 /// The factor of a round of a broadcast.
@@ -328,7 +329,8 @@ impl Choice {
         Some(match order {
             Order::ByAxis => {
                 let together = self.visited(axes, order);
-                let alike = if axes.iter().all(|(_, ring)| *ring) { "; use balanced-trees" } else { "" };
+                let fits_trees = ranks <= translated_tree::MAX_RANKS && axes.iter().all(|(_, ring)| *ring);
+                let alike = if fits_trees { "; use balanced-trees" } else { "" };
                 format!("it needs extents of at most {MAX_VISITED} together; they are {together}{alike}")
             }
             Order::Diagonals if axes.iter().any(|(_, ring)| !ring) => {

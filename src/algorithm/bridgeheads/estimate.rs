@@ -110,16 +110,18 @@ impl Row {
             Stage::Circulate { heads, sources } => {
                 let sources = sources.min(self.count(heads));
                 let both = if self.one_port { 0 } else { sources.saturating_sub(1) / 2 };
-                let run = |rounds: Range<usize>, messages| Run {
+                let run = |rounds: Range<usize>, sent, received| Run {
                     rounds,
                     size: size(0),
-                    sent: messages,
-                    received: messages,
-                    root: messages,
+                    sent,
+                    received,
+                    root: sent,
                     hops: self.gap(heads),
                 };
                 let turn = (rounds.start + both).min(rounds.end);
-                smallvec![run(rounds.start..turn, 2), run(turn..rounds.end, 1)]
+                // In the middle of a line a node still sends both ways when it receives from one side.
+                let last = if self.ring || both == 0 { turn } else { (turn + 1).min(rounds.end) };
+                smallvec![run(rounds.start..turn, 2, 2), run(turn..last, 2, 1), run(last..rounds.end, 1, 1)]
             }
             Stage::Spread { heads, next, steps } => self.spreading((heads, next, steps), rounds, size(0)),
         }

@@ -31,8 +31,8 @@ pub(in crate::algorithm) const CIRC_GOS: Form = Form {
     right: |extents| extents.len() < 2,
     needs: "a ring or a line",
     described: [
-        "a ring or a line, with rank i on node i",
-        "a ring or a line, with rank i on node i, and an operation that commutes",
+        "a ring or a line of at most 4096 nodes, with rank i on node i",
+        "a ring or a line of at most 4096 nodes, with rank i on node i, and an operation that commutes",
     ],
     claims: "on rings about log_3(n / a) + a / 2 + b log_a(n / a) start-ups, with ports=one log_2 and a - 1, and n / (2a) + n / 2 + log_a(n / a) b n / (2b - a + 2) blocks over a channel; up to twice as many on lines; contention-free",
 };
@@ -45,8 +45,8 @@ pub(in crate::algorithm) const HIGH_DIM_GOS: Form = Form {
     right: |extents| extents.len() > 1,
     needs: "a product of two or more rings or lines",
     described: [
-        "a product of two or more rings or lines, with rank i on node i",
-        "a product of two or more rings or lines, with rank i on node i, and an operation that commutes",
+        "a product of two or more rings or lines whose extents add up to at most 4096, with rank i on node i",
+        "a product of two or more rings or lines whose extents add up to at most 4096, with rank i on node i, and an operation that commutes",
     ],
     claims: "the start-ups of circgos along each dimension, and its blocks, those of whole rows after the first; contention-free",
 };

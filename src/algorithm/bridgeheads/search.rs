@@ -28,6 +28,9 @@ use crate::vocabulary::Problem;
 /// claims of a gossip. By name, as many bridgeheads as nodes are considered too.
 const MAX_WORK: usize = 1 << 18;
 
+/// The nodes of a row beyond which fewer factors of a round are tried.
+const MANY_NODES: usize = 1 << 7;
+
 /// The algorithm whose parameters are searched.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::algorithm) enum Subject {
@@ -94,7 +97,7 @@ impl Subject {
         for a in self.heads(given, nodes, 8).into_iter().filter(|a| *a < nodes) {
             // On diagonals the distance of bridgeheads is divided.
             let growths = match form.order {
-                Order::ByAxis => spaced(2, nodes.max(2), 2),
+                Order::ByAxis => spaced(2, nodes.max(2), if nodes <= MANY_NODES { 8 } else { 2 }),
                 Order::Diagonals => (2..=nodes / a).filter(|growth| (nodes / a).is_multiple_of(*growth)).collect(),
             };
             open.extend(growths.into_iter().flat_map(|growth| self.with_steps(given.growing(growth), a, nodes, 8)));

@@ -5,7 +5,7 @@
 //! hypercubes*, IEEE Transactions on Computers 38(9), 1989 (hypercubes: edge-disjoint spanning
 //! binomial trees). On all networks; the number of trees is that of Edmonds' theorem. Needs: a rank
 //! on every node of a network that is not complete, of at most 1024 nodes and 16384 channels, or
-//! 65536 in products of rings and complete networks. Model: all-port.
+//! 65536 in products of rings, complete networks and windows that wrap round. Model: all-port.
 //!
 //! With k chunks of each part, and T trees of depth H, in rounds:
 //!

@@ -1,8 +1,8 @@
 //! Reduce-scatter along balanced trees, one to every rank: the
 //! [allgather](crate::algorithm::allgather::BalancedTrees) in reverse.
 //!
-//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings and
-//! complete networks. Needs: such a product, with rank i on node i, and an operation that commutes
+//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings,
+//! complete networks and windows that wrap round. Needs: such a product, with rank i on node i, and an operation that commutes
 //! for more than two ranks. Model: all-port.
 //!
 //! Start-ups and blocks are those of the allgather. Every rank combines N - 1 blocks. A rank takes
@@ -25,7 +25,7 @@ static ABOUT: About = About {
     name: "balanced-trees",
     summary: "up one tree, translated to every rank, which loads all channels alike",
     source: "after Ho & Johnsson 1986",
-    needs: "a product of rings and complete networks, with rank i on node i, and an operation that commutes",
+    needs: "a product of rings, complete networks and windows that wrap round, with rank i on node i, and an operation that commutes",
     claims: CLAIMS,
     ports: Ports::All,
 };

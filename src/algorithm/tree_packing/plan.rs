@@ -56,7 +56,10 @@ impl Plan {
             return Some(format!("it needs a rank on every node; there are {ranks} ranks and {nodes} nodes"));
         }
         if translated_tree::lacks(problem).is_none() {
-            return Some("it is not for products of rings and complete networks; use balanced-trees".to_owned());
+            return Some(
+                "it is not for products of rings, complete networks and windows that wrap round; use balanced-trees"
+                    .to_owned(),
+            );
         }
         if ranks > MAX_RANKS {
             let use_instead = match factors_in_order(problem) {
