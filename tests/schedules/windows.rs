@@ -174,7 +174,11 @@ fn window_exchange_is_at_the_cut() {
         ("how:24,8,1", 8),
         ("how:21,10,1", 16),
         ("how:27,13,1", 16),
+        ("how:40,20,1", 16),
+        ("how:50,7,1", 16),
+        ("how:64,31,1", 16),
         ("how:65,3,1", 1),
+        ("how:100,5,1", 1),
         ("how:8,3,2", 4),
     ] {
         let ratio = ratio(text, chunks);
@@ -219,11 +223,11 @@ fn window_exchanges_are_verified() {
 
 #[test]
 fn window_exchange_is_refused_where_it_does_not_fit() {
-    for text in ["mesh:4x4", "ghc:4,2", "how:5,4,2", "how:129,2,1", "torus:4x4", "how-wrap:5,2,1", "how-wrap:20,3,1"] {
+    for text in ["mesh:4x4", "ghc:4,2", "how:5,4,2", "how:257,2,1", "torus:4x4", "how-wrap:5,2,1", "how-wrap:20,3,1"] {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         let error = find(&Collective::Alltoall, "window-exchange").unwrap().fits(&problem).unwrap_err().to_string();
         assert!(
-            error.contains("overlapping windows of at most 128 nodes a dimension") && error.contains(text),
+            error.contains("overlapping windows of at most 256 nodes a dimension") && error.contains(text),
             "{error}"
         );
     }

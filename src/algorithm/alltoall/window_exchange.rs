@@ -1,30 +1,29 @@
 //! Alltoall in windows, over routes that load all channels alike.
 //!
 //! Source: own work, after the cut of a row in the middle and the list scheduling of unit steps.
-//! Needs: overlapping windows that do not wrap round, of at most 128 nodes a dimension, with rank i on
+//! Needs: overlapping windows that do not wrap round, of at most 256 nodes a dimension, with rank i on
 //! node i; for those that wrap round, see [`CayleyExchange`](super::CayleyExchange). Model: all-port.
 //!
 //! Routes start from those of [`LengthBalanced`]. Each in turn is replaced by the cheapest one, where
-//! a channel is the dearer the more routes it has. A round takes up to `load` units over a channel, those first whose route has the
-//! busiest channels ahead. In more than one dimension, blocks are cut into a part for each, and
-//! every part starts along another dimension, so that all channels are in use all the time.
+//! a channel is the dearer the more routes it has, as long as they lead over channels with too many.
+//! A round takes up to `load` units over a channel, those first whose route has the busiest channels
+//! ahead. In more than one dimension, blocks are cut into a part for each, and every part starts along
+//! another dimension, so that all channels are in use all the time.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
 //! |---|---|
 //! | startups | no formula: n times about L / `load`, but at least the hops of the longest route, for L units over the busiest channel |
 //! | blocks sent over a channel | about L N / (p `chunks`) |
 //!
-//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2). With `load=1` and `chunks=16`, what a channel carries is at most 1.1 times the lower
-//! bound from 20 nodes on: counted for all windows of 20 to 33 nodes, and for some of 40, 50 and 64, of
-//! which windows of 31 in 64 nodes have 1.12. With `chunks=1` it is up to 1.17 times for windows of 2
-//! and 3, and up to 2.5 times for wide ones, which have few units to balance. By price, `auto` compares
-//! rows of up to 64 nodes, in so many chunks as take a second at most.
+//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2). RATIOS
 //!
-//! The algorithm is global: every process schedules a row, once for all its ranks, in time in
-//! proportion to the hops of all units times the rounds: with one chunk 2 ms for 20 nodes, 0.1 s for
-//! 64 and a second for 128; with 16 chunks 0.1 s for 20 nodes, 3 s for 64 and a minute for 128. Apart
-//! from that, a rank takes time and memory in proportion to the blocks it sends and receives.
+//! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk in 2
+//! ms for 20 nodes, 30 ms for 64, 0.3 s for 128 and a few seconds for 256; with 16 chunks in 20 ms for
+//! 20 nodes, 0.5 s for 64 and 8 s for 128. Apart from that, a rank takes time and memory in proportion
+//! to the blocks it sends and receives.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::iter;
 use std::sync::Arc;
 
@@ -45,7 +44,7 @@ static ABOUT: About = About {
     name: "window-exchange",
     summary: "blocks take routes that load all channels alike, those with the busiest channels ahead first; rows are scheduled globally",
     source: "own work",
-    needs: "overlapping windows of at most 128 nodes a dimension, neither complete nor wrapping round, with rank i on node i",
+    needs: "overlapping windows of at most 256 nodes a dimension, neither complete nor wrapping round, with rank i on node i",
     claims: "about fl(p^2/4) / (w (w + 1) / 2) start-ups in one dimension with load=1; contention-free",
     ports: Ports::All,
 };
@@ -67,8 +66,8 @@ const CHUNKS: Parameter = Parameter {
 };
 
 /// The most nodes of a row, and of one whose schedules are compared by price.
-const MOST: usize = 1 << 7;
-const MOST_COMPARED: usize = 1 << 6;
+const MOST: usize = 1 << 8;
+const MOST_COMPARED: usize = 1 << 7;
 
 /// Returns the parameters that are compared: loads, each four times the one before, and if blocks
 /// in [chunks](compared_chunks) are, these with loads of the first size.
@@ -87,8 +86,8 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
 /// scheduled in a second.
 fn compared_chunks(row: &OverlappingWindows) -> Option<usize> {
     match (row.extent(), row.window()) {
-        (extent @ ..=32, window) if 3 * window > extent => Some(16),
-        (..=40, _) => Some(8),
+        (..=64, ..4) => Some(4),
+        (..=64, _) => Some(16),
         (_, ..4) => None,
         (extent, window) if 5 * window <= extent => Some(4),
         _ => Some(8),
@@ -187,7 +186,7 @@ fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Path>>> {
 }
 
 /// How often all routes are replaced in turn.
-const PASSES: usize = 12;
+const PASSES: usize = 16;
 
 /// Replaces routes without a step back, as long as the busiest channel may carry less.
 fn rerouted(mut paths: Vec<Path>, row: &OverlappingWindows, chunks: usize) -> Vec<Path> {
@@ -196,13 +195,16 @@ fn rerouted(mut paths: Vec<Path>, row: &OverlappingWindows, chunks: usize) -> Ve
     let across = window * (window + 1) / 2;
     let least = (chunks * (extent * extent / 4)).div_ceil(across);
     let (mut best, mut busiest) = (paths.clone(), loads.busiest());
-    for _ in 0..PASSES {
+    for pass in 0..PASSES {
         if busiest <= least {
             break;
         }
         for path in &mut paths {
+            if pass > 0 && loads.over(path) <= least {
+                continue;
+            }
             loads.add(path, -1);
-            *path = loads.cheapest(path, window, least);
+            *path = loads.cheapest(path, window, least, 24 << (pass % 4));
             loads.add(path, 1);
         }
         if loads.busiest() < busiest {
@@ -229,13 +231,19 @@ impl Loads {
         path.windows(2).for_each(|hop| self.loads[hop[0] * self.extent + hop[1]] += change);
     }
 
+    /// Returns what the busiest channel of a path carries.
+    fn over(&self, path: &[usize]) -> usize {
+        let along = path.windows(2).map(|hop| self.loads[hop[0] * self.extent + hop[1]]);
+        along.max().unwrap_or_default().max(0) as usize
+    }
+
     fn busiest(&self) -> usize {
         self.loads.iter().copied().max().unwrap_or_default().max(0) as usize
     }
 
     /// Returns the cheapest path between the ends of a path, without a step back. One more route over
     /// a channel costs twice as much for each 24th of the least load that the channel has.
-    fn cheapest(&self, path: &[usize], window: usize, least: usize) -> Path {
+    fn cheapest(&self, path: &[usize], window: usize, least: usize, sharpness: usize) -> Path {
         let (from, to) = (path[0], path[path.len() - 1]);
         let apart = from.abs_diff(to);
         let at = |distance: usize| if from < to { from + distance } else { from - distance };
@@ -243,7 +251,8 @@ impl Loads {
         for distance in 1..=apart {
             let jumps = (1..=window.min(distance)).map(|jump| {
                 let load = self.loads[at(distance - jump) * self.extent + at(distance)].max(0) as usize;
-                let price = 1_u64 << (24 * (load + 1) / least.max(1)).min(48);
+                let used = sharpness * (load + 1) / least.max(1);
+                let price = 1_u64 << (used + 24).saturating_sub(sharpness).min(48);
                 (costs[distance - jump].0 + price, jump)
             });
             costs[distance] = jumps.min().unwrap_or_default();
@@ -259,38 +268,55 @@ impl Loads {
     }
 }
 
+/// How often the order of all units is found anew, at most.
+const ORDERS: usize = 1 << 6;
+
 /// Schedules one hop after the other: in each round, a channel takes the units whose route has the
 /// busiest channels ahead, then those with the most hops left.
+///
+/// What is left for the busiest channels shrinks by the load in each round. So the order of units that
+/// wait changes little, and is found anew now and then.
 fn scheduled(row: &OverlappingWindows, paths: &[Path], load: usize, chunks: usize) -> Table {
     let extent = row.extent();
     let mut left = Loads::of(paths, extent);
-    let mut at: Vec<usize> = vec![0; paths.len()];
-    let mut open: Vec<usize> = (0..paths.len()).collect();
+    let channel = |hop: &[usize]| hop[0] * extent + hop[1];
+    // How much is left for the busiest channel ahead, if it had been busy from the first round on.
+    let urgency = |left: &Loads, round: usize, unit: usize, at: usize| {
+        let ahead = &paths[unit][at..];
+        let busiest = ahead.windows(2).map(|hop| left.loads[channel(hop)]).max().unwrap_or_default();
+        (busiest as usize + round * load, ahead.len(), Reverse(unit), at)
+    };
+    let interval = left.busiest().div_ceil(load).div_ceil(ORDERS).max(1);
+    // The units that wait for each channel.
+    let mut waiting: Vec<BinaryHeap<_>> = vec![BinaryHeap::new(); extent * extent];
+    let mut moved: Vec<(usize, usize)> = (0..paths.len()).map(|unit| (unit, 0)).collect();
     let mut table = Table { extent, chunks, rounds: vec![] };
-    while !open.is_empty() {
-        let mut waiting: Vec<(usize, i32, usize, usize)> = open
-            .iter()
-            .map(|&unit| {
-                let ahead = &paths[unit][at[unit]..];
-                let channel = |hop: &[usize]| hop[0] * extent + hop[1];
-                let busiest = ahead.windows(2).map(|hop| left.loads[channel(hop)]).max().unwrap_or_default();
-                (channel(ahead), -busiest, usize::MAX - ahead.len(), unit)
-            })
-            .collect();
-        waiting.sort_unstable();
+    loop {
+        let number = table.rounds.len();
+        if number.is_multiple_of(interval) {
+            moved.extend(waiting.iter_mut().flat_map(BinaryHeap::drain).map(|(_, _, Reverse(unit), at)| (unit, at)));
+        }
+        for (unit, at) in moved.drain(..) {
+            waiting[channel(&paths[unit][at..])].push(urgency(&left, number, unit, at));
+        }
         let mut round = vec![NodeRound::default(); extent];
-        for over_one in waiting.chunk_by(|one, other| one.0 == other.0) {
-            for &(_, _, _, unit) in over_one.iter().take(load) {
+        let mut is_over = true;
+        for over in &mut waiting {
+            for _ in 0..load {
+                let Some((_, _, Reverse(unit), at)) = over.pop() else { break };
                 let path = &paths[unit];
-                let hop = &path[at[unit]..at[unit] + 2];
                 let piece = Unit { from: path[0], to: path[path.len() - 1], chunk: unit % chunks };
-                send(&mut round, hop[0], hop[1], piece);
-                left.add(hop, -1);
-                at[unit] += 1;
+                send(&mut round, path[at], path[at + 1], piece);
+                left.add(&path[at..at + 2], -1);
+                is_over = false;
+                if at + 2 < path.len() {
+                    moved.push((unit, at + 1));
+                }
             }
         }
-        open.retain(|&unit| at[unit] + 1 < paths[unit].len());
+        if is_over {
+            return table;
+        }
         table.rounds.push(round);
     }
-    table
 }
