@@ -185,27 +185,27 @@ fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Path>>> {
     })
 }
 
-/// How often all routes are replaced in turn.
+/// How often routes are replaced in turn.
 const PASSES: usize = 16;
 
-/// Replaces routes without a step back, as long as the busiest channel may carry less.
+/// Replaces routes without a step back, as long as the busiest channel may carry less: first all, then
+/// those over channels with too many.
 fn rerouted(mut paths: Vec<Path>, row: &OverlappingWindows, chunks: usize) -> Vec<Path> {
     let (extent, window) = (row.extent(), row.window());
     let mut loads = Loads::of(&paths, extent);
-    let across = window * (window + 1) / 2;
-    let least = (chunks * (extent * extent / 4)).div_ceil(across);
+    let least = (chunks * (extent * extent / 4)).div_ceil(window * (window + 1) / 2);
     let (mut best, mut busiest) = (paths.clone(), loads.busiest());
     for pass in 0..PASSES {
         if busiest <= least {
             break;
         }
+        let wanted = least.max(busiest - busiest / 16);
         for path in &mut paths {
-            if pass > 0 && loads.over(path) <= least {
-                continue;
+            if pass == 0 || loads.over(path) > least {
+                loads.add(path, -1);
+                *path = loads.cheapest(path, window, wanted, 24 << (pass % 4));
+                loads.add(path, 1);
             }
-            loads.add(path, -1);
-            *path = loads.cheapest(path, window, least, 24 << (pass % 4));
-            loads.add(path, 1);
         }
         if loads.busiest() < busiest {
             (best, busiest) = (paths.clone(), loads.busiest());
@@ -242,8 +242,8 @@ impl Loads {
     }
 
     /// Returns the cheapest path between the ends of a path, without a step back. One more route over
-    /// a channel costs twice as much for each 24th of the least load that the channel has.
-    fn cheapest(&self, path: &[usize], window: usize, least: usize, sharpness: usize) -> Path {
+    /// a channel costs twice as much for each share, by the sharpness, that it has of the wanted load.
+    fn cheapest(&self, path: &[usize], window: usize, wanted: usize, sharpness: usize) -> Path {
         let (from, to) = (path[0], path[path.len() - 1]);
         let apart = from.abs_diff(to);
         let at = |distance: usize| if from < to { from + distance } else { from - distance };
@@ -251,7 +251,7 @@ impl Loads {
         for distance in 1..=apart {
             let jumps = (1..=window.min(distance)).map(|jump| {
                 let load = self.loads[at(distance - jump) * self.extent + at(distance)].max(0) as usize;
-                let used = sharpness * (load + 1) / least.max(1);
+                let used = sharpness * (load + 1) / wanted.max(1);
                 let price = 1_u64 << (used + 24).saturating_sub(sharpness).min(48);
                 (costs[distance - jump].0 + price, jump)
             });
