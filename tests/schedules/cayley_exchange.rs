@@ -43,7 +43,7 @@ fn least_of_torus(extents: &[u64]) -> (u64, Volume) {
 /// Whether half of the blocks for the opposite nodes of a dimension is a whole number of blocks.
 fn divides(extents: &[u64]) -> bool {
     let nodes: u64 = extents.iter().product();
-    extents.iter().all(|k| k % 2 == 1 || *k == 2 || (nodes / k) % 2 == 0)
+    extents.iter().all(|k| !k.is_multiple_of(2) || *k == 2 || (nodes / k).is_multiple_of(2))
 }
 
 /// Rings and tori of two and three dimensions, with equal and unequal extents, odd and even: as many
