@@ -70,7 +70,7 @@ fn directory(mut parser: Parser) -> Result<Option<PathBuf>, lexopt::Error> {
 /// File, network, collective, algorithm, frames.
 type Picture = (&'static str, &'static str, Collective, &'static str, Frames);
 
-fn pictures() -> [Picture; 14] {
+fn pictures() -> [Picture; 15] {
     let root = necklace::Rank::new(0);
     [
         ("torus-exchange", "torus:8x8", Collective::Alltoall, "torus-exchange", Frames::Rounds),
@@ -78,6 +78,7 @@ fn pictures() -> [Picture; 14] {
         ("direct-rotated", "mesh:3x4", Collective::Alltoall, "direct-rotated", Frames::Range(0..3)),
         ("cube-log", "hypercube:3", Collective::Alltoall, "cube-log", Frames::Rounds),
         ("necklace-exchange", "hypercube:3", Collective::Alltoall, "necklace-exchange", Frames::Rounds),
+        ("cayley-exchange", "torus:4x4", Collective::Alltoall, "cayley-exchange", Frames::Rounds),
         ("ring", "ring:6", Collective::Alltoall, "ring", Frames::Rounds),
         ("recursive-doubling", "hypercube:4", Collective::Allgather, "recursive-doubling", Frames::Rounds),
         ("torgos", "torus:8x8", Collective::Allgather, "torgos:a=2,b=1,colours=one", Frames::Rounds),

@@ -41,9 +41,9 @@ pub struct Candidate {
     pub algorithm: Arc<dyn Algorithm>,
     /// The price, or the reason why the algorithm does not fit.
     pub price: Result<Price, String>,
-    /// The demands that the algorithm does not claim and that the machine charges for. If there
-    /// are any, the price is a lower bound. This happens on networks of hundreds of nodes, if there
-    /// is no formula for the network or the placement. On smaller ones the built-in algorithms count
+    /// The demands that the algorithm does not claim and that the machine charges for. If there are
+    /// any, the price is a lower bound. This happens on networks of hundreds of nodes, if there is
+    /// no formula for the network or the placement. On smaller ones the built-in algorithms count
     /// their messages.
     pub at_least: Vec<&'static str>,
     /// The algorithm whose price this is, for [`native`](crate::algorithm::Native): the cheapest of
@@ -91,11 +91,11 @@ impl Terms {
 /// Selects an algorithm by name, or the cheapest one that fits if the name is `auto`.
 ///
 /// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` and `chain` do, the
-/// cheapest are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm, and then
-/// all parameters that the cheapest of them, and others of up to twice its price, leave open.
-/// Among equal prices it prefers a price that is not only a lower bound, and then the registry's
-/// order. Takes microseconds to milliseconds, the latter if messages must be counted; on networks of
-/// hundreds of nodes, up to seconds.
+/// cheapest are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm,
+/// and then all parameters that the cheapest of them, and others of up to twice its price, leave
+/// open. Among equal prices it prefers a price that is not only a lower bound, and then the
+/// registry's order. Takes microseconds to milliseconds, the latter if messages must be counted; on
+/// networks of hundreds of nodes, up to seconds.
 ///
 /// # Errors
 ///
@@ -188,8 +188,8 @@ const MOST_ON_CORES: usize = 1 << 5;
 /// An algorithm and its demand, which does not depend on the block size.
 struct Entrant {
     algorithm: Arc<dyn Algorithm>,
-    /// The claimed demand, or the reason why the algorithm has no schedule. Few algorithms claim the
-    /// demand at hosts and their cores; others leave it out.
+    /// The claimed demand, or the reason why the algorithm has no schedule. Few algorithms claim
+    /// the demand at hosts and their cores; others leave it out.
     claimed: Result<Demand, String>,
     /// The demand that includes hosts and their cores, once it is counted.
     counted: OnceLock<Demand>,
@@ -216,8 +216,8 @@ impl Entrant {
         Ok(self.counted.get_or_init(|| claimed.clone().with_hosts(&*self.algorithm, problem, most)))
     }
 
-    /// Returns whether a library may have the algorithm: one of these names, or any if prices do not
-    /// depend on the network.
+    /// Returns whether a library may have the algorithm: one of these names, or any if prices do
+    /// not depend on the network.
     fn is_known(&self, names: &[&str], terms: &Terms) -> bool {
         let all = !terms.machine.charges_for_network();
         self.algorithm.priced_as().is_none() && (all || names.contains(&self.algorithm.about().name))
@@ -384,8 +384,8 @@ fn breaks(algorithm: &dyn Algorithm, problem: &Problem, terms: &Terms) -> Option
         .then(|| format!("it promises ports {}, not {ports}{}", algorithm.ports(problem), other()))
 }
 
-/// Returns the algorithm with each word of its parameter `ports`, with the same other parameters and
-/// then with none.
+/// Returns the algorithm with each word of its parameter `ports`, with the same other parameters
+/// and then with none.
 fn by_ports(algorithm: &dyn Algorithm) -> Vec<Arc<dyn Algorithm>> {
     let parameter = algorithm.parameters().iter().find(|parameter| parameter.key == "ports");
     let words = parameter.and_then(|parameter| match parameter.values {
@@ -410,8 +410,8 @@ fn with_ports(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Opt
     Some(format!("use {}{}", fits.name(), why.unwrap_or_default()))
 }
 
-/// Says what the problem lacks for the parameter `ports` by which the algorithm would keep to a port
-/// model.
+/// Says what the problem lacks for the parameter `ports` by which the algorithm would keep to a
+/// port model.
 fn lacks_ports(algorithm: &dyn Algorithm, problem: &Problem, ports: Ports) -> Option<String> {
     by_ports(algorithm).iter().find(|other| other.about().ports.implies(ports))?.lacks(problem)
 }

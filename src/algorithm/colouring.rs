@@ -4,11 +4,11 @@
 //! 1916, for bipartite multigraphs; D. de Werra, *Equitable colorations of graphs*, 1971.
 //!
 //! Travellers and channels are the vertices of a graph, with an edge for each step that a traveller
-//! takes over a channel. A colour is a round: a traveller takes at most one step in a round. If none
-//! takes more steps than there are rounds, then they can be coloured so that a channel with l edges
-//! has l / rounds of each colour, rounded up or down. Each round is a matching that contains all who
-//! have a step to take in every round that is left, takes at least its share of each channel, rounded
-//! down, and as many others as fit.
+//! takes over a channel. A colour is a round: a traveller takes at most one step in a round. If
+//! none takes more steps than there are rounds, then they can be coloured so that a channel with l
+//! edges has l / rounds of each colour, rounded up or down. Each round is a matching that contains
+//! all who have a step to take in every round that is left, takes at least its share of each
+//! channel, rounded down, and as many others as fit.
 
 use std::collections::VecDeque;
 
@@ -201,9 +201,9 @@ mod tests {
     use super::*;
     use quickcheck::QuickCheck;
 
-    /// Any walks: every step is taken once, nobody takes two in a round, there are as many rounds as
-    /// asked for, or as the longest walk has steps, and a round takes no more over a channel than its
-    /// share of the busiest one, rounded up.
+    /// Any walks: every step is taken once, nobody takes two in a round, there are as many rounds
+    /// as asked for, or as the longest walk has steps, and a round takes no more over a channel
+    /// than its share of the busiest one, rounded up.
     #[test]
     fn rounds_share_steps_evenly() {
         fn holds(steps: Vec<Vec<u8>>, channels: u8, rounds: u8) {

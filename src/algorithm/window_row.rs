@@ -59,8 +59,8 @@ impl WindowRow {
         if self.is_complete() { self.extent.saturating_sub(1) } else { 2 * self.window }
     }
 
-    /// Returns the coordinate to which a channel leads from 0, by its number: those that lead up come
-    /// first.
+    /// Returns the coordinate to which a channel leads from 0, by its number: those that lead up
+    /// come first.
     pub(super) fn step(self, index: usize) -> usize {
         match index.checked_sub(self.window) {
             Some(down) if !self.is_complete() => self.extent - 1 - down,

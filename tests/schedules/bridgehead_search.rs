@@ -14,8 +14,8 @@ use necklace::topology::parse;
 use crate::bridgehead_roots::rooted;
 use crate::bridgeheads::problem;
 
-/// Asserts that a name takes parameters at most `percent` dearer than the cheapest of these demands,
-/// and returns the algorithm.
+/// Asserts that a name takes parameters at most `percent` dearer than the cheapest of these
+/// demands, and returns the algorithm.
 pub(crate) fn near_the_least(
     problem: &Problem,
     name: &str,
@@ -120,8 +120,9 @@ fn name_alone_takes_the_parameters_of_the_least_price() {
     }
 }
 
-/// Machines that charge for every message: a name alone is nearly as cheap as the best of all a, b and
-/// factors of a round on lines and meshes too, where a node in the middle sends more than others.
+/// Machines that charge for every message: a name alone is nearly as cheap as the best of all a, b
+/// and factors of a round on lines and meshes too, where a node in the middle sends more than
+/// others.
 #[test]
 fn name_alone_takes_nearly_the_least_where_messages_have_a_price() {
     let lines = [3, 10, 17, 31, 33, 41].map(|n| (format!("line:{n}"), "circgos", n));

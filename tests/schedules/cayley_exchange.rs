@@ -20,7 +20,8 @@ fn named(parameters: &str) -> Arc<dyn Algorithm> {
     find(&Collective::Alltoall, &format!("cayley-exchange{parameters}")).unwrap()
 }
 
-/// The claims are those of verified schedules: see `every_algorithm_keeps_its_claims_wherever_it_fits`.
+/// The claims are those of verified schedules: see
+/// `every_algorithm_keeps_its_claims_wherever_it_fits`.
 fn claimed(text: &str, parameters: &str) -> (u64, Volume) {
     let (problem, algorithm) = (problem(text), named(parameters));
     algorithm.fits(&problem).unwrap_or_else(|error| panic!("{error}"));
@@ -46,9 +47,9 @@ fn divides(extents: &[u64]) -> bool {
     extents.iter().all(|k| !k.is_multiple_of(2) || *k == 2 || (nodes / k).is_multiple_of(2))
 }
 
-/// Rings and tori of two and three dimensions, with equal and unequal extents, odd and even: as many
-/// start-ups as the diameter, and the least load of a channel, at once. Where the blocks for opposite
-/// nodes cannot be shared between both ways, those in two chunks are.
+/// Rings and tori of two and three dimensions, with equal and unequal extents, odd and even: as
+/// many start-ups as the diameter, and the least load of a channel, at once. Where the blocks for
+/// opposite nodes cannot be shared between both ways, those in two chunks are.
 #[test]
 fn tori_take_the_diameter_and_the_least_load() {
     let lines = (4..=40).map(|k| vec![k]);
@@ -65,8 +66,8 @@ fn tori_take_the_diameter_and_the_least_load() {
     }
 }
 
-/// Johnsson & Ho's optimum on cubes, d start-ups and N/2 blocks, and that of generalized hypercubes:
-/// a start-up for each digit, and N/k blocks for the shortest extent k.
+/// Johnsson & Ho's optimum on cubes, d start-ups and N/2 blocks, and that of generalized
+/// hypercubes: a start-up for each digit, and N/k blocks for the shortest extent k.
 #[test]
 fn cubes_take_a_round_for_each_digit() {
     for d in 2..=10 {
@@ -84,9 +85,9 @@ fn cubes_take_a_round_for_each_digit() {
     }
 }
 
-/// The loads of channels that the document of lower bounds has for single blocks (A7: 6, 35 and 53),
-/// or better, in as many rounds as the diameter; and within a tenth of the bound for blocks in chunks,
-/// for all windows of 20 to 40 nodes that wrap round.
+/// The loads of channels that the document of lower bounds has for single blocks (A7: 6, 35 and
+/// 53), or better, in as many rounds as the diameter; and within a tenth of the bound for blocks in
+/// chunks, for all windows of 20 to 40 nodes that wrap round.
 #[test]
 fn windows_that_wrap_round_are_near_the_bound() {
     for (text, startups, blocks) in [("how-wrap:16,3,1", 3, 6), ("how-wrap:40,3,1", 7, 36), ("how-wrap:64,4,1", 8, 53)]
@@ -163,8 +164,8 @@ fn exchange_is_refused_where_it_does_not_fit() {
     assert!(find(&Collective::Alltoall, "cayley-exchange:chunks=17").is_err());
 }
 
-/// A machine that charges for start-ups and channels: `auto` takes it for long blocks, in chunks where
-/// that helps, and a name without chunks does so too.
+/// A machine that charges for start-ups and channels: `auto` takes it for long blocks, in chunks
+/// where that helps, and a name without chunks does so too.
 #[test]
 fn auto_takes_the_exchange_for_long_blocks() {
     let channels = Machine::FREE.with_channel(1000).with_startup(10_000_000);

@@ -194,8 +194,9 @@ fn window_exchange_is_at_the_cut() {
     }
 }
 
-/// Lines and meshes, beyond the papers (A2m): as many rounds as the nodes of a row, for each dimension,
-/// and the cut between the halves, if a round takes a quarter of a row's nodes over a channel.
+/// Lines and meshes, beyond the papers (A2m): as many rounds as the nodes of a row, for each
+/// dimension, and the cut between the halves, if a round takes a quarter of a row's nodes over a
+/// channel.
 #[test]
 fn meshes_are_exchanged_at_the_cut() {
     for (text, load, rounds, blocks) in [
@@ -206,6 +207,10 @@ fn meshes_are_exchanged_at_the_cut() {
         ("mesh:16x16", 4, 32, 1024),
         ("mesh:5x5", 1, 12, 30),
         ("mesh:4x4x4", 1, 12, 64),
+        ("mesh:4x6", 2, 10, 36),
+        ("mesh:4x8", 2, 16, 64),
+        ("mesh:5x7", 2, 12, 60),
+        ("mesh:8x4x4", 2, 24, 256),
     ] {
         let proof = alltoall_proof(text, &format!("window-exchange:load={load}"));
         assert_eq!((proof.startups, proof.transmission), (rounds, blocks.into()), "{text}");
@@ -213,8 +218,8 @@ fn meshes_are_exchanged_at_the_cut() {
     }
 }
 
-/// Loads, chunks, one to three dimensions: delivered, without contention, as claimed, accepted by the
-/// independent checker.
+/// Loads, chunks, one to three dimensions: delivered, without contention, as claimed, accepted by
+/// the independent checker.
 #[test]
 fn window_exchanges_are_verified() {
     fn holds(extent: usize, window: usize, dimensions: usize, load: usize, chunks: usize) -> TestResult {

@@ -1,9 +1,9 @@
 //! Allreduce of long vectors along balanced trees: parts of the vector are combined up a tree to
 //! every rank, and the results go down the same trees.
 //!
-//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings,
-//! complete networks and windows that wrap round. Needs: such a product, with rank i on node i, and an operation that commutes
-//! for more than two ranks. Model: all-port. All ranks get the same bits.
+//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings, complete
+//! networks and windows that wrap round. Needs: such a product, with rank i on node i, and an
+//! operation that commutes for more than two ranks. Model: all-port. All ranks get the same bits.
 //!
 //! The vector is cut into N parts. The first half is the
 //! [reduce-scatter](crate::algorithm::reduce_scatter::BalancedTrees), the second half the

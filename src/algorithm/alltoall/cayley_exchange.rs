@@ -13,23 +13,23 @@
 //! | blocks over a channel | on rings and tori N fl(k^2/4) / 2k for the longest extent k, on generalized hypercubes N/k for the shortest, on windows about N fl(p^2/4) / (p w (w + 1)): the lower bounds, rounded up |
 //! | hops | the diameter |
 //!
-//! That is counted on rings and planes of up to 30 nodes an axis, on tori of three dimensions of up to
-//! 6, on cubes of up to 1024 nodes, and on generalized hypercubes; where an extent k is even and N/k
-//! is odd, half of the blocks for the opposite nodes go either way only if `chunks` is even.
+//! That is counted on rings of up to 40 nodes, tori of up to 24 x 24 and 6 x 6 x 7, cubes of up to
+//! 1024 nodes, and generalized hypercubes. Where an extent k is even and N/k is odd, half of what
+//! goes to the opposite nodes can take either way only in an even number of chunks.
 //! With chunks, wrapping windows of 20 to 40 nodes take at most 1.07 times the bound. With
-//! `batches=b`, messages are smaller and there are b start-ups; windows then come nearer to the bound,
-//! by jumps of all lengths.
+//! `batches=b`, messages are smaller and there are b start-ups; windows then come nearer to the
+//! bound, by jumps of all lengths.
 //!
-//! A rank takes time and memory in proportion to the blocks that it sends, N times the mean distance.
-//! The ranks of a process share a table of 12 bytes a block, which the first one makes: in 2 ms for a
-//! torus of 32 x 32 nodes, 0.2 s for 128 x 128.
+//! A rank takes time and memory in proportion to the blocks that it sends, N times the mean
+//! distance. The ranks of a process share a table of 12 bytes a block, which the first one makes:
+//! in 2 ms for a torus of 32 x 32 nodes, 0.2 s for 128 x 128.
 //!
 //! # Idea
 //!
 //! Every node treats a relative address as node 0 does, so a schedule for node 0 is one for all: if
-//! the addresses that take a step over a channel in a round are at most s, then every channel of that
-//! kind in the network carries at most s blocks. The steps to an address may be taken in any order,
-//! but one a round. That is a colouring of the edges between addresses and channels.
+//! the addresses that take a step over a channel in a round are at most s, then every channel of
+//! that kind in the network carries at most s blocks. The steps to an address may be taken in any
+//! order, but one a round. That is a colouring of the edges between addresses and channels.
 
 use std::sync::Arc;
 
@@ -46,6 +46,10 @@ use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankR
 use super::walks::{least_load, walks};
 
 /// An exchange in which each address takes its steps in an order that keeps all channels busy.
+///
+/// On a torus of 4 x 4 nodes, where every channel carries two blocks in each of four rounds:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/cayley-exchange.svg"))]
 #[derive(Clone, Debug, Default)]
 pub struct CayleyExchange(Settings);
 
@@ -75,7 +79,8 @@ const CHUNKS: Parameter = Parameter {
     default: 0,
 };
 
-/// The most steps of all chunks from one node, and the most for numbers of chunks that are compared.
+/// The most steps of all chunks from one node, and the most for numbers of chunks that are
+/// compared.
 const MOST: (u128, u128) = (1 << 21, 1 << 18);
 
 /// The steps of all rounds.

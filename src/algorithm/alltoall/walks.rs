@@ -3,10 +3,10 @@
 //!
 //! The order of the steps is free, since the group is abelian. Along a ring and a complete network
 //! the shortest way leaves nothing to choose but the direction to the opposite node. Along windows
-//! of w nodes, a distance is a sum of jumps of 1 to w: with the longest ones, the channels of length
-//! w carry (w + 1) / 2 times as much as if all lengths were used alike. So jumps are chosen one
-//! distance after the other, in turn until nothing improves, where a length is the dearer the more
-//! it is used, with at most as many jumps as rounds allow.
+//! of w nodes, a distance is a sum of jumps of 1 to w: with the longest ones, the channels of
+//! length w carry (w + 1) / 2 times as much as if all lengths were used alike. So jumps are chosen
+//! one distance after the other, in turn until nothing improves, where a length is the dearer the
+//! more it is used, with at most as many jumps as rounds allow.
 
 use std::cmp::Ordering;
 
@@ -38,8 +38,8 @@ pub(super) fn walks(group: &Group, chunks: usize, rounds: usize) -> Vec<Walk> {
 }
 
 /// Returns the least that the busiest channel carries if all nodes send a block to each other: what
-/// the channels of a node carry along the busiest dimension, if it is shared in proportion to how far
-/// they lead.
+/// the channels of a node carry along the busiest dimension, if it is shared in proportion to how
+/// far they lead.
 pub(super) fn least_load(group: &Group) -> Volume {
     let nodes: usize = group.rows.iter().map(|row| row.extent).product();
     let along = |row: &WindowRow| {
@@ -108,8 +108,8 @@ struct Jumps {
     even: u64,
 }
 
-/// The most times that all sums are replaced in turn, how often prices change meanwhile, and the most
-/// sums of two numbers for that.
+/// The most times that all sums are replaced in turn, how often prices change meanwhile, and the
+/// most sums of two numbers for that.
 const PASSES: usize = 12;
 const PRICES: usize = 1024;
 const SUMS: usize = 1 << 28;

@@ -1,34 +1,36 @@
 //! Alltoall in windows, over routes that load all channels alike.
 //!
 //! Source: own work, after the cut of a row in the middle and the list scheduling of unit steps.
-//! Needs: a product of lines, complete networks and windows that do not wrap round, of at most 256 nodes
-//! each, with rank i on node i; for what wraps round, see [`CayleyExchange`](super::CayleyExchange).
-//! Model: all-port.
+//! Needs: a product of lines, complete networks and windows that do not wrap round, of at most 256
+//! nodes each, with rank i on node i; for what wraps round, see
+//! [`CayleyExchange`](super::CayleyExchange). Model: all-port.
 //!
-//! Routes start from those of [`LengthBalanced`]. Each in turn is replaced by the cheapest one, where
-//! a channel is the dearer the more routes it has, as long as they lead over channels with too many.
-//! A round takes up to `load` units over a channel, those first whose route has the busiest channels
-//! ahead. In more than one dimension, blocks are cut into a part for each, and every part starts along
-//! another dimension, so that all channels are in use all the time.
+//! Routes start from those of [`LengthBalanced`]. Each in turn is replaced by the cheapest one,
+//! where a channel is the dearer the more routes it has, as long as they lead over channels with
+//! too many. A round takes up to `load` units over a channel, those first whose route has the
+//! busiest channels ahead. In more than one dimension, blocks are cut into a part for each, and
+//! every part starts along another dimension, so that all channels are in use all the time.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
 //! |---|---|
 //! | startups | no formula: n times about L / `load`, but at least the hops of the longest route, for L units over the busiest channel |
 //! | blocks sent over a channel | about L N / (p `chunks`) |
 //!
-//! On lines of k nodes and meshes of them, n k and the bound, N k / 4, if 4 divides k and `load` is k / 4.
-//! On rows of unequal extents the busiest channel carries more than the bound: 44 blocks on 4x6, not 36.
+//! On lines and meshes with the longest extent k, the bound, N fl(k^2/4) / k, in about n k rounds, if
+//! `load` is about k / 4: 16 rounds and 128 blocks on 8x8, 10 and 36 on 4x6. A shorter row, whose
+//! units are larger, takes fewer of them in a round.
 //!
-//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2). With `load=1` and `chunks=24`, what a
-//! channel carries is at most 1.1 times the lower bound from 20 nodes on: counted for all windows of 20 to
-//! 40 nodes, and for those tried of 50, 64 and 128. With `chunks=1` it is up to 1.1 times for windows of 2
-//! and 3, and several times for wide ones, which have few units to balance. By price, `auto` compares rows
-//! of up to 128 nodes, in so many chunks as take about a second at most.
+//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2). With `load=1` and
+//! `chunks=24`, what a channel carries is at most 1.1 times the lower bound from 20 nodes on:
+//! counted for all windows of 20 to 40 nodes, and for those tried of 50, 64 and 128. With
+//! `chunks=1` it is up to 1.1 times for windows of 2 and 3, and several times for wide ones, which
+//! have few units to balance. By price, `auto` compares rows of up to 128 nodes, in so many chunks
+//! as take about a second at most.
 //!
-//! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk in 2
-//! ms for 20 nodes, 30 ms for 64, 0.3 s for 128 and a few seconds for 256; with 16 chunks in 20 ms for
-//! 20 nodes, 0.5 s for 64 and 8 s for 128. Apart from that, a rank takes time and memory in proportion
-//! to the blocks it sends and receives.
+//! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
+//! in 2 ms for 20 nodes, 30 ms for 64, 0.3 s for 128 and a few seconds for 256; with 16 chunks in
+//! 20 ms for 20 nodes, 0.5 s for 64 and 8 s for 128. Apart from that, a rank takes time and memory
+//! in proportion to the blocks it sends and receives.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -53,7 +55,7 @@ static ABOUT: About = About {
     summary: "blocks take routes that load all channels alike, those with the busiest channels ahead first; rows are scheduled globally",
     source: "own work",
     needs: "a product of lines, complete networks and windows that do not wrap round, of at most 256 nodes each, with rank i on node i; not all rows complete",
-    claims: "about fl(p^2/4) / (w (w + 1) / 2) start-ups in one dimension with load=1; contention-free",
+    claims: "about fl(p^2/4) / (w (w + 1) / 2) start-ups in one dimension with load=1, on lines and meshes with the longest extent k, with load = k / 4, at most k start-ups a dimension and N fl(k^2/4) / k blocks if 4 divides k; contention-free",
     ports: Ports::All,
 };
 
@@ -86,7 +88,8 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     }
     let startups = exchange(problem, 1, 1).and_then(|exchange| exchange.claims().startups).unwrap_or_default();
     let longest = rows.iter().map(OverlappingWindows::extent).max().unwrap_or_default();
-    // On lines, a quarter of the nodes as load takes as many rounds as nodes and no more transmission.
+    // On lines, a quarter of the nodes as load takes as many rounds as nodes and no more
+    // transmission.
     let (more, most) = match rows.iter().all(|row| row.window() == 1) {
         true => (2, longest / 2 + 1),
         false => (4, startups as usize),
@@ -99,8 +102,8 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     both.map(|both| Arc::new(WindowExchange(with(both))) as Arc<dyn Algorithm>).collect()
 }
 
-/// Returns the number of chunks that is compared. Wide windows have few units over a channel, and so
-/// need more chunks. In long rows, narrow windows need none, and others get as many as can be
+/// Returns the number of chunks that is compared. Wide windows have few units over a channel, and
+/// so need more chunks. In long rows, narrow windows need none, and others get as many as can be
 /// scheduled in a second. A line has no routes to choose.
 fn compared_chunks(row: &OverlappingWindows) -> Option<usize> {
     match (row.extent(), row.window()) {
@@ -178,11 +181,15 @@ fn windows(problem: &Problem) -> Option<Vec<OverlappingWindows>> {
 
 fn exchange(problem: &Problem, load: usize, chunks: usize) -> Option<RowExchange> {
     static MADE: Kept<(OverlappingWindows, usize, usize), Option<Arc<Table>>> = Kept::new(32);
+    let rows = windows(problem)?;
+    let longest = rows.iter().map(OverlappingWindows::extent).max().unwrap_or(1);
     let table = |row: OverlappingWindows| {
+        // The units of a shorter row are larger.
+        let load = (load * row.extent() / longest).max(1);
         let made = || Some(Arc::new(scheduled(&row, &routes(&row, chunks)?, load, chunks)));
         MADE.get((row.clone(), load, chunks), made)
     };
-    let tables: Option<Vec<_>> = windows(problem)?.into_iter().map(table).collect();
+    let tables: Option<Vec<_>> = rows.into_iter().map(table).collect();
     Some(RowExchange::rotating(tables?))
 }
 
@@ -207,8 +214,8 @@ fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Path>>> {
 const PASSES: usize = 16;
 const SHARES: [usize; 2] = [16, 8];
 
-/// Replaces routes without a step back, as long as the busiest channel may carry less. Takes the best
-/// of a few attempts, unless one is within a twentieth of the least.
+/// Replaces routes without a step back, as long as the busiest channel may carry less. Takes the
+/// best of a few attempts, unless one is within a twentieth of the least.
 fn rerouted(paths: &[Path], row: &OverlappingWindows, chunks: usize) -> Vec<Path> {
     let (extent, window) = (row.extent(), row.window());
     let least = (chunks * (extent * extent / 4)).div_ceil(window * (window + 1) / 2);
@@ -225,8 +232,8 @@ fn rerouted(paths: &[Path], row: &OverlappingWindows, chunks: usize) -> Vec<Path
     best.1
 }
 
-/// Replaces first all routes, then those over channels with too many. Returns what the busiest channel
-/// carries, and the routes.
+/// Replaces first all routes, then those over channels with too many. Returns what the busiest
+/// channel carries, and the routes.
 fn replaced(mut paths: Vec<Path>, row: &OverlappingWindows, least: usize, share: usize) -> (usize, Vec<Path>) {
     let mut loads = Loads::of(&paths, row.extent());
     let mut best = (loads.busiest(), paths.clone());
@@ -276,8 +283,9 @@ impl Loads {
         self.loads.iter().copied().max().unwrap_or_default().max(0) as usize
     }
 
-    /// Returns the cheapest path between the ends of a path, without a step back. One more route over
-    /// a channel costs twice as much for each share, by the sharpness, that it has of the wanted load.
+    /// Returns the cheapest path between the ends of a path, without a step back. One more route
+    /// over a channel costs twice as much for each share, by the sharpness, that it has of the
+    /// wanted load.
     fn cheapest(&self, path: &[usize], window: usize, wanted: usize, sharpness: usize) -> Path {
         let (from, to) = (path[0], path[path.len() - 1]);
         let apart = from.abs_diff(to);
@@ -309,8 +317,8 @@ const ORDERS: usize = 1 << 6;
 /// Schedules one hop after the other: in each round, a channel takes the units whose route has the
 /// busiest channels ahead, then those with the most hops left.
 ///
-/// What is left for the busiest channels shrinks by the load in each round. So the order of units that
-/// wait changes little, and is found anew now and then.
+/// What is left for the busiest channels shrinks by the load in each round. So the order of units
+/// that wait changes little, and is found anew now and then.
 fn scheduled(row: &OverlappingWindows, paths: &[Path], load: usize, chunks: usize) -> Table {
     let extent = row.extent();
     let mut left = Loads::of(paths, extent);

@@ -1,9 +1,9 @@
 //! Reduce-scatter along balanced trees, one to every rank: the
 //! [allgather](crate::algorithm::allgather::BalancedTrees) in reverse.
 //!
-//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings,
-//! complete networks and windows that wrap round. Needs: such a product, with rank i on node i, and an operation that commutes
-//! for more than two ranks. Model: all-port.
+//! Source: the balanced spanning trees of Ho & Johnsson (1986), on all products of rings, complete
+//! networks and windows that wrap round. Needs: such a product, with rank i on node i, and an
+//! operation that commutes for more than two ranks. Model: all-port.
 //!
 //! Start-ups and blocks are those of the allgather. Every rank combines N - 1 blocks. A rank takes
 //! memory in proportion to N, and time as there.
