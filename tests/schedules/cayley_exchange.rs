@@ -151,17 +151,35 @@ fn exchanges_are_verified() {
 #[test]
 fn exchange_is_refused_where_it_does_not_fit() {
     let error = |text: &str, parameters: &str| named(parameters).fits(&problem(text)).unwrap_err().to_string();
-    for text in ["mesh:4x4", "line:5", "how:8,2,1", "complete:6", "ghc:5,1", "binary-tree:3", "ring:3"] {
+    for text in ["mesh:4x4", "line:5", "how:8,2,1", "binary-tree:3"] {
         let needs = "a product of rings, complete networks and windows that wrap round";
         assert!(error(text, "").contains(needs) && error(text, "").contains(text), "{}", error(text, ""));
+    }
+    for text in ["complete:6", "ghc:5,1", "ring:3", "how-wrap:5,2,1"] {
+        assert!(error(text, "").ends_with(" is a complete network; use direct"), "{}", error(text, ""));
     }
     let batches = error("torus:5x7", ":batches=4");
     assert!(batches.contains("batches=4: it needs at least 5, the diameter"), "{batches}");
     let large = error("torus:512x512", "");
-    assert!(large.contains("at most 2097152 steps from a node to all others; there are 67108864"), "{large}");
+    assert!(large.contains("it needs at most 65536 nodes; there are 262144"), "{large}");
+    let long = error("ring:4096", "");
+    assert!(long.contains("at most 1048576 steps from a node to all others; there are 4194304"), "{long}");
+    let wide = error("how-wrap:50000,24000,1", "");
+    assert!(wide.contains("the windows of how-wrap:50000,24000,1 are too long and wide; use direct"), "{wide}");
     let chunks = error("torus:128x128", ":chunks=16");
-    assert!(chunks.contains("chunks=16: it needs at most 2 on torus:128x128"), "{chunks}");
+    assert!(chunks.contains("chunks=16: it needs at most 1 on torus:128x128"), "{chunks}");
     assert!(find(&Collective::Alltoall, "cayley-exchange:chunks=17").is_err());
+}
+
+/// Many more rounds than a row has nodes: no sum of jumps is longer than the row, and rounds end with
+/// the chunks over a channel.
+#[test]
+fn batches_beyond_the_load_of_a_channel_are_not_made() {
+    assert_eq!(claimed("torus:4x5", ":batches=65536").0, 12);
+    for (text, chunks) in [("how-wrap:64,3,1", 16), ("how-wrap:24,3,2", 1)] {
+        let (startups, blocks) = claimed(text, &format!(":batches=65536,chunks={chunks}"));
+        assert_eq!(blocks * chunks, startups.into(), "{text}");
+    }
 }
 
 /// A machine that charges for start-ups and channels: `auto` takes it for long blocks, in chunks

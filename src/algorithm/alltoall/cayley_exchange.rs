@@ -17,7 +17,7 @@
 //! 1024 nodes, and generalized hypercubes. Where an extent k is even and N/k is odd, half of what
 //! goes to the opposite nodes can take either way only in an even number of chunks.
 //! With chunks, wrapping windows of 20 to 40 nodes take at most 1.07 times the bound. With
-//! `batches=b`, messages are smaller and there are b start-ups; windows then come nearer to the
+//! `batches=b`, messages are smaller and there are up to b start-ups; windows then come nearer to the
 //! bound, by jumps of all lengths.
 //!
 //! A rank takes time and memory in proportion to the blocks that it sends, N times the mean
@@ -43,7 +43,7 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Share};
 
-use super::walks::{least_load, walks};
+use super::walks::{is_cheap, least_load, walks};
 
 /// An exchange in which each address takes its steps in an order that keeps all channels busy.
 ///
@@ -58,8 +58,8 @@ static ABOUT: About = About {
     name: "cayley-exchange",
     summary: "what every rank has for one relative address takes its steps in such an order that all channels are busy in every round",
     source: "own work, by equitable edge colouring",
-    needs: "a product of rings, complete networks and windows that wrap round, but more than one complete network, with rank i on node i",
-    claims: "the diameter in start-ups; N fl(k^2/4) / 2k blocks rounded up on tori with the longest extent k, N/k on generalized hypercubes with the shortest, about N fl(p^2/4) / (p w (w + 1)) on windows; contention-free; with batches=b, b start-ups",
+    needs: "a product of rings, complete networks and windows that wrap round, of at most 65536 nodes, not complete, with rank i on node i",
+    claims: "the diameter in start-ups; N fl(k^2/4) / 2k blocks rounded up on tori with the longest extent k, in an even number of chunks if k is even and N/k odd, N/k on generalized hypercubes with the shortest, about N fl(p^2/4) / (p w (w + 1)) on windows; contention-free; with batches=b, up to b start-ups",
     ports: Ports::All,
 };
 
@@ -67,7 +67,7 @@ static PARAMETERS: [Parameter; 2] = [BATCHES, CHUNKS];
 
 const BATCHES: Parameter = Parameter {
     key: "batches",
-    summary: "the number of rounds, at least the diameter, which 0 takes; more rounds send smaller messages",
+    summary: "the most rounds, at least the diameter, which 0 takes; more rounds, up to the chunks over the busiest channel, send smaller messages",
     values: Values::Number { least: 0, most: 1 << 16 },
     default: 0,
 };
@@ -81,7 +81,10 @@ const CHUNKS: Parameter = Parameter {
 
 /// The most steps of all chunks from one node, and the most for numbers of chunks that are
 /// compared.
-const MOST: (u128, u128) = (1 << 21, 1 << 18);
+const MOST: (u128, u128) = (1 << 20, 1 << 18);
+
+/// The most nodes.
+const MAX_NODES: usize = 1 << 16;
 
 /// The steps of all rounds.
 struct Exchange {
@@ -260,17 +263,25 @@ impl Algorithm for CayleyExchange {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        let group = Group::of(problem).filter(|group| group.rows.len() != 1 || !group.rows[0].is_complete());
-        let Some(group) = group else {
-            return Some(format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text()));
+        let text = || problem.topology().text();
+        let Some(group) = Group::of(problem) else {
+            return Some(format!("it needs {}; this is {}", ABOUT.needs, text()));
         };
+        if group.rows.len() == 1 && group.rows[0].is_complete() {
+            return Some(format!("{} is a complete network; use direct", text()));
+        }
+        let nodes = problem.ranks();
+        if nodes > MAX_NODES {
+            return Some(format!("it needs at most {MAX_NODES} nodes; there are {nodes}"));
+        }
+        if !is_cheap(&group) {
+            return Some(format!("the windows of {} are too long and wide; use direct", text()));
+        }
         let (batches, chunks) = (self.0.of(&BATCHES), self.0.of(&CHUNKS).max(1) as u128);
         let steps = steps(&group);
         lacks_rounds(&BATCHES, batches, || group.diameter()).or_else(|| match MOST.0 / steps.max(1) {
             0 => Some(format!("it needs at most {} steps from a node to all others; there are {steps}", MOST.0)),
-            most if chunks > most => {
-                Some(format!("chunks={chunks}: it needs at most {most} on {}", problem.topology().text()))
-            }
+            most if chunks > most => Some(format!("chunks={chunks}: it needs at most {most} on {}", text())),
             _ => None,
         })
     }

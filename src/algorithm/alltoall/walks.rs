@@ -37,6 +37,12 @@ pub(super) fn walks(group: &Group, chunks: usize, rounds: usize) -> Vec<Walk> {
     walks
 }
 
+/// Returns whether jumps along all rows are found in a second or so.
+pub(super) fn is_cheap(group: &Group) -> bool {
+    let sums = |row: &WindowRow| row.diameter() * (row.extent / 2) * row.window;
+    group.rows.iter().all(|row| row.is_complete() || row.window == 1 || sums(row) <= SUMS / 8)
+}
+
 /// Returns the least that the busiest channel carries if all nodes send a block to each other: what
 /// the channels of a node carry along the busiest dimension, if it is shared in proportion to how
 /// far they lead.
@@ -112,20 +118,23 @@ struct Jumps {
 /// most sums of two numbers for that.
 const PASSES: usize = 12;
 const PRICES: usize = 1024;
-const SUMS: usize = 1 << 28;
+const SUMS: usize = 1 << 27;
 
 impl Jumps {
     fn balanced(window: usize, distances: Vec<usize>, most: usize) -> Vec<Lengths> {
         if window == 1 {
             return distances.into_iter().map(|distance| vec![distance as u32]).collect();
         }
+        let longest = distances.iter().copied().max().unwrap_or_default();
         let even = 2 * distances.iter().sum::<usize>() / (window * (window + 1));
+        // No sum has more jumps than jumps of 1.
+        let most = most.min(longest);
         let mut jumps = Self { window, most, loads: vec![0; window], even: even.max(1) as u64 };
         let mut sums: Vec<Lengths> = vec![vec![0; window]; distances.len()];
         let mut best: Option<(u32, Vec<Lengths>)> = None;
-        let longest = distances.iter().copied().max().unwrap_or_default();
-        let batch = distances.len().div_ceil(PRICES).max(1);
-        let passes = SUMS / (most * longest * window * distances.len().div_ceil(batch)).max(1);
+        let of_once = (jumps.most * longest * window).max(1);
+        let batch = distances.len().div_ceil((SUMS / of_once).clamp(1, PRICES)).max(1);
+        let passes = SUMS / (of_once * distances.len().div_ceil(batch)).max(1);
         for pass in 0..passes.clamp(1, PASSES) {
             for start in (0..distances.len()).step_by(batch) {
                 let end = (start + batch).min(distances.len());
