@@ -4,11 +4,11 @@
 //! 1916, for bipartite multigraphs; D. de Werra, *Equitable colorations of graphs*, 1971.
 //!
 //! Travellers and channels are the vertices of a graph, with an edge for each step that a traveller
-//! takes over a channel. A colour is a round: a traveller takes at most one step in a round. If
-//! none takes more steps than there are rounds, then they can be coloured so that a channel with l
-//! edges has l / rounds of each colour, rounded up or down. Each round is a matching that contains
-//! all who have a step to take in every round that is left, takes at least its share of each
-//! channel, rounded down, and as many others as fit.
+//! takes over a channel. A colour is a round: a traveller takes at most one step in a round. If no
+//! traveller has more steps than there are rounds, a colouring exists in which a channel with l
+//! edges has l / rounds of each colour, rounded up or down. Each round is a matching. It contains
+//! every traveller that must take a step in each remaining round, at least the share of each
+//! channel, rounded down, and as many other travellers as fit.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ pub(super) fn coloured(mut walks: Vec<Walk>, channels: usize, rounds: usize) -> 
     let mut made = Vec::with_capacity(rounds);
     for left in (1..=rounds).rev() {
         let mut matching = Matching::new(&walks, loads.iter().map(|load| load.div_ceil(left)).collect());
-        // Those who must take a step come first: whoever is matched stays so.
+        // Travellers that must take a step come first, since a matched traveller stays matched.
         let mut order: Vec<usize> = (0..walks.len()).filter(|&one| steps[one] > 0).collect();
         order.sort_by_key(|&one| usize::MAX - steps[one]);
         order.into_iter().for_each(|one| matching.match_one(one));
@@ -60,7 +60,7 @@ struct Matching<'a> {
     places: Vec<Option<(usize, usize)>>,
     /// Channels from which no chain of changes leads to room.
     is_dead: Vec<bool>,
-    /// During a search, the channel from which each channel was found, and the traveller who could
+    /// During a search, the channel from which each channel was found, and the traveller that can
     /// change between the two.
     before: Vec<Option<(usize, usize)>>,
 }
@@ -82,7 +82,7 @@ impl<'a> Matching<'a> {
         self.travellers[channel].len() < self.room[channel]
     }
 
-    /// Puts a traveller into a channel, out of the one where it is.
+    /// Moves a traveller to a channel, from its channel if it has one.
     fn put(&mut self, traveller: usize, channel: usize) {
         if let Some((from, place)) = self.places[traveller] {
             self.travellers[from].swap_remove(place);
@@ -142,7 +142,8 @@ impl<'a> Matching<'a> {
         found.into_iter().for_each(|channel| self.before[channel] = None);
     }
 
-    /// Brings travellers to the channels that have fewer than these. Those who are matched stay so.
+    /// Moves travellers to the channels that have fewer than these numbers. Matched travellers stay
+    /// matched.
     fn fill(&mut self, least: &[usize]) {
         let lacking = |matching: &Self, channel: usize| matching.travellers[channel].len() < least[channel];
         if !(0..least.len()).any(|channel| lacking(self, channel)) {
@@ -157,8 +158,9 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Brings one more traveller to a channel: one who is not matched, or one of a channel that has
-    /// more than its least, if need be by changes between channels. Returns whether there is one.
+    /// Moves one more traveller to a channel: an unmatched one, or one from a channel that has more
+    /// than its minimum. Other travellers change channels if necessary. Returns whether that
+    /// succeeds.
     fn pull(&mut self, channel: usize, least: &[usize], users: &[Vec<usize>]) -> bool {
         let mut queue = VecDeque::from([channel]);
         let mut end = None;
@@ -189,7 +191,7 @@ impl<'a> Matching<'a> {
         is_found
     }
 
-    /// Returns who takes a step over which channel.
+    /// Returns the pairs of a traveller and its channel.
     fn pairs(self) -> Vec<(usize, usize)> {
         let each = self.travellers.into_iter().enumerate();
         each.flat_map(|(channel, all)| all.into_iter().map(move |one| (one, channel))).collect()
@@ -201,9 +203,10 @@ mod tests {
     use super::*;
     use quickcheck::QuickCheck;
 
-    /// Any walks: every step is taken once, nobody takes two in a round, there are as many rounds
-    /// as asked for, or as the longest walk has steps, and a round takes no more over a channel
-    /// than its share of the busiest one, rounded up.
+    /// For random walks: each step is taken once, and a traveller takes at most one step in a
+    /// round. The number of rounds is the requested one, or the length of the longest walk. In each
+    /// round, a channel carries at most the load of the busiest channel divided by the rounds,
+    /// rounded up.
     #[test]
     fn rounds_share_steps_evenly() {
         fn holds(steps: Vec<Vec<u8>>, channels: u8, rounds: u8) {

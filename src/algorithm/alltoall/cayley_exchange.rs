@@ -56,7 +56,7 @@ pub struct CayleyExchange(Settings);
 static ABOUT: About = About {
     collective: "alltoall",
     name: "cayley-exchange",
-    summary: "what every rank has for one relative address takes its steps in such an order that all channels are busy in every round",
+    summary: "blocks for the same relative address take the same steps, in an order that keeps all channels busy in every round",
     source: "own work, by equitable edge colouring",
     needs: "a product of rings, complete networks and windows that wrap round, of at most 65536 nodes, not complete, with rank i on node i",
     claims: "the diameter in start-ups; N fl(k^2/4) / 2k blocks rounded up on tori with the longest extent k, in an even number of chunks if k is even and N/k odd, N/k on generalized hypercubes with the shortest, about N fl(p^2/4) / (p w (w + 1)) on windows; contention-free; with batches=b, up to b start-ups",

@@ -2,11 +2,10 @@
 //! are used alike.
 //!
 //! The order of the steps is free, since the group is abelian. Along a ring and a complete network
-//! the shortest way leaves nothing to choose but the direction to the opposite node. Along windows
-//! of w nodes, a distance is a sum of jumps of 1 to w: with the longest ones, the channels of
-//! length w carry (w + 1) / 2 times as much as if all lengths were used alike. So jumps are chosen
-//! one distance after the other, in turn until nothing improves, where a length is the dearer the
-//! more it is used, with at most as many jumps as rounds allow.
+//! only the direction to the opposite node is free. Along windows of w nodes, a distance is a sum
+//! of jumps of 1 to w. The longest jumps load the channels of length w (w + 1) / 2 times as much as
+//! jumps of all lengths do. So every distance in turn takes the cheapest jumps, and a length costs
+//! more the more it is used. The number of rounds limits the number of jumps.
 
 use std::cmp::Ordering;
 
@@ -59,7 +58,7 @@ pub(super) fn least_load(group: &Group) -> Volume {
     group.rows.iter().map(along).max().unwrap_or_default()
 }
 
-/// The ways along a row to each coordinate.
+/// The steps along a row to each coordinate.
 struct Ways {
     /// The number of ways to each coordinate, which are taken in turn.
     variety: usize,
@@ -110,12 +109,12 @@ struct Jumps {
     /// The most jumps of a distance.
     most: usize,
     loads: Lengths,
-    /// What each length would carry if all were used alike.
+    /// The load of each length if all lengths are used equally often.
     even: u64,
 }
 
-/// The most times that all sums are replaced in turn, how often prices change meanwhile, and the
-/// most sums of two numbers for that.
+/// The maximum number of passes over all sums, of price updates in a pass, and of additions in all
+/// passes.
 const PASSES: usize = 12;
 const PRICES: usize = 1024;
 const SUMS: usize = 1 << 27;
@@ -159,21 +158,21 @@ impl Jumps {
         best.map_or(sums, |(_, sums)| sums)
     }
 
-    /// Returns the price of one more jump of a length. It doubles each time that the length is used
-    /// more by a share of what is even, by the sharpness.
+    /// Returns the price of one more jump of a length. It doubles when the load grows by the even
+    /// load divided by the sharpness.
     fn price(&self, load: u32, sharpness: u64) -> u64 {
         let used = sharpness * (u64::from(load) + 1) / self.even;
         1 << (used + 24).saturating_sub(sharpness).min(48)
     }
 
-    /// Returns what a sum costs, one jump after the other.
+    /// Returns the price of a sum whose jumps are added one by one.
     fn cost(&self, sum: &Lengths, sharpness: u64) -> u64 {
         let each = sum.iter().zip(&self.loads).flat_map(|(&times, &load)| load..load + times);
         each.map(|load| self.price(load, sharpness)).sum()
     }
 
-    /// Returns the last jump of the cheapest sum of each distance, by the most jumps of the sum. Of
-    /// sums that cost the same, each pass prefers others.
+    /// Returns the last jump of the cheapest sum of each distance, for each maximum number of
+    /// jumps. Each pass breaks ties in another order.
     fn cheapest(&self, longest: usize, sharpness: u64, pass: usize) -> Vec<Vec<usize>> {
         let prices: Vec<u64> = self.loads.iter().map(|&load| self.price(load, sharpness)).collect();
         let mut costs: Vec<Option<u64>> = (0..=longest).map(|distance| (distance == 0).then_some(0)).collect();

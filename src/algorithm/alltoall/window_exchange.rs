@@ -16,9 +16,9 @@
 //! | startups | no formula: n times about L / `load`, but at least the hops of the longest route, for L units over the busiest channel |
 //! | blocks sent over a channel | about L N / (p `chunks`) |
 //!
-//! On lines and meshes with the longest extent k, the bound, N fl(k^2/4) / k, in about n k rounds, if
-//! `load` is about k / 4: 16 rounds and 128 blocks on 8x8, 10 and 36 on 4x6. A shorter row, whose
-//! units are larger, takes fewer of them in a round.
+//! On lines and meshes with the longest extent k, the bound, N fl(k^2/4) / k, in about n k rounds,
+//! if `load` is about k / 4: 16 rounds and 128 blocks on 8x8, 10 and 36 on 4x6. A shorter row,
+//! whose units are larger, takes fewer of them in a round.
 //!
 //! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2). With `load=1` and
 //! `chunks=24`, what a channel carries is at most 1.1 times the lower bound from 20 nodes on:
@@ -209,8 +209,8 @@ fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Path>>> {
     })
 }
 
-/// How often routes are replaced in turn, and by how much less than the busiest channel carries all
-/// are to carry: a share of one in so many.
+/// The number of passes over all routes, and the attempts: each aims at a load below that of the
+/// busiest channel by this fraction of it, 1/16 or 1/8.
 const PASSES: usize = 16;
 const SHARES: [usize; 2] = [16, 8];
 
@@ -283,9 +283,8 @@ impl Loads {
         self.loads.iter().copied().max().unwrap_or_default().max(0) as usize
     }
 
-    /// Returns the cheapest path between the ends of a path, without a step back. One more route
-    /// over a channel costs twice as much for each share, by the sharpness, that it has of the
-    /// wanted load.
+    /// Returns the cheapest path between the ends of a path, without a step back. The price of a
+    /// channel doubles when its load grows by the wanted load divided by the sharpness.
     fn cheapest(&self, path: &[usize], window: usize, wanted: usize, sharpness: usize) -> Path {
         let (from, to) = (path[0], path[path.len() - 1]);
         let apart = from.abs_diff(to);
@@ -311,14 +310,14 @@ impl Loads {
     }
 }
 
-/// How often the order of all units is found anew, at most.
+/// The maximum number of times that all units are sorted.
 const ORDERS: usize = 1 << 6;
 
 /// Schedules one hop after the other: in each round, a channel takes the units whose route has the
 /// busiest channels ahead, then those with the most hops left.
 ///
-/// What is left for the busiest channels shrinks by the load in each round. So the order of units
-/// that wait changes little, and is found anew now and then.
+/// In each round, what is left for the busiest channels shrinks by the load. So the order of
+/// waiting units changes little, and it is enough to sort them now and then.
 fn scheduled(row: &OverlappingWindows, paths: &[Path], load: usize, chunks: usize) -> Table {
     let extent = row.extent();
     let mut left = Loads::of(paths, extent);
