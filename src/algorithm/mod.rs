@@ -11,6 +11,7 @@ pub mod allreduce;
 pub mod alltoall;
 mod arborescences;
 pub mod barrier;
+mod black_white;
 mod bridgeheads;
 pub mod broadcast;
 mod colouring;

@@ -6,6 +6,7 @@ mod fixtures;
 mod machine;
 
 mod balanced_trees;
+mod black_white;
 mod bridgehead_prices;
 mod bridgehead_roots;
 mod bridgehead_search;

@@ -1,6 +1,7 @@
 //! Allgather: every rank sends one block to all ranks (gossip, all-to-all broadcast).
 
 mod balanced_trees;
+mod black_white;
 mod bridgeheads;
 mod bruck;
 mod by_dimension;
@@ -13,6 +14,7 @@ mod tree_packing;
 mod two_level;
 
 pub use balanced_trees::BalancedTrees;
+pub use black_white::BlackWhite;
 pub use bridgeheads::{CircGos, CubGos, HighDimGos, TorGos};
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;

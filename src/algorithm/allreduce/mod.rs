@@ -1,6 +1,7 @@
 //! Allreduce: every rank contributes to one result, and all ranks get it.
 
 mod balanced_trees;
+mod black_white;
 mod bridgeheads;
 mod by_dimension;
 mod direct;
@@ -13,6 +14,7 @@ mod tree_packing;
 mod two_level;
 
 pub use balanced_trees::BalancedTrees;
+pub use black_white::BlackWhite;
 pub use bridgeheads::{CircGos, CubGos, HighDimGos, TorGos};
 pub use by_dimension::ByDimension;
 pub use direct::Direct;

@@ -388,7 +388,7 @@ pub(super) fn at_most(heads: usize, nodes: usize) -> usize {
 }
 
 /// Returns the extents, and whether they are rings, of a product of rings and lines.
-pub(super) fn row_axes(problem: &Problem) -> Option<Vec<(usize, bool)>> {
+pub(in crate::algorithm) fn row_axes(problem: &Problem) -> Option<Vec<(usize, bool)>> {
     let axes = in_order(problem)?;
     let row = |axis: &Axis| match axis.kind {
         Kind::Complete if axis.extent > 2 => None,

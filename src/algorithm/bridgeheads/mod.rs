@@ -36,7 +36,7 @@ mod rows;
 mod search;
 mod streams;
 
-pub(super) use choice::{A_FROM_ONE, B_FROM_ONE, COLOURS, Choice, PORTS};
+pub(super) use choice::{A_FROM_ONE, B_FROM_ONE, COLOURS, Choice, PORTS, row_axes};
 pub(super) use counts::claims;
 pub(super) use plan::Plan;
 pub(super) use rooted::{Rooted, RootedPlan};

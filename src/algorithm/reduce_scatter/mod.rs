@@ -1,6 +1,7 @@
 //! Reduce-scatter: every rank contributes to one result per rank, and each rank gets its own.
 
 mod balanced_trees;
+mod black_white;
 mod bridgeheads;
 mod by_dimension;
 mod direct;
@@ -10,6 +11,7 @@ mod ring;
 mod tree_packing;
 
 pub use balanced_trees::BalancedTrees;
+pub use black_white::BlackWhite;
 pub use bridgeheads::{CircGos, CubGos, HighDimGos, TorGos};
 pub use by_dimension::ByDimension;
 pub use direct::Direct;
