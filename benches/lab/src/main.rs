@@ -31,7 +31,8 @@ const USAGE: &str =
   --calls K          calls of which the median is taken; 5 unless given
   --algorithms A,..  what to compare, besides what auto would choose, or `all` that fit;
                      direct,by-dimension,by-dimension:within=direct,torus-exchange unless given;
-                     those that do not fit a network are left out
+                     those that do not fit a network are left out. Parameters may be given, as in
+                     direct,high-dim-gos:a=8,ports=one,ring
   --machine FILE     where the prices measured go, for the commands `necklace cost` and `simulate`
 Needs root and iproute2; where there can be no lab it says so, with status 77.";
 
@@ -131,13 +132,25 @@ impl Arguments {
                 "--piece" => read.settings.piece = number(value)? as u64,
                 "--bytes" => read.bytes = list(value).iter().map(|value| number(value)).collect::<Result<_, _>>()?,
                 "--calls" => read.calls = number(value)?,
-                "--algorithms" => read.algorithms = list(value),
+                "--algorithms" => read.algorithms = names(value),
                 "--machine" => read.machine = Some(value.clone()),
                 _ => return Err(format!("unknown argument {name:?}")),
             }
         }
         Ok(read)
     }
+}
+
+/// Returns the algorithms of a list. What has a value and no name belongs to the name before.
+fn names(list: &str) -> Vec<String> {
+    let mut names: Vec<String> = vec![];
+    for part in list.split(',') {
+        match names.last_mut() {
+            Some(name) if part.contains('=') && !part.contains(':') => *name = format!("{name},{part}"),
+            _ => names.push(part.to_owned()),
+        }
+    }
+    names
 }
 
 fn bench(topology: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
