@@ -152,7 +152,7 @@ impl Gossip {
             None if axis < along => 2,
             None => 1,
             // The phase in which it goes along this axis.
-            Some((phase, _)) if (axis + 2 * axes - odd % axes) % axes < phase => line.extent,
+            Some((phase, _)) if (axis + axes - odd % axes) % axes < phase => line.extent,
             Some(_) => 2,
         })
     }

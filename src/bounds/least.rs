@@ -114,13 +114,13 @@ impl fmt::Display for Bounds {
         let (one, all, channel) = (start(Ports::One), start(Ports::All), self.channel());
         writeln!(
             f,
-            "least with one port: {one} start-ups, {port} blocks by port, {channel} by channel; if messages go to neighbours only, {} and {}",
+            "least with one port: start-ups {one}, blocks by port {port}, by channel {channel}; if messages go to neighbours only, start-ups {}, blocks by port {}",
             one.max(*distance),
             forwarded.max(relayed),
         )?;
         write!(
             f,
-            "least with all ports: {all} start-ups, {channel} blocks by channel; if messages go to neighbours only, {} start-ups",
+            "least with all ports: start-ups {all}, blocks by channel {channel}; if messages go to neighbours only, start-ups {}",
             all.max(*distance)
         )
     }

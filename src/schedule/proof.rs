@@ -151,7 +151,7 @@ impl fmt::Display for Figures {
         let idle = self.rounds - self.startups.min(self.rounds);
         write!(f, "start-ups {}", self.startups)?;
         if idle > 0 {
-            write!(f, " (and {idle} idle rounds)")?;
+            write!(f, ", idle rounds {idle}")?;
         }
         write!(f, ", hops {}, rearrangements {}", self.hops, self.rearrangements)?;
         if self.combined > Volume::ZERO {
