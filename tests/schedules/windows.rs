@@ -182,6 +182,7 @@ fn window_exchange_is_at_the_cut() {
         ("how:64,20,1", 16),
         ("how:65,3,1", 1),
         ("how:100,5,1", 1),
+        ("how:66,33,1", 24),
         ("how:8,3,2", 4),
     ] {
         let ratio = ratio(text, chunks);
@@ -273,5 +274,12 @@ fn auto_takes_the_balanced_exchange_for_long_blocks() {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         let chosen = |bytes| select(&problem, "auto", &Terms::new(bytes, &channels)).unwrap().algorithm.name();
         assert!(chosen(1 << 20).starts_with("window-exchange"), "{text}: {}", chosen(1 << 20));
+        // A number of chunks that is given stays, when the load is chosen by price.
+        let given = select(&problem, "window-exchange:chunks=5", &Terms::new(1 << 20, &channels)).unwrap().algorithm;
+        assert!(
+            ["load=1,chunks=5", "load=8,chunks=5"].iter().any(|ends| given.name().ends_with(ends)),
+            "{text}: {}",
+            given.name()
+        );
     }
 }

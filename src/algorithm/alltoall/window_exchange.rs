@@ -20,21 +20,22 @@
 //! if `load` is about k / 4: 16 rounds and 128 blocks on 8x8, 10 and 36 on 4x6. A shorter row,
 //! whose units are larger, takes fewer of them in a round.
 //!
-//! L is at least the cut bound, `chunks` fl(p^2/4) / (w (w + 1) / 2). With `load=1` and
-//! `chunks=24`, what a channel carries is at most 1.1 times the lower bound from 20 nodes on:
-//! counted for all windows of 20 to 40 nodes, and for those tried of 50, 64 and 128. With
-//! `chunks=1` it is up to 1.1 times for windows of 2 and 3, and several times for wide ones, which
-//! have few units to balance. By price, `auto` compares rows of up to 128 nodes, in so many chunks
-//! as take about a second at most.
+//! L is at least the cut bound: `chunks` fl(p^2/4) / (w (w + 1) / 2) in the middle, and `chunks` (p
+//! - 1) / w at either end. With `load=1` and `chunks=24`, what a channel carries is at most 1.1
+//! times the lower bound from 20 nodes on: counted for all windows of 20 to 40 nodes, and for those
+//! tried of 50 to 128. With `chunks=1` it is up to 1.1 times for windows of 2 and 3, and several
+//! times for wide ones, which have few units to balance. By price, `auto` compares rows of up to
+//! 128 nodes, in so many chunks as take about five seconds at most.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
 //! in 2 ms for 20 nodes, 30 ms for 64, 0.3 s for 128 and a few seconds for 256; with 16 chunks in
-//! 20 ms for 20 nodes, 0.5 s for 64 and 8 s for 128. Apart from that, a rank takes time and memory
+//! 20 ms for 20 nodes, 0.5 s for 64 and 2 s for 128. Apart from that, a rank takes time and memory
 //! in proportion to the blocks it sends and receives.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::algorithm::kept::Kept;
@@ -96,15 +97,22 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     };
     let loads = iter::successors(Some(1), |load| Some(more * load)).take_while(|&load| load < most.max(2));
     let chunks = rows.iter().filter_map(compared_chunks).max();
-    let in_chunks = chunks.into_iter().flat_map(|chunks| [(1, chunks), (8, chunks)]);
-    let both = loads.map(|load| (load, 1)).chain(in_chunks);
-    let with = |(load, chunks)| Settings::default().with(&LOAD, load).with(&CHUNKS, chunks);
-    both.map(|both| Arc::new(WindowExchange(with(both))) as Arc<dyn Algorithm>).collect()
+    let whole = loads.map(|load| with(load, 1)).collect::<Vec<_>>();
+    whole.into_iter().chain(chunks.into_iter().flat_map(in_chunks)).collect()
+}
+
+/// Returns the parameters that are compared for blocks in a number of chunks.
+fn in_chunks(chunks: usize) -> [Arc<dyn Algorithm>; 2] {
+    [1, 8].map(|load| with(load, chunks))
+}
+
+fn with(load: usize, chunks: usize) -> Arc<dyn Algorithm> {
+    Arc::new(WindowExchange(Settings::default().with(&LOAD, load).with(&CHUNKS, chunks)))
 }
 
 /// Returns the number of chunks that is compared. Wide windows have few units over a channel, and
 /// so need more chunks. In long rows, narrow windows need none, and others get as many as can be
-/// scheduled in a second. A line has no routes to choose.
+/// scheduled in a few seconds. A line has no routes to choose.
 fn compared_chunks(row: &OverlappingWindows) -> Option<usize> {
     match (row.extent(), row.window()) {
         (_, 1) => None,
@@ -113,8 +121,9 @@ fn compared_chunks(row: &OverlappingWindows) -> Option<usize> {
         (extent @ ..=64, window) if 3 * window > extent => Some(24),
         (..=64, _) => Some(16),
         (_, ..4) => None,
-        (extent, window) if 5 * window <= extent => Some(4),
-        _ => Some(8),
+        (extent, window) if 6 * window <= extent => Some(4),
+        (extent, window) if 3 * window <= extent => Some(8),
+        _ => Some(24),
     }
 }
 
@@ -146,7 +155,11 @@ impl Algorithm for WindowExchange {
     }
 
     fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        if self.0.of(&LOAD) == 0 { compared(problem) } else { vec![] }
+        match (self.0.of(&LOAD), self.0.of(&CHUNKS)) {
+            (0, 1) => compared(problem),
+            (0, chunks) => in_chunks(chunks).to_vec(),
+            _ => vec![],
+        }
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
@@ -217,8 +230,7 @@ const SHARES: [usize; 2] = [16, 8];
 /// Replaces routes without a step back, as long as the busiest channel may carry less. Takes the
 /// best of a few attempts, unless one is within a twentieth of the least.
 fn rerouted(paths: &[Path], row: &OverlappingWindows, chunks: usize) -> Vec<Path> {
-    let (extent, window) = (row.extent(), row.window());
-    let least = (chunks * (extent * extent / 4)).div_ceil(window * (window + 1) / 2);
+    let least = least(row, chunks);
     let mut best = (usize::MAX, vec![]);
     for share in SHARES {
         let attempt = replaced(paths.to_vec(), row, least, share);
@@ -232,6 +244,17 @@ fn rerouted(paths: &[Path], row: &OverlappingWindows, chunks: usize) -> Vec<Path
     best.1
 }
 
+/// Returns what the busiest channel carries at least, by the cuts between nodes: that in the middle,
+/// or in wide windows that before the last node.
+fn least(row: &OverlappingWindows, chunks: usize) -> usize {
+    let (extent, window) = (row.extent(), row.window());
+    let across = |below: usize| {
+        let channels: usize = (1..=window).map(|jump| jump.min(below).min(extent - jump)).sum();
+        (chunks * below * (extent - below)).div_ceil(channels.max(1))
+    };
+    (1..=extent / 2).map(across).max().unwrap_or_default()
+}
+
 /// Replaces first all routes, then those over channels with too many. Returns what the busiest
 /// channel carries, and the routes.
 fn replaced(mut paths: Vec<Path>, row: &OverlappingWindows, least: usize, share: usize) -> (usize, Vec<Path>) {
@@ -242,13 +265,15 @@ fn replaced(mut paths: Vec<Path>, row: &OverlappingWindows, least: usize, share:
             break;
         }
         let wanted = least.max(best.0 - best.0 / share);
+        let mut prices = Prices::of(loads, row.window(), wanted, 24 << (pass % 4));
         for path in &mut paths {
-            if pass == 0 || loads.over(path) > least {
-                loads.add(path, -1);
-                *path = loads.cheapest(path, row.window(), wanted, 24 << (pass % 4));
-                loads.add(path, 1);
+            if pass == 0 || prices.loads.over(path) > least {
+                prices.add(path, -1);
+                prices.find_cheapest(path);
+                prices.add(path, 1);
             }
         }
+        loads = prices.loads;
         if loads.busiest() < best.0 {
             best = (loads.busiest(), paths.clone());
         }
@@ -273,40 +298,97 @@ impl Loads {
         path.windows(2).for_each(|hop| self.loads[hop[0] * self.extent + hop[1]] += change);
     }
 
+    fn at(&self, hop: &[usize]) -> usize {
+        self.loads[hop[0] * self.extent + hop[1]].max(0) as usize
+    }
+
     /// Returns what the busiest channel of a path carries.
     fn over(&self, path: &[usize]) -> usize {
-        let along = path.windows(2).map(|hop| self.loads[hop[0] * self.extent + hop[1]]);
-        along.max().unwrap_or_default().max(0) as usize
+        path.windows(2).map(|hop| self.at(hop)).max().unwrap_or_default()
     }
 
     fn busiest(&self) -> usize {
         self.loads.iter().copied().max().unwrap_or_default().max(0) as usize
     }
+}
 
-    /// Returns the cheapest path between the ends of a path, without a step back. The price of a
-    /// channel doubles when its load grows by the wanted load divided by the sharpness.
-    fn cheapest(&self, path: &[usize], window: usize, wanted: usize, sharpness: usize) -> Path {
-        let (from, to) = (path[0], path[path.len() - 1]);
-        let apart = from.abs_diff(to);
-        let at = |distance: usize| if from < to { from + distance } else { from - distance };
-        let mut costs = vec![(0_u64, 0); apart + 1];
-        for distance in 1..=apart {
-            let jumps = (1..=window.min(distance)).map(|jump| {
-                let load = self.loads[at(distance - jump) * self.extent + at(distance)].max(0) as usize;
-                let used = sharpness * (load + 1) / wanted.max(1);
-                let price = 1_u64 << (used + 24).saturating_sub(sharpness).min(48);
-                (costs[distance - jump].0 + price, jump)
-            });
-            costs[distance] = jumps.min().unwrap_or_default();
+/// What one more route over each channel costs. The price of a channel doubles when its load grows
+/// by the wanted load divided by the sharpness.
+struct Prices {
+    loads: Loads,
+    window: usize,
+    wanted: usize,
+    sharpness: usize,
+    /// By the node to which a channel leads, then by the one from which it comes.
+    prices: Vec<u64>,
+    /// The price of the cheapest way to each node, and the length of its last jump.
+    ways: Vec<u64>,
+}
+
+/// The bits for a jump in a word with a price above them. Prices are compared first.
+const JUMP_BITS: u32 = 8;
+const JUMP: u64 = (1 << JUMP_BITS) - 1;
+
+/// The binary logarithm of the highest price: fewer than 2^8 of them fit a word.
+const HIGHEST: usize = 47;
+
+impl Prices {
+    fn of(loads: Loads, window: usize, wanted: usize, sharpness: usize) -> Self {
+        let extent = loads.extent;
+        let prices = vec![0; extent * extent];
+        let mut all = Self { loads, window, wanted: wanted.max(1), sharpness, prices, ways: vec![0; extent] };
+        for from in 0..extent {
+            (0..extent).for_each(|to| all.price(&[from, to]));
         }
-        let mut path = vec![to];
-        let mut left = apart;
-        while left > 0 {
-            left -= costs[left].1.max(1);
-            path.push(at(left));
+        all
+    }
+
+    fn add(&mut self, path: &[usize], change: i32) {
+        self.loads.add(path, change);
+        path.windows(2).for_each(|hop| self.price(hop));
+    }
+
+    fn price(&mut self, hop: &[usize]) {
+        let used = self.sharpness * (self.loads.at(hop) + 1) / self.wanted;
+        let price = 1 << (used + 24).saturating_sub(self.sharpness).min(HIGHEST);
+        self.prices[hop[1] * self.loads.extent + hop[0]] = price << JUMP_BITS;
+    }
+
+    /// Replaces a path by the cheapest one between its ends, without a step back.
+    fn find_cheapest(&mut self, path: &mut Path) {
+        let (from, to) = (path[0], path[path.len() - 1]);
+        let (window, extent) = (self.window, self.loads.extent);
+        let (prices, ways) = (&self.prices, &mut self.ways);
+        ways[from] = 0;
+        // Loops, since this is what the schedule of a row takes most of its time for.
+        let cheapest = |ways: &[u64], node: usize, before: Range<usize>| {
+            let (ways, prices) = (&ways[before.clone()], &prices[node * extent..][before.clone()]);
+            let (mut least, mut index) = (u64::MAX, 0);
+            while index < prices.len() {
+                let jump = node.abs_diff(before.start + index) as u64;
+                least = least.min((ways[index] & !JUMP) + prices[index] + jump);
+                index += 1;
+            }
+            least
+        };
+        if from < to {
+            for node in from + 1..=to {
+                ways[node] = cheapest(ways, node, from.max(node.saturating_sub(window))..node);
+            }
+        } else {
+            for node in (to..from).rev() {
+                ways[node] = cheapest(ways, node, node + 1..(node + window).min(from) + 1);
+            }
+        }
+        path.clear();
+        let mut node = to;
+        path.push(node);
+        while node != from {
+            let jump = (ways[node] & JUMP) as usize;
+            node = if from < to { node - jump } else { node + jump };
+            path.push(node);
         }
         path.reverse();
-        path
     }
 }
 
