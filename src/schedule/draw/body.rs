@@ -162,6 +162,8 @@ struct Scene<'a> {
 pub(super) struct Body {
     pub(super) bands: String,
     pub(super) arrows: String,
+    /// The marks of the nodes that send.
+    pub(super) senders: String,
     pub(super) numbers: String,
     /// The centres and widths of the numbers.
     written: Vec<(Point, f64)>,
@@ -169,15 +171,35 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// Draws a frame. `sizes` are those of the whole picture.
-    pub(super) fn new(layout: &Layout, frame: &Frame, look: &Look, sizes: Sizes) -> Self {
+    /// Draws a frame. `sizes` are those of the whole picture. `marks` tells whether the nodes that
+    /// send have a mark.
+    pub(super) fn new(layout: &Layout, frame: &Frame, look: &Look, sizes: Sizes, marks: bool) -> Self {
         let bounds = Bounds::around(layout.at[0], 0.0);
-        let [bands, arrows, numbers] = [const { String::new() }; 3];
-        let mut body = Self { bands, arrows, numbers, written: Vec::new(), bounds };
+        let [bands, arrows, senders, numbers] = [const { String::new() }; 4];
+        let mut body = Self { bands, arrows, senders, numbers, written: Vec::new(), bounds };
         let scene = Scene { layout, frame, lanes: lanes(layout, &frame.arrows) };
         body.arrows(&scene, look, sizes);
         body.bands(&scene);
+        if marks {
+            body.senders(&scene, look);
+        }
         body
+    }
+
+    fn senders(&mut self, scene: &Scene<'_>, look: &Look) {
+        let Scene { layout, frame, .. } = scene;
+        let (colour, radius) = (look.colour, Number(layout.scale.radius));
+        let (fill, wide) = if layout.scale.labelled { ("none", 2.0) } else { (colour, 1.0) };
+        let _ = writeln!(
+            self.senders,
+            "<g class=\"senders\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"{}\">",
+            Number(wide)
+        );
+        for at in frame.senders().into_iter().map(|node| layout.at[node]) {
+            let (x, y) = (Number(at.x), Number(at.y));
+            let _ = writeln!(self.senders, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>");
+        }
+        self.senders += "</g>\n";
     }
 
     fn arrows(&mut self, scene: &Scene<'_>, look: &Look, sizes: Sizes) {

@@ -1,11 +1,11 @@
 //! The frames of a picture: which rounds they show, and their arrows.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{DrawError, Frames, MAX_ARROWS, MAX_FRAMES, MAX_HOPS, View};
 use crate::block::Volume;
 use crate::ids::{Node, Rank};
-use crate::vocabulary::{Combine, Problem, Round, Route, Transfer};
+use crate::vocabulary::{Combine, Outline, Problem, Round, Route, Transfer};
 
 /// The maximum number of rounds that are drawn by default.
 const AUTO_ROUNDS: usize = 12;
@@ -31,6 +31,11 @@ pub(super) struct Frame {
 impl Frame {
     pub(super) fn sizes(&self) -> Sizes {
         Sizes::of(std::slice::from_ref(self))
+    }
+
+    /// Returns the nodes that send.
+    pub(super) fn senders(&self) -> BTreeSet<usize> {
+        self.arrows.iter().filter_map(|arrow| arrow.route.first().copied()).collect()
     }
 }
 
@@ -81,6 +86,14 @@ pub(super) struct Shown {
     pub(super) focus: Option<Rank>,
     /// A description of the part of the schedule, unless it is all, or all of the focus.
     pub(super) note: Option<String>,
+}
+
+impl Shown {
+    /// Returns whether the nodes that send have a mark: if in some frame not all ranks do.
+    pub(super) fn marks_senders(&self, outline: &Outline) -> bool {
+        let some = |frame: &Frame| (1..outline.problem.ranks()).contains(&frame.senders().len());
+        self.focus.is_none() && self.frames.iter().any(some)
+    }
 }
 
 /// Collects the arrows of the rounds.

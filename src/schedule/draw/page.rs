@@ -27,7 +27,8 @@ pub(super) fn page(outline: &Outline, view: &View, layout: &Layout, shown: &Show
     let sizes = Sizes::of(frames);
     let network = Network::new(outline, layout, *focus);
     let looks = Looks::new(outline);
-    let body = |frame: &Frame| Body::new(layout, frame, looks.of(outline, frame.phase), sizes);
+    let marks = shown.marks_senders(outline);
+    let body = |frame: &Frame| Body::new(layout, frame, looks.of(outline, frame.phase), sizes, marks);
     let bodies: Vec<Body> = frames.iter().map(body).collect();
     let bounds = bodies.iter().fold(network.bounds, |bounds, body| bounds.with(body.bounds));
     let grid = Grid::new(outline, frames, bounds);
@@ -129,11 +130,11 @@ impl Grid {
             let (more, colour) = if i == 0 { (BOLD, TEXT) } else { ("", QUIET) };
             Line { at, size: CAPTION, more, colour }.write(&mut out, line);
         }
-        let Body { bands, arrows, numbers, .. } = body;
+        let Body { bands, arrows, senders, numbers, .. } = body;
         let _ = write!(
             out,
             "<g transform=\"translate({})\">\n{bands}<use href=\"#links-{network}\"/>\n{arrows}\
-             <use href=\"#nodes-{network}\"/>\n{numbers}</g>\n</g>\n",
+             <use href=\"#nodes-{network}\"/>\n{senders}{numbers}</g>\n</g>\n",
             self.origin
         );
         out

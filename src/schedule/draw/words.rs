@@ -81,7 +81,8 @@ pub(super) struct Legend<'a> {
 impl Legend<'_> {
     /// Returns the entries: a sign, if any, and its meaning.
     pub(super) fn entries(&self) -> Vec<(String, String)> {
-        let Self { outline, view, layout, looks, shown: Shown { frames, note, .. } } = *self;
+        let Self { outline, view, layout, looks, shown } = *self;
+        let Shown { frames, note, .. } = shown;
         let busy = frames.iter().filter(|frame| !frame.arrows.is_empty());
         let phases: BTreeSet<usize> = busy.map(|frame| frame.phase).collect();
         let arrows = || frames.iter().flat_map(|frame| &frame.arrows);
@@ -106,6 +107,9 @@ impl Legend<'_> {
         }
         if arrows().any(|arrow| arrow.transfers > 1) {
             say("transfers of several rounds that are alike are one arrow".to_owned());
+        }
+        if shown.marks_senders(outline) {
+            say("coloured nodes send".to_owned());
         }
         if let Some(rank) = view.focus {
             say(format!("only what rank {rank} sends and receives"));
