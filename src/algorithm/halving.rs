@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use crate::algorithm::counted::Counted;
 use crate::algorithm::counts::Most;
 use crate::algorithm::loads::{Pattern, factors_in_order, with_loads};
 use crate::algorithm::{doublings, is_complete};
@@ -215,6 +216,7 @@ pub(super) fn claims_of_ranks(problem: &Problem, from_root: bool) -> Claims {
         Some(routes.into_iter().map(|round| Pattern { load: 1, hops: round.longest }).collect::<Vec<_>>())
     };
     let counted = || {
+        Counted::fits(problem, ranks as u128).then_some(())?;
         let mut all = vec![vec![]; rounds as usize];
         collect(&(0..ranks), root, &mut all);
         for (from, to) in all.iter_mut().flatten().filter(|_| !from_root) {

@@ -82,7 +82,10 @@ impl Pattern {
     }
 
     /// Counts the load of these messages, at most as many as ranks.
-    pub(in crate::algorithm) fn of(problem: &Problem, messages: Vec<(usize, usize)>) -> Option<Self> {
+    pub(in crate::algorithm) fn of(
+        problem: &Problem,
+        messages: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Option<Self> {
         let messages = messages.into_iter().map(|(from, to)| (from, to, 1));
         let Counted { load, hops, .. } = Counted::of(problem, problem.ranks() as u128, messages)?;
         Some(Self { load, hops })

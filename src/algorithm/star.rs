@@ -58,7 +58,7 @@ impl Pattern {
         }
         let others = problem.all().filter(|&rank| rank != root).map(|rank| rank.index());
         let message = |other| if way == Way::FromRoot { (root.index(), other) } else { (other, root.index()) };
-        Self::of(problem, others.map(message).collect())
+        Self::of(problem, others.map(message))
     }
 }
 

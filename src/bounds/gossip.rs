@@ -21,9 +21,9 @@ pub struct Regular {
 /// the time of an allgather.
 ///
 /// Lemma 1: the greatest of (N - 1) / D transmissions, half the diameter in hops, and the
-/// logarithm of N to base D + 1 in start-ups, for N ranks and D channels a node. `startup` is the time of a start-up and `hop` that of crossing a channel. Equation 2 of the
-/// paper has N for N - 1, but the rank has its own block. 0 for one rank, infinite for several
-/// without channels.
+/// logarithm of N to base D + 1 in start-ups, for N ranks and D channels a node. `startup` is the
+/// time of a start-up and `hop` that of crossing a channel. Equation 2 of the paper has N for N - 1,
+/// but the rank has its own block. 0 for one rank, infinite for several without channels.
 ///
 /// ```
 /// use necklace::bounds::{Regular, collection_time};
@@ -44,6 +44,24 @@ pub fn collection_time(network: Regular, startup: f64, hop: f64) -> f64 {
     transmission.max(diameter / 2.0 * hop).max(startups * startup)
 }
 
+/// Returns the least number of steps, n / r ln n / ln(n / r) up to terms of lower order, in which
+/// one rank of a ring spreads n / r messages of r blocks to all, or `None` if the lemma does not cover
+/// these messages.
+///
+/// Lemma 3, for n `ranks` and messages of r = `size` <= (n - 1) / e blocks. The ring has channels to
+/// the right only, and in a step no channel carries two messages.
+///
+/// ```
+/// use necklace::bounds::dissemination_steps;
+/// assert_eq!(dissemination_steps(729, 50.0).map(f64::round), Some(36.0));
+/// ```
+#[must_use]
+pub fn dissemination_steps(ranks: usize, size: f64) -> Option<f64> {
+    let n = ranks as f64;
+    let covered = size > 0.0 && size <= (n - 1.0) / E;
+    covered.then(|| n / size * n.ln() / (n / size).ln())
+}
+
 /// Returns n ln n / ln(n / r), to which the time of an allgather on a ring is at least
 /// proportional, or `None` if the theorem does not cover these start-ups.
 ///
@@ -51,10 +69,8 @@ pub fn collection_time(network: Regular, startup: f64, hop: f64) -> f64 {
 /// start-ups, for which transmission decides, and many, for which the logarithm does, it grows
 /// faster than [`collection_time`].
 ///
-/// The value is not a lower bound by itself, since the constant of proportion is not stated. By
-/// Lemma 3, one rank of a ring with channels to the right only spreads n / r messages of r blocks
-/// in no fewer than n / r ln n / ln(n / r) steps, up to terms of lower order; each step takes at
-/// least r. By Lemma 2, the time of an allgather is at least that time minus the time in which one
+/// The value is not a lower bound by itself, since the constant of proportion is not stated. It is
+/// that of Lemma 3, [`dissemination_steps`], of which each takes at least r. By Lemma 2, the time of an allgather is at least that time minus the time in which one
 /// rank collects all blocks. Messages of other sizes and both directions change the constant.
 ///
 /// ```
@@ -64,10 +80,8 @@ pub fn collection_time(network: Regular, startup: f64, hop: f64) -> f64 {
 /// ```
 #[must_use]
 pub fn ring_growth(ranks: usize, startup: f64) -> Option<f64> {
-    let n = ranks as f64;
     // Without start-ups, the quotient of the logarithms has the limit 0, and n - 1 blocks remain.
-    let covered = startup > 0.0 && startup <= (n - 1.0) / E;
-    covered.then(|| n * n.ln() / (n / startup).ln())
+    Some(startup * dissemination_steps(ranks, startup)?)
 }
 
 #[cfg(test)]
@@ -93,5 +107,14 @@ mod tests {
         assert_eq!(covered(27), [true, false, false, false]);
         assert_eq!(covered(729), [true, true, true, true]);
         assert_eq!([ring_growth(27, 0.0), ring_growth(1, 0.0), ring_growth(0, 1.0)], [None; 3]);
+    }
+
+    /// A thousand nodes have three times the logarithm of ten messages, and 2^20 twice that of 2^10.
+    #[test]
+    fn dissemination_takes_the_steps_of_lemma_3() {
+        let steps = |n, r| dissemination_steps(n, r).unwrap();
+        assert!((steps(1000, 100.0) - 30.0).abs() < 1e-9);
+        assert!((steps(1 << 20, 1024.0) - 2048.0).abs() < 1e-6);
+        assert_eq!([dissemination_steps(27, 10.0), dissemination_steps(27, 0.0)], [None; 2]);
     }
 }

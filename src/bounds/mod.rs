@@ -12,7 +12,7 @@
 //! Suh & Shin 2001, 3.1.4; Grama et al., 4.5; Wang 1999, 5; the rest is counting. A schedule need
 //! not reach a bound, and may be unable to reach several at once.
 //!
-//! [`collection_time`] and [`ring_growth`] bound the time of an allgather.
+//! [`collection_time`], [`dissemination_steps`] and [`ring_growth`] bound the time of an allgather.
 //!
 //! Lower bounds on the transmission of alltoall, in blocks, with a rank on each of N nodes. k is
 //! the extent of a dimension, fl(k) = floor(k^2/4), and log is to base 2:
@@ -45,5 +45,5 @@ mod product;
 mod search;
 
 pub use found::Search;
-pub use gossip::{Regular, collection_time, ring_growth};
+pub use gossip::{Regular, collection_time, dissemination_steps, ring_growth};
 pub use least::Bounds;

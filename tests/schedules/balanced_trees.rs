@@ -45,6 +45,23 @@ fn balanced_trees_send_the_least_on_tori_with_axes_in_any_order() {
     }
 }
 
+/// As many start-ups as the diameter, and the least transmission.
+#[test]
+fn balanced_trees_keep_their_claims_on_extents_of_2_to_30() {
+    let rings = (2..=30).map(|n| format!("ring:{n}"));
+    let squares = (2..=30).filter(|n| n % 3 == 0 || *n < 12).map(|n| format!("torus:{n}x{n}"));
+    let unequal = (2..=30).step_by(4).map(|n| format!("torus:{n}x{}", 32 - n));
+    for text in rings.chain(squares).chain(unequal) {
+        let problem = problem(&text, Collective::Allgather);
+        let proof = proof(&*find(problem.collective(), "balanced-trees").unwrap(), &problem);
+        let distance = |node| problem.topology().distance(necklace::Node::new(0), necklace::Node::new(node));
+        let diameter = (0..problem.ranks()).map(distance).max().unwrap() as u64;
+        let channels = problem.topology().channels() / problem.ranks();
+        let least = (problem.ranks() - 1).div_ceil(channels) as u64;
+        assert_eq!((proof.startups, proof.transmission), (diameter, Volume::from(least)), "{text}");
+    }
+}
+
 #[test]
 fn balanced_trees_have_variants_only_where_they_may_send_less() {
     let variants = |text: &str| {

@@ -60,6 +60,9 @@ fn squares_of_2_to_30_gossip_from_diagonals_and_by_axis() {
             for a in (2..=n).filter(|a| (n <= 9 && (2 * a <= n + 1 || *a == n)) || *a == 2 + n % 8) {
                 proved(&topology, &format!("torgos:a={a}"));
             }
+            if n > 16 && n % 4 == 2 {
+                proved(&topology, "high-dim-gos");
+            }
             if n <= 16 {
                 proved(&topology, "torgos:colours=one");
                 proved(&topology, "high-dim-gos");
@@ -285,6 +288,22 @@ fn one_port_suffices_on_rings_and_tori() {
         let text = format!("{algorithm}{separator}ports=one");
         proved(topology, &text);
         assert_eq!(find(&Collective::Allgather, &text).unwrap().about().ports, Ports::One);
+    }
+}
+
+/// The algorithms of Fig. 6 on 64 nodes, and their start-ups: n - 1 or 2 log_2 n along each row.
+#[test]
+fn one_port_takes_the_startups_of_section_7_2() {
+    for (algorithm, startups) in [
+        ("high-dim-gos:a=8,ports=one", 14),
+        ("high-dim-gos:a=1,b=1,ports=one", 12),
+        ("high-dim-gos:a=1,b=1,a2=8,ports=one", 13),
+        ("torgos:a=2,b=1,ports=one", 8),
+        ("black-white", 8),
+    ] {
+        let proof = proved("torus:8x8", algorithm);
+        assert!(proof.keeps(Ports::One) && proof.contention_free, "{algorithm}");
+        assert_eq!(proof.startups, startups, "{algorithm}");
     }
 }
 

@@ -103,9 +103,16 @@ fn gossips_and_packed_trees_of_many_nodes_pass_the_checker() {
         ("ghc:4x5", "balanced-trees:rounds=5"),
         ("mesh:6x7", "tree-packing"),
         ("mesh:3x4x3", "tree-packing:rounds=20"),
+        ("torus:6x8", "high-dim-gos:a=2,b=1,a2=3,b2=2,growth=3"),
+        ("torus:12x12", "torgos:a=4,b=2,growth=3"),
+        ("torus:8x8", "torgos:a=2,b=1,ports=one"),
+        ("torus:3x3x3", "cubgos:ports=one"),
+        ("mesh:4x3x5", "high-dim-gos:a=2,a2=3,a3=1,colours=one"),
+        ("torus:6x10", "black-white"),
+        ("mesh:4x6x2", "black-white"),
     ];
     for (topology, algorithm) in all {
-        let ports = if algorithm.contains("ports=one") { "one" } else { "all" };
+        let ports = if algorithm.contains("ports=one") || algorithm == "black-white" { "one" } else { "all" };
         for collective in ["allgather", "reduce_scatter", "allreduce"] {
             let json = document_with(topology, collective, algorithm, &["--commutative"]);
             checked(&json, &["--contention-free", "--ports", ports]);
@@ -113,7 +120,13 @@ fn gossips_and_packed_trees_of_many_nodes_pass_the_checker() {
     }
     for topology in ["torus:6x7", "mesh:5x8", "hypercube:5", "torus:2x12"] {
         for (collective, order) in [("broadcast", &[][..]), ("reduce", &["--commutative"])] {
-            let json = document_with(topology, collective, "edge-disjoint-trees:chunks=3", order);
+            for algorithm in ["edge-disjoint-trees:chunks=3", "bridgeheads"] {
+                let json = document_with(topology, collective, algorithm, order);
+                checked(&json, &["--contention-free", "--ports", "all"]);
+            }
+        }
+        for collective in ["gather", "scatter"] {
+            let json = document_with(topology, collective, "bridgeheads", &[]);
             checked(&json, &["--contention-free", "--ports", "all"]);
         }
     }

@@ -63,6 +63,16 @@
 //! start-ups on a ring and `a=1` twice the logarithm; the paper's times are those of nodes that do
 //! not send and receive at once.
 //!
+//! The algorithms of Fig. 6, on a torus of 8 x 8 nodes:
+//!
+//! | paper | here | start-ups |
+//! |---|---|---|
+//! | Approach 1-1 | `high-dim-gos:a=8,ports=one` | 14 |
+//! | Approach 2-2 | `high-dim-gos:a=1,b=1,ports=one` | 12 |
+//! | Approach 2-1 | `high-dim-gos:a=1,b=1,a2=8,ports=one` | 13 |
+//! | TORGOS(2, 2, 1) | `torgos:a=2,b=1,ports=one` | 8 |
+//! | Approach 1-1 with black and white packets | [`black-white`](super::BlackWhite) | 8 |
+//!
 //! With one port, blocks go round a ring in one direction, so that each node sends to one neighbour
 //! while it receives from the other (section 7.2). On a line they have to go both ways, so lines
 //! and meshes are left out; the paper's own machine is a mesh that counts as a torus (section 7.1).
