@@ -279,6 +279,30 @@ fn hypercubes_in_natural_order() {
     assert_eq!(measures("hypercube:4", "how:4,2,2", "natural").dilation, 1);
 }
 
+/// A ring of four nodes is a square, so a torus of such rings is a cube.
+#[test]
+fn hypercubes_are_tori_of_squares() {
+    for (cube, torus) in [
+        ("hypercube:2", "ring:4"),
+        ("hypercube:4", "how-wrap:4,1,2"),
+        ("hypercube:6", "torus:4x4x4"),
+        ("hypercube:5", "torus:4x2x4"),
+        ("hypercube:3", "torus:4x3"),
+    ] {
+        let [guest, host] = [cube, torus].map(|text| parse(text).unwrap());
+        let best = Embedding::best(guest, host).unwrap();
+        assert_eq!(
+            (best.name(), best.measures().dilation, best.measures().congestion),
+            (Some("gray"), 1, 1),
+            "{torus}"
+        );
+    }
+    // The ends of a line are not neighbours.
+    assert_eq!(measures("hypercube:4", "mesh:4x4", "gray").dilation, 3);
+    let best = Embedding::best(parse("hypercube:4").unwrap(), parse("mesh:4x4").unwrap()).unwrap();
+    assert_eq!((best.name(), best.measures().dilation), (Some("natural"), 2));
+}
+
 /// Method two of section 4.4, errata 5.6 and 5.7: two links of dilation 2 in a block of three bits,
 /// and max(2, ceil(3 2^((d - 5) / 2) / w)) for d bits.
 #[test]

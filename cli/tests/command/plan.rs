@@ -459,6 +459,24 @@ fn sample_larger_than_memory_is_refused_before_it_begins() {
     assert!(text.contains("checked: the parts of 2 of 2000 ranks"), "{text}");
 }
 
+/// Claims are formulas there, or lower bounds where counting takes too long: nothing grows with the
+/// nodes.
+#[cfg(unix)]
+#[test]
+fn huge_networks_are_refused_in_little_memory() {
+    let program = env!("CARGO_BIN_EXE_necklace");
+    for topology in ["how:2147483647,3,1", "how:46340,3,2", "how-wrap:1290,3,3", "ring:2147483647"] {
+        for collective in ["broadcast", "scatter", "gather", "reduce", "allgather", "alltoall"] {
+            let command = "ulimit -v 400000; exec \"$0\" plan --topology \"$1\" --collective \"$2\" --memory 100M";
+            let output =
+                std::process::Command::new("sh").args(["-c", command, program, topology, collective]).output().unwrap();
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(1), "{topology} {collective}: {said}");
+            assert!(said.contains(topology) && said.contains("of memory, but only"), "{said}");
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn sample_needs_memory_only_for_its_ranks() {

@@ -22,13 +22,17 @@ const ROWS: [Construction; 9] = [
     Construction { name: "express", map: grid::express },
     Construction { name: "diagonals", map: grid::diagonals },
     Construction { name: "snake", map: snake::snake },
-    Construction { name: "gray", map: cube::gray },
+    Construction { name: "gray", map: gray },
     Construction { name: "inorder", map: tree::inorder },
     Construction { name: "blocks", map: blocks },
 ];
 
 const IDENTITY: &str = "identity";
 pub(super) const SEARCH: &str = "search";
+
+fn gray(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
+    cube::gray(guest, host).or_else(|| cube::squares(guest, host))
+}
 
 fn blocks(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     tree::blocks(guest, host).or_else(|| cube::blocks(guest, host))

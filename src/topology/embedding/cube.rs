@@ -36,7 +36,22 @@ pub(super) fn gray(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node
 /// Source: Q. Wang, dissertation, 1999, section 3.4 and method one of section 4.4. With b bits
 /// along a dimension the dilation is ceil(2^(b - 1) / w).
 pub(super) fn natural(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
+    shared_out(cube(guest)?, &HostShape::of(host)?, |_, place| place)
+}
+
+/// Gives each dimension of the host equally many bits, like [`natural`], and those of rings of four
+/// by a reflected Gray code: a square is a ring.
+pub(super) fn squares(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (dimensions, host) = (cube(guest)?, HostShape::of(host)?);
+    let is_ring = |dimension: usize| (host.grid.extents()[dimension], host.reach[dimension]) == (4, 1);
+    let squares = (0..host.reach.len()).any(is_ring);
+    let place = |dimension, place| if is_ring(dimension) { place ^ place >> 1 } else { place };
+    squares.then(|| shared_out(dimensions, &host, place))?
+}
+
+/// Gives each dimension of the host equally many bits of the number, the highest to the first.
+/// `place` returns the coordinate for a dimension and its bits.
+fn shared_out(dimensions: u32, host: &HostShape, place: impl Fn(usize, usize) -> usize) -> Option<Vec<Node>> {
     let most: Vec<u32> = host.grid.extents().iter().map(|extent| extent.ilog2()).collect();
     let mut bits = vec![0; most.len()];
     for _ in 0..dimensions {
@@ -47,8 +62,8 @@ pub(super) fn natural(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<N
     let node = |number: usize| {
         let mut at = vec![0; bits.len()];
         let mut rest = number;
-        for (x, bits) in at.iter_mut().zip(&bits).rev() {
-            *x = rest & ((1 << bits) - 1);
+        for (dimension, (x, bits)) in at.iter_mut().zip(&bits).enumerate().rev() {
+            *x = place(dimension, rest & ((1 << bits) - 1));
             rest >>= bits;
         }
         host.grid.node(&at)

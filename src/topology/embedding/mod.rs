@@ -75,6 +75,7 @@ impl Embedding {
     /// | `diagonals` | mesh of two dimensions | of one dimension |
     /// | `snake` | ring | of two dimensions or more, a hypercube |
     /// | `gray` | mesh, torus | hypercube |
+    /// | `gray` | hypercube | of any number of dimensions, with rings of four nodes |
     /// | `natural` | hypercube | of any number of dimensions |
     /// | `inorder` | binary tree | of one dimension |
     /// | `blocks` | binary tree, hypercube of odd dimension | of two dimensions |
