@@ -1,5 +1,7 @@
 //! `necklace cost`: prices collectives on a machine.
 
+use std::collections::BTreeSet;
+
 use clap::{Arg, Args};
 use necklace::cost::{Demand, Price};
 use necklace::schedule::Verifier;
@@ -9,7 +11,8 @@ use crate::output::{Failure, print};
 use crate::progress::Progress;
 use crate::rows::{BOUND, Cell, Row, table, write};
 use crate::simulate::play;
-use crate::{figures, memory, wang};
+use crate::wang::{self, Model};
+use crate::{figures, memory};
 
 pub(crate) const EXAMPLES: &str = "\
 A line \"formula\" is computed without a schedule, so it takes almost no time, however large the network is. A
@@ -73,8 +76,11 @@ pub(crate) struct Arguments {
 
     /// Compare the formulas with the counts of verified schedules, and with simulated times
     ///
-    /// For how:P,W,2, ghc:P,2 and hypercube:D, a line "thesis" has the time by the formulas of Wang
-    /// (1999, chapters 8 and 9): see doc/notes/how-comparison.md.
+    /// For how:P,W,1, how-wrap:P,W,1, complete:P, how:P,W,2, ghc:P,2 and hypercube:D, a line "thesis"
+    /// has the time by the formulas of Wang (1999, chapters 5 to 9) for model 3, and for the models 1
+    /// and 2 if an algorithm keeps to one port or to one message: see doc/notes/how-comparison.md.
+    /// The formulas are those for store-and-forward or, if the machine's switching is cut-through,
+    /// for wormhole routing.
     ///
     /// Simulated ranks overlap operations whose prices a formula adds up. A line "simulated" may
     /// therefore be below the price and below the bound on prices. It has a total, but no terms.
@@ -87,6 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { cases, compare } = arguments;
     let mut rows = Vec::new();
     let every = cases.all()?;
+    let mut models = BTreeSet::new();
     // Each schedule is verified once, and simulated for every block size.
     let steps = every.len() * (1 + cases.bytes.len());
     let mut progress = Progress::new("verifying and simulating", "schedules").of(Some(steps as u64));
@@ -107,8 +114,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         let is_last =
             every.get(number + 1).is_none_or(|next| next.problem.topology().text() != case.problem.topology().text());
+        models.insert(Model::of(case.algorithm.ports(&case.problem)));
         if *compare && is_last {
-            rows.extend(thesis(case, cases));
+            models.remove(&Model::All);
+            let models = std::iter::once(Model::All).chain(std::mem::take(&mut models));
+            rows.extend(models.flat_map(|model| thesis(case, cases, model)));
         }
     }
     drop(progress);
@@ -120,12 +130,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&table(&rows, &terms, &format!("on {}, in us", cases.machine)))
 }
 
-/// Returns the prices by the formulas of a thesis for a network and a collective that it has.
-fn thesis(case: &Case, cases: &Cases) -> Vec<Row> {
+/// Returns the prices by the formulas of a thesis for a network and a collective that it has, under
+/// one of its port models. Those that are the same under model 3 are left out.
+fn thesis(case: &Case, cases: &Cases, model: Model) -> Vec<Row> {
     let (topology, collective) = (case.problem.topology(), case.problem.collective());
     let row = |&bytes: &u64| {
-        let price = wang::price(&**topology, collective, &cases.machine, bytes)?;
-        Some(Row::priced(case, bytes, wang::SOURCE, &price).of(wang::NAME))
+        let price = |model| wang::price(&**topology, collective, model, &cases.machine, bytes);
+        let price = price(model).filter(|one| model == Model::All || price(Model::All) != Some(*one))?;
+        Some(Row::priced(case, bytes, wang::SOURCE, &price).of(&model.name()))
     };
     cases.bytes.iter().filter_map(row).collect()
 }

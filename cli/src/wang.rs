@@ -1,28 +1,70 @@
 //! Formulas of one source for the time of collectives, to compare with verified schedules.
 //!
 //! Source: Q. Wang, *A New-Generation Class of Parallel Architectures and Their Performance
-//! Evaluation*, dissertation, New Jersey Institute of Technology, 1999, chapters 8 and 9:
-//! overlapping windows of two dimensions and generalized hypercubes, where a node may send
-//! different messages over all its channels at once (model 3), and binary hypercubes, where it
-//! sends one message at a time. Schedules do better, for alltoall by far: see
-//! `doc/notes/how-comparison.md`.
+//! Evaluation*, dissertation, New Jersey Institute of Technology, 1999, chapters 5 to 9: overlapping
+//! windows of one and two dimensions, fully connected rows, generalized and binary hypercubes.
+//! Misprints are corrected: the stages of an all-to-all broadcast that take two steps, the broadcast
+//! in windows that wrap round, the exchange round an even ring, and three formulas that contradict
+//! others beside them. Claims that no schedule can meet stay as printed. Schedules do better, for
+//! alltoall by far: see `doc/notes/how-comparison.md`.
 //!
 //! Times are in messages of m words that follow each other over a channel (m t_w). The
-//! dissertation charges one start-up for a whole operation, and t_c = 0.
+//! dissertation charges one start-up for a whole operation, and t_c = 0. With wormhole routing a
+//! broadcast is a pipeline: its message is sent once, and its head crosses as many channels as there
+//! are steps. All other operations keep every channel of their routes busy and take the same time as
+//! with store-and-forward.
 
 use necklace::collective::Collective;
 use necklace::cost::Price;
-use necklace::machine::Machine;
+use necklace::machine::{Machine, Switching};
+use necklace::schedule::Ports;
 use necklace::topology::Topology;
 
-/// The name of the formulas in place of that of an algorithm.
-pub(crate) const NAME: &str = "wang-1999";
+/// The name of the formulas in place of that of an algorithm, for the model of all ports.
+const NAME: &str = "wang-1999";
 /// The source of these prices in tables.
 pub(crate) const SOURCE: &str = "thesis";
+
+/// A port model of the dissertation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Model {
+    /// One output port at a time (model 1).
+    OneSend,
+    /// All output ports with the same message (model 2).
+    SameValue,
+    /// All output ports (model 3).
+    All,
+}
+
+impl Model {
+    /// Returns the model that allows the most of what a port model allows.
+    pub(crate) fn of(ports: Ports) -> Self {
+        match ports {
+            Ports::One | Ports::OneSend => Self::OneSend,
+            Ports::SameValue => Self::SameValue,
+            _ => Self::All,
+        }
+    }
+
+    /// Returns the name of the formulas for this model.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::OneSend => format!("{NAME}:model=1"),
+            Self::SameValue => format!("{NAME}:model=2"),
+            Self::All => NAME.to_owned(),
+        }
+    }
+}
 
 /// A network of the formulas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Network {
+    /// `HOW(p, w, 1)`, regular.
+    Row { extent: u64, window: u64 },
+    /// `HOW(p, w, 1)` that wraps round.
+    Ring { extent: u64, window: u64 },
+    /// A row in which all nodes are neighbours.
+    Complete { extent: u64 },
     /// `HOW(sqrt(p), w, 2)` with the extent sqrt(p) and the window w.
     Windows { extent: u64, window: u64 },
     /// `GH(sqrt(p), 2)` with the extent sqrt(p).
@@ -31,14 +73,23 @@ enum Network {
     Binary { dimension: u32 },
 }
 
+/// Returns the binary logarithm, rounded up.
+fn log(nodes: u64) -> u64 {
+    nodes.next_power_of_two().ilog2().into()
+}
+
 impl Network {
-    /// Returns the network that a topology is, if the formulas have it: `how:P,W,2`, `ghc:P,2` or
-    /// `hypercube:D`.
+    /// Returns the network that a topology is, if the formulas have it.
     fn of(topology: &dyn Topology) -> Option<Self> {
         let text = topology.text();
         let (kind, numbers) = text.split_once(':')?;
         let numbers: Option<Vec<u64>> = numbers.split([',', 'x']).map(|number| number.parse().ok()).collect();
         match (kind, &numbers?[..]) {
+            ("complete", &[extent]) => Some(Self::Complete { extent }),
+            ("how", &[extent, window, 1]) if extent <= window + 1 => Some(Self::Complete { extent }),
+            ("how", &[extent, window, 1]) => Some(Self::Row { extent, window }),
+            ("how-wrap", &[extent, window, 1]) if extent <= 2 * window + 1 => Some(Self::Complete { extent }),
+            ("how-wrap", &[extent, window, 1]) => Some(Self::Ring { extent, window }),
             ("how", &[extent, window, 2]) => Some(Self::Windows { extent, window }),
             ("ghc", &[extent, other]) if text.contains('x') => {
                 (extent == other).then_some(Self::Generalized { extent })
@@ -49,44 +100,119 @@ impl Network {
         }
     }
 
-    /// Returns the messages that follow each other over a channel.
-    fn messages(self, collective: &Collective) -> Option<u64> {
-        let [broadcast, allgather, scatter, alltoall] = match self {
-            Self::Windows { extent, window } => {
-                let steps = (extent - 1).div_ceil(window);
-                [2 * steps, (1 + extent) * steps, 2 * steps * (extent - 1), 2 * extent * extent * steps]
+    /// Returns the steps of a broadcast.
+    fn broadcast(self, model: Model) -> u64 {
+        let one = model == Model::OneSend;
+        match self {
+            Self::Row { extent, window } if one => {
+                let first = log(window + 1);
+                first + extent.saturating_sub(1 << first).div_ceil(window)
             }
-            Self::Generalized { extent } => [2, 1 + extent, extent, extent * extent - 1],
-            Self::Binary { dimension } => {
-                let (nodes, log) = (1 << dimension, u64::from(dimension));
-                [log, nodes - 1, nodes - 1, log * (nodes / 2)]
+            Self::Row { extent, window } => (extent - 1).div_ceil(window),
+            Self::Ring { extent, window } if one => {
+                let reach = 2 * window + 1;
+                log(reach) + extent.saturating_sub(reach).div_ceil(2 * window)
             }
+            Self::Ring { extent, window } => (extent - 1).div_ceil(2 * window),
+            Self::Complete { extent } if one => log(extent),
+            Self::Complete { extent } => u64::from(extent > 1),
+            Self::Windows { extent, window } if one && extent > window + 1 => {
+                2 * Self::Row { extent, window }.broadcast(model)
+            }
+            Self::Windows { extent, .. } | Self::Generalized { extent } if one => 2 * log(extent),
+            Self::Windows { extent, window } => 2 * (extent - 1).div_ceil(window),
+            Self::Generalized { .. } => 2,
+            Self::Binary { dimension } => dimension.into(),
+        }
+    }
+
+    /// Returns the messages that follow each other over a channel in an allgather.
+    fn allgather(self, model: Model) -> u64 {
+        let along = |extent: u64, window: u64| {
+            let twice = if model == Model::SameValue { (extent - 1) / (2 * window) } else { 0 };
+            (extent - 1).div_ceil(window) + twice
         };
+        match (self, model) {
+            (Self::Row { extent, .. } | Self::Ring { extent, .. } | Self::Complete { extent }, Model::OneSend) => {
+                extent - 1
+            }
+            (Self::Row { extent, window }, _) => along(extent, window),
+            (Self::Ring { extent, window }, Model::SameValue) => (extent - 1).div_ceil(window),
+            (Self::Ring { extent, window }, _) => (extent - 1).div_ceil(2 * window),
+            (Self::Complete { extent }, _) => u64::from(extent > 1),
+            (Self::Windows { extent, .. } | Self::Generalized { extent }, Model::OneSend) => extent * extent - 1,
+            (Self::Windows { extent, window }, _) => (1 + extent) * along(extent, window),
+            (Self::Generalized { extent }, _) => 1 + extent,
+            (Self::Binary { dimension }, _) => (1 << dimension) - 1,
+        }
+    }
+
+    /// Returns the messages that follow each other over a channel of the root in a scatter.
+    fn scatter(self, model: Model) -> Option<u64> {
+        let all = model == Model::All;
+        Some(match self {
+            Self::Ring { .. } => return None,
+            Self::Row { extent, window } if all => (extent - 1).div_ceil(window),
+            Self::Complete { extent } if all => u64::from(extent > 1),
+            Self::Row { extent, .. } | Self::Complete { extent } => extent - 1,
+            Self::Windows { extent, window } if all => 2 * (extent - 1).div_ceil(window) * (extent - 1),
+            Self::Generalized { extent } if all => extent,
+            Self::Windows { extent, .. } | Self::Generalized { extent } => extent * extent - 1,
+            Self::Binary { dimension } => (1 << dimension) - 1,
+        })
+    }
+
+    /// Returns the messages that follow each other over a channel in an alltoall.
+    fn alltoall(self, model: Model) -> Option<u64> {
+        let all = model == Model::All;
+        Some(match self {
+            Self::Ring { .. } => return None,
+            Self::Row { extent, window } if all => 2 * (extent - 1).div_ceil(window),
+            // Round a ring, both ways in turn.
+            Self::Row { extent, .. } => extent * extent / 4,
+            Self::Complete { extent } if all => u64::from(extent > 1),
+            Self::Complete { extent } => extent - 1,
+            Self::Windows { extent, window } if all => 2 * extent * extent * (extent - 1).div_ceil(window),
+            Self::Windows { extent, .. } => (extent + 1) * (extent * extent / 4),
+            Self::Generalized { extent } if all => extent * extent - 1,
+            Self::Generalized { extent } => 2 * extent * (extent - 1),
+            Self::Binary { dimension } => u64::from(dimension) * ((1 << dimension) / 2),
+        })
+    }
+
+    /// Returns the messages that follow each other over a channel, with store-and-forward.
+    fn messages(self, collective: &Collective, model: Model) -> Option<u64> {
         match collective {
-            Collective::Broadcast { .. } => Some(broadcast),
-            Collective::Allgather => Some(allgather),
-            Collective::Scatter { .. } => Some(scatter),
-            Collective::Alltoall => Some(alltoall),
+            Collective::Broadcast { .. } => Some(self.broadcast(model)),
+            Collective::Allgather => Some(self.allgather(model)),
+            Collective::Scatter { .. } => self.scatter(model),
+            Collective::Alltoall => self.alltoall(model),
             _ => None,
         }
     }
 }
 
-/// Returns the price by the formulas, if there is one for this network and collective. A word takes
-/// the time of its bytes over a channel or through a port, whichever is longer; hops, messages and
-/// memory are free.
+/// Returns the price by the formulas, if there is one for this network and collective: those for
+/// store-and-forward, or, if the machine's switching is cut-through, those for wormhole routing. A
+/// word takes the time of its bytes over a channel or through a port, whichever is longer. In a
+/// broadcast with wormhole routing, the head takes the time of a hop over each channel; otherwise
+/// hops, messages and memory are free.
 pub(crate) fn price(
     topology: &dyn Topology,
     collective: &Collective,
+    model: Model,
     machine: &Machine,
     block_bytes: u64,
 ) -> Option<Price> {
-    let messages = Network::of(topology)?.messages(collective)?;
+    let steps = Network::of(topology)?.messages(collective, model)?;
+    let is_pipeline = matches!(collective, Collective::Broadcast { .. }) && machine.switching == Switching::CutThrough;
+    let (messages, hops) = if is_pipeline { (steps.min(1), steps) } else { (steps, 0) };
     let mut price = Price::default();
     price.startup = machine.startup.into();
     let bytes = u128::from(messages).saturating_mul(block_bytes.into());
     price.transmission = bytes.saturating_mul(machine.channel.max(machine.byte).into());
-    price.total = price.startup.saturating_add(price.transmission);
+    price.propagation = u128::from(hops).saturating_mul(machine.hop.into());
+    price.total = price.startup.saturating_add(price.transmission).saturating_add(price.propagation);
     Some(price)
 }
 
@@ -94,40 +220,96 @@ pub(crate) fn price(
 mod tests {
     use super::*;
 
-    fn messages(text: &str, collective: &str) -> Option<u64> {
+    fn messages(text: &str, collective: &str, model: Model) -> Option<u64> {
         let topology = necklace::topology::parse(text).unwrap();
         let collective = Collective::named(collective, necklace::Rank::default()).unwrap();
-        Network::of(&*topology)?.messages(&collective)
+        Network::of(&*topology)?.messages(&collective, model)
     }
 
     const COLLECTIVES: [&str; 4] = ["broadcast", "allgather", "scatter", "alltoall"];
+    const MODELS: [Model; 3] = [Model::OneSend, Model::SameValue, Model::All];
+
+    fn all(text: &str, model: Model) -> [Option<u64>; 4] {
+        COLLECTIVES.map(|collective| messages(text, collective, model))
+    }
 
     #[test]
     fn formulas_are_those_of_chapters_8_and_9() {
-        let all = |text| COLLECTIVES.map(|collective| messages(text, collective).unwrap());
+        let of = |text| all(text, Model::All).map(Option::unwrap);
         // ceil((8 - 1) / 3) = 3.
-        assert_eq!(all("how:8,3,2"), [6, 27, 42, 384]);
-        assert_eq!(all("how:16,15,2"), [2, 17, 30, 512]);
-        assert_eq!(all("ghc:8,2"), [2, 9, 8, 63]);
-        assert_eq!(all("ghc:8x8"), all("ghc:8,2"));
-        assert_eq!(all("hypercube:6"), [6, 63, 63, 192]);
-        assert_eq!(all("hypercube:0"), [0, 0, 0, 0]);
+        assert_eq!(of("how:8,3,2"), [6, 27, 42, 384]);
+        assert_eq!(of("how:16,15,2"), [2, 17, 30, 512]);
+        assert_eq!(of("ghc:8,2"), [2, 9, 8, 63]);
+        assert_eq!(of("ghc:8x8"), of("ghc:8,2"));
+        assert_eq!(MODELS.map(|model| all("hypercube:6", model).map(Option::unwrap)), [[6, 63, 63, 192]; 3]);
+        assert_eq!(of("hypercube:0"), [0, 0, 0, 0]);
+    }
+
+    /// The examples of chapter 5 have 12 processors and windows of 3 (figures 5.3, 5.4 and 5.6,
+    /// tables 5.2 and 5.7), windows that wrap round 16 and 17 (tables 5.3 to 5.6).
+    #[test]
+    fn formulas_are_those_of_chapter_5() {
+        let of = |text| MODELS.map(|model| all(text, model));
+        assert_eq!(
+            of("how:12,3,1"),
+            [
+                [Some(5), Some(11), Some(11), Some(36)],
+                [Some(4), Some(5), Some(11), Some(36)],
+                [Some(4), Some(4), Some(4), Some(8)]
+            ]
+        );
+        // 2 ceil(log2 4) and 16 nodes in a window of 3 are impossible: seven nodes are in reach.
+        let wrapped = |broadcast, allgather| [Some(broadcast), Some(allgather), None, None];
+        assert_eq!(of("how-wrap:16,3,1"), [wrapped(5, 15), wrapped(3, 5), wrapped(3, 3)]);
+        assert_eq!(of("how-wrap:17,3,1"), [wrapped(5, 16), wrapped(3, 6), wrapped(3, 3)]);
+        for text in ["complete:10", "how:10,9,1", "how-wrap:10,5,1"] {
+            assert_eq!(of(text)[..2], [[4, 9, 9, 9].map(Some), [1, 1, 9, 9].map(Some)], "{text}");
+            assert_eq!(of(text)[2], [Some(1); 4], "{text}");
+        }
+        // Both ways round a ring of 10, erratum 5.12.
+        assert_eq!(messages("how:10,3,1", "alltoall", Model::OneSend), Some(25));
+    }
+
+    #[test]
+    fn formulas_are_those_of_chapter_6() {
+        let of = |text| MODELS.map(|model| all(text, model).map(Option::unwrap));
+        // s1 + s2 = 2 + 1 along each dimension; ceil(4 / 3) = 2, and no stage takes two steps.
+        assert_eq!(of("how:5,3,2"), [[6, 24, 24, 36], [4, 12, 24, 36], [4, 12, 16, 100]]);
+        assert_eq!(of("ghc:5,2"), [[6, 24, 24, 40], [2, 6, 24, 40], [2, 6, 5, 24]]);
+        // 11 / 6 is 1: a stage takes two steps.
+        assert_eq!(messages("how:12,3,2", "allgather", Model::SameValue), Some(13 * 5));
     }
 
     #[test]
     fn other_networks_and_collectives_have_no_formula() {
-        for text in ["how:8,3,1", "how:4,3,3", "how-wrap:8,3,2", "ghc:8,3", "ghc:4x8", "torus:4x4", "ring:8"] {
-            assert_eq!(messages(text, "alltoall"), None, "{text}");
+        for text in ["how:4,3,3", "how-wrap:8,3,2", "ghc:8,3", "ghc:4x8", "torus:4x4", "ring:8", "torus:4x4@how:4,2,2"]
+        {
+            assert_eq!(messages(text, "alltoall", Model::All), None, "{text}");
         }
-        assert_eq!(messages("torus:4x4@how:4,2,2", "alltoall"), None);
-        assert_eq!(messages("how:8,3,2", "gather"), None);
+        assert_eq!(messages("how:8,3,2", "gather", Model::All), None);
     }
 
     #[test]
     fn price_charges_one_startup_and_the_words() {
-        let machine: Machine = "free:startup=1us,channel=1ns".parse().unwrap();
+        let machine: Machine = "free:startup=1us,channel=1ns,switching=store-and-forward".parse().unwrap();
         let how = necklace::topology::parse("how:8,3,2").unwrap();
-        let price = price(&*how, &Collective::Alltoall, &machine, 2000).unwrap();
+        let price = price(&*how, &Collective::Alltoall, Model::All, &machine, 2000).unwrap();
         assert_eq!((price.startup, price.transmission, price.total), (1_000_000, 768_000_000, 769_000_000));
+    }
+
+    /// Section 5.2: t_s + m t_w (s1 + s2), and with wormhole routing t_s + t_w (s1 + s2) + (m - 1) t_w
+    /// for a head of one word.
+    #[test]
+    fn broadcast_with_wormhole_routing_is_a_pipeline() {
+        let how = necklace::topology::parse("how:12,3,1").unwrap();
+        let total = |switching: &str, collective: &Collective| {
+            let machine: Machine =
+                format!("free:startup=1us,channel=1ns,hop=5ns,switching={switching}").parse().unwrap();
+            price(&*how, collective, Model::OneSend, &machine, 1000).unwrap().total
+        };
+        let broadcast = Collective::named("broadcast", necklace::Rank::default()).unwrap();
+        assert_eq!(["store-and-forward", "cut-through"].map(|way| total(way, &broadcast)), [6_000_000, 2_025_000]);
+        let exchange = &Collective::Alltoall;
+        assert_eq!(["store-and-forward", "cut-through"].map(|way| total(way, exchange)), [37_000_000; 2]);
     }
 }

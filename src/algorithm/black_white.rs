@@ -16,7 +16,7 @@
 //! coordinates. In phase p, nodes with k of these go along axis (p + k) mod d. Neighbours differ by
 //! one in k, so the two rings of a row are never in use at the same time.
 
-use crate::algorithm::bridgeheads::row_axes;
+use crate::algorithm::bridgeheads::{TWICE, row_axes};
 use crate::algorithm::counts::{Counts, Most, Pair};
 use crate::algorithm::course::Course;
 use crate::algorithm::rows::RingAxis;
@@ -32,20 +32,18 @@ const NEEDS: &str = "a product of two or more rings or lines of even extents, no
 /// The most that the extents add up to: claims are counted round by round.
 const MOST: usize = 1 << 12;
 
-/// What the algorithm claims.
-const CLAIMS: &str = "d times half the largest extent in start-ups, for d dimensions; N - 1 blocks; contention-free";
+/// What the algorithm claims, and twice in an allreduce.
+const CLAIMS: &str = "d times half the largest extent in start-ups, for d dimensions; N - 1 blocks if all extents are equal, else less than d times as many; contention-free";
 
 /// Returns the description of the algorithm for a collective.
-pub(super) const fn about(collective: &'static str, needs: &'static str, summary: &'static str) -> About {
+pub(super) const fn about(collective: &'static str, course: Course, summary: &'static str) -> About {
     let about = About::new(collective, "black-white", Ports::One).summary(summary);
-    about.source("Juurlink, Sibeyn & Rao 1998, section 7.2").needs(needs).claims(CLAIMS)
+    let about = about.source("Juurlink, Sibeyn & Rao 1998, section 7.2");
+    let claims = if matches!(course, Course::UpAndDown) { TWICE } else { CLAIMS };
+    about.needs(if matches!(course, Course::Down) { NEEDS } else { NEEDS_TO_COMBINE }).claims(claims)
 }
 
-/// The requirements as they are described, without and with a reduction.
-pub(super) const DESCRIBED: [&str; 2] = [
-    NEEDS,
-    "a product of two or more rings or lines of even extents, not all 2 and together at most 4096, with rank i on node i; an operation that commutes",
-];
+const NEEDS_TO_COMBINE: &str = "a product of two or more rings or lines of even extents, not all 2 and together at most 4096, with rank i on node i; an operation that commutes";
 
 /// Returns what a problem lacks.
 pub(super) fn lacks(problem: &Problem, course: Course) -> Option<String> {
@@ -54,7 +52,12 @@ pub(super) fn lacks(problem: &Problem, course: Course) -> Option<String> {
         && axes.iter().all(|(extent, _)| extent.is_multiple_of(2))
         && axes.iter().any(|(extent, _)| *extent > 2)
         && axes.iter().map(|(extent, _)| extent).sum::<usize>() <= MOST;
-    let needs = || format!("it needs {NEEDS}; this is {}", problem.topology().text());
+    let instead = match axes.len() {
+        0 => "",
+        1 => "; use circgos",
+        _ => "; use high-dim-gos",
+    };
+    let needs = || format!("it needs {NEEDS}; this is {}{instead}", problem.topology().text());
     course.lacks_order(problem).or_else(|| (!fits).then(needs))
 }
 

@@ -289,3 +289,19 @@ fn choices_of_a_and_b_do_not_depend_on_the_root() {
         }
     }
 }
+
+/// Edge-disjoint trees are for up to 1024 nodes.
+#[test]
+fn auto_is_as_cheap_as_pipelines_on_large_tori() {
+    let machine = Machine::FREE.with_channel(1000).with_startup(10_000_000).with_hop(100_000);
+    for (text, bytes) in [("torus:34x34", 64 << 20), ("torus:34x34", 1 << 30), ("mesh:40x36", 256 << 20)] {
+        let problem =
+            Problem::new(parse(text).unwrap(), Collective::named("broadcast", Rank::new(0)).unwrap()).unwrap();
+        let price = |name: &str| {
+            let chosen = select(&problem, name, &Terms::new(bytes, &machine)).unwrap().algorithm;
+            Demand::claimed(&*chosen, &problem).unwrap().price(&machine, bytes).total
+        };
+        let [auto, bridgeheads] = ["auto", "bridgeheads"].map(price);
+        assert!(1000 * auto <= 1005 * bridgeheads, "{text}, {bytes}: {auto}, {bridgeheads}");
+    }
+}

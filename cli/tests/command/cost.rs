@@ -232,18 +232,28 @@ fn plot_by_ranks_has_a_curve_for_each_family() {
 
 #[test]
 fn comparison_has_the_formulas_of_a_thesis_where_it_has_any() {
-    let arguments = ["cost", "--bytes=2", "--machine=free:channel=1us", "--compare", "--csv=-"];
-    let of = |network: &str, collective: &str| {
-        let more = ["--topology", network, "--collective", collective, "--algorithm=auto"];
+    let priced = |switching: &str, network: &str, collective: &str, algorithms: &str| {
+        let machine = format!("--machine=free:channel=1us,switching={switching}");
+        let arguments = ["cost", "--bytes=2", &machine, "--compare", "--csv=-"];
+        let more = ["--topology", network, "--collective", collective, "--algorithm", algorithms];
         let found = lines(&printed(&[&arguments[..], &more].concat()));
         let thesis = found.into_iter().filter(|line| line["by"] == "thesis");
         thesis.map(|line| (line["algorithm"].clone(), line["total"].clone())).collect::<Vec<_>>()
     };
+    let of = |network: &str, collective: &str| priced("store-and-forward", network, collective, "auto");
     let line = |total: &str| vec![("wang-1999".to_owned(), total.to_owned())];
     assert_eq!(of("how:4,2,2", "broadcast"), line("8"));
     assert_eq!(of("ghc:4,2", "alltoall"), line("30"));
     assert_eq!(of("hypercube:3", "allgather"), line("14"));
-    assert_eq!((of("how:6,2,1", "broadcast"), of("hypercube:3", "gather")), (vec![], vec![]));
+    assert_eq!(of("how:6,2,1", "broadcast"), line("6"));
+    assert_eq!((of("how:4,2,3", "broadcast"), of("hypercube:3", "gather")), (vec![], vec![]));
+    // With wormhole routing, a broadcast is a pipeline.
+    assert_eq!(priced("cut-through", "how:4,2,2", "broadcast", "auto"), line("2"));
+    // Five steps with one port, and four with the same message over all.
+    let models = "sliding-windows:ports=one,sliding-windows";
+    let both =
+        [("wang-1999", "8"), ("wang-1999:model=1", "10")].map(|(name, total)| (name.to_owned(), total.to_owned()));
+    assert_eq!(priced("store-and-forward", "how:12,3,1", "broadcast", models), both);
     let without = ["cost", "--topology=hypercube:3", "--collective=alltoall", "--bytes=1"];
     assert!(!printed(&without).contains("thesis"));
 }

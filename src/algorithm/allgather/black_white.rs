@@ -25,7 +25,7 @@
 //!
 //! See `src/algorithm/black_white.rs`.
 
-use crate::algorithm::black_white::{self, DESCRIBED, Gossip};
+use crate::algorithm::black_white::{self, Gossip};
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
@@ -37,7 +37,7 @@ pub struct BlackWhite;
 
 static ABOUT: About = black_white::about(
     "allgather",
-    DESCRIBED[0],
+    Course::Down,
     "squares of two by two gossip, then black nodes send along rows while white ones send along columns",
 );
 

@@ -4,7 +4,7 @@
 //! Source: Juurlink, Sibeyn & Rao (1998), section 7.2; see `src/algorithm/allgather/black_white.rs`.
 //! Model: one-port. The costs are twice those of the allgather, for parts of 1 / N.
 
-use crate::algorithm::black_white::{self, DESCRIBED, Gossip};
+use crate::algorithm::black_white::{self, Gossip};
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
@@ -16,7 +16,7 @@ pub struct BlackWhite;
 
 static ABOUT: About = black_white::about(
     "allreduce",
-    DESCRIBED[1],
+    Course::UpAndDown,
     "parts of the vector go the way of black-white, to the rank where they are combined and from it",
 );
 

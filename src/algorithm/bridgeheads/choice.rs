@@ -231,11 +231,11 @@ impl Choice {
                 "it needs a ring, a line or a product of them, with rank i on node i; this is {text}"
             ));
         };
-        if ranks > MAX_RANKS {
-            return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
-        }
         if let Some(needs) = self.lacks_regularity(&axes, order) {
             return Some(needs);
+        }
+        if ranks > MAX_RANKS {
+            return Some(format!("it needs at most {MAX_RANKS} ranks; there are {ranks}"));
         }
         if self.is_one_port() && axes.iter().any(|&(extent, ring)| !ring && extent > 2) {
             return Some(

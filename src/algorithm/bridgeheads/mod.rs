@@ -41,5 +41,5 @@ pub(super) use counts::claims;
 pub(super) use plan::Plan;
 pub(super) use rooted::{Rooted, RootedPlan};
 pub(super) use rooted_counts::rooted_claims;
-pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, about, gossip, rooted};
+pub(super) use rows::{CIRC_GOS, CUB_GOS, HIGH_DIM_GOS, TOR_GOS, TWICE, about, gossip, rooted};
 pub(super) use search::{Subject, best, few};

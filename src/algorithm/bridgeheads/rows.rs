@@ -62,7 +62,7 @@ pub(in crate::algorithm) const TOR_GOS: Form = Form {
         "a product of two rings or lines of the same extent, with rank i on node i",
         "a product of two rings or lines of the same extent, with rank i on node i, and an operation that commutes",
     ],
-    claims: "about log_3(n / a) + a (log_a n + 1) / 2 + b log_a(n / a) start-ups; contention-free",
+    claims: "about log_3(n / a) + a (log_a n + 1) / 2 + b log_a(n / a) start-ups on tori, up to twice as many on meshes; contention-free",
 };
 
 pub(in crate::algorithm) const CUB_GOS: Form = Form {
@@ -76,7 +76,7 @@ pub(in crate::algorithm) const CUB_GOS: Form = Form {
         "a product of three or more rings or lines of the same extent, with rank i on node i",
         "a product of three or more rings or lines of the same extent, with rank i on node i, and an operation that commutes",
     ],
-    claims: "about log_3(n / a) + a ((d - 1) log_a n + 1) / 2 + b log_a(n / a) start-ups; contention-free",
+    claims: "about log_3(n / a) + a ((d - 1) log_a n + 1) / 2 + b log_a(n / a) start-ups on tori, up to twice as many on meshes; contention-free",
 };
 
 fn equal(extents: &[usize]) -> bool {
@@ -130,8 +130,12 @@ pub(in crate::algorithm) const fn about(
 ) -> About {
     let about = About::new(collective, form.name, ports).summary(summary);
     let reduces = !matches!(course, Course::Down);
-    about.source(form.source).needs(form.described[reduces as usize]).claims(form.claims)
+    let claims = if matches!(course, Course::UpAndDown) { TWICE } else { form.claims };
+    about.source(form.source).needs(form.described[reduces as usize]).claims(claims)
 }
+
+/// What an allreduce claims: a part of the vector for each rank goes the way of a block twice.
+pub(in crate::algorithm) const TWICE: &str = "twice the start-ups and blocks of the allgather by this algorithm, for blocks of 1 / N of the vector; contention-free";
 
 /// Defines an algorithm of a collective.
 macro_rules! gossip {

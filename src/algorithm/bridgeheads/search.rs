@@ -19,6 +19,7 @@ use super::front::{Found, Scale, corners, cover, front, sparse};
 use super::plan::Plan;
 use super::rooted::{MAX_STEPS, Rooted, RootedPlan};
 use super::rows::Form;
+use crate::algorithm::arborescences;
 use crate::algorithm::course::Course;
 use crate::algorithm::kept::Kept;
 use crate::algorithm::parameters::spaced;
@@ -157,11 +158,12 @@ pub(in crate::algorithm) fn best(problem: &Problem, subject: Subject, given: Cho
 
 /// Returns a few of the [best] choices: with all axes at once, with one at a time, which sends
 /// fewer messages and does not wait for the longest row, and by one port. Of a collective with a
-/// root on a product of rows, only those of the fewest start-ups: pipelines along one axis after
-/// the other take more transmission than edge-disjoint trees.
+/// root on a product of rows where edge-disjoint trees fit, only those of the fewest start-ups:
+/// pipelines along one axis after the other take more transmission than those trees.
 pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choice> {
     let axes = row_axes(problem).unwrap_or_default();
     let is_product = axes.iter().filter(|(extent, _)| *extent > 1).count() > 1;
+    let has_trees = is_product && arborescences::lacks(problem).is_none();
     let all = Choice::default();
     if !subject.has_steps() {
         return if is_product { vec![all.in_one_colour()] } else { vec![] };
@@ -178,7 +180,7 @@ pub(in crate::algorithm) fn few(problem: &Problem, subject: Subject) -> Vec<Choi
             }
             Subject::Rooted(_) => {
                 found.retain(|found| found.estimate.startups <= FEW_STARTUPS.max(2 * problem.ranks()));
-                found.truncate(if is_product { 1 } else { usize::MAX });
+                found.truncate(if has_trees { 1 } else { usize::MAX });
                 sparse(found, |_| 32)
             }
         }

@@ -11,7 +11,7 @@ const DEFAULT_CHUNKS: usize = 16;
 
 pub(in crate::algorithm) const CHUNKS: Parameter = Parameter {
     key: "chunks",
-    summary: "number of chunks that the block is cut into; 0 takes the best by price, without prices 16",
+    summary: "number of chunks that the block is cut into; 0 takes nearly the best by price, without prices 16",
     values: Values::Number { least: 0, most: MAX_CHUNKS },
     default: 0,
 };

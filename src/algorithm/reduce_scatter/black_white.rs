@@ -4,7 +4,7 @@
 //! Source: Juurlink, Sibeyn & Rao (1998), section 7.2; see `src/algorithm/allgather/black_white.rs`.
 //! Model: one-port. The costs are those of the allgather, and a rank combines what it receives.
 
-use crate::algorithm::black_white::{self, DESCRIBED, Gossip};
+use crate::algorithm::black_white::{self, Gossip};
 use crate::algorithm::course::Course;
 use crate::algorithm::{About, Algorithm, Claims};
 use crate::ids::Rank;
@@ -14,7 +14,7 @@ use crate::vocabulary::{Amounts, Problem, Share};
 #[derive(Clone, Copy, Debug)]
 pub struct BlackWhite;
 
-static ABOUT: About = black_white::about("reduce_scatter", DESCRIBED[1], "black-white of allgather in reverse");
+static ABOUT: About = black_white::about("reduce_scatter", Course::Up, "black-white of allgather in reverse");
 
 impl Algorithm for BlackWhite {
     fn about(&self) -> &About {
