@@ -48,14 +48,15 @@ const NEEDS_TO_COMBINE: &str = "a product of two or more rings or lines of even 
 /// Returns what a problem lacks.
 pub(super) fn lacks(problem: &Problem, course: Course) -> Option<String> {
     let axes = row_axes(problem).unwrap_or_default();
-    let fits = axes.len() > 1
+    let is_small = axes.iter().map(|(extent, _)| extent).sum::<usize>() <= MOST;
+    let fits = is_small
+        && axes.len() > 1
         && axes.iter().all(|(extent, _)| extent.is_multiple_of(2))
-        && axes.iter().any(|(extent, _)| *extent > 2)
-        && axes.iter().map(|(extent, _)| extent).sum::<usize>() <= MOST;
+        && axes.iter().any(|(extent, _)| *extent > 2);
     let instead = match axes.len() {
-        0 => "",
-        1 => "; use circgos",
-        _ => "; use high-dim-gos",
+        1 if is_small => "; use circgos",
+        2.. if is_small => "; use high-dim-gos",
+        _ => "",
     };
     let needs = || format!("it needs {NEEDS}; this is {}{instead}", problem.topology().text());
     course.lacks_order(problem).or_else(|| (!fits).then(needs))

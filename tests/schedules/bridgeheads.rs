@@ -4,7 +4,7 @@
 use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::error::BuildError;
-use necklace::schedule::{Ports, Problem, Proof, Volume};
+use necklace::schedule::{Ports, Problem, Proof, Volume, verify_sample};
 use necklace::topology::parse;
 
 use crate::bridgehead_roots::rooted;
@@ -129,6 +129,23 @@ fn large_networks_take_parameters_that_few_nodes_stand_for() {
     ] {
         let error = find(&Collective::Allgather, algorithm).unwrap().fits(&problem(topology)).unwrap_err();
         assert!(error.to_string().contains(needs), "{error}");
+    }
+}
+
+/// Larger cubes are too many blocks to verify as a whole: the parts of a few ranks are, with those
+/// of their peers.
+#[test]
+fn cubes_of_9_to_30_gossip_from_generalized_diagonals() {
+    for topology in ["torus:9x9x9", "torus:10x10x10", "mesh:9x9x9"] {
+        proof(&*find(&Collective::Allgather, "cubgos").unwrap(), &problem(topology));
+    }
+    for n in [12, 15, 16, 21, 27, 30] {
+        let problem = problem(&format!("torus:{n}x{n}x{n}"));
+        let algorithm = find(&Collective::Allgather, "cubgos").unwrap();
+        let sample = [0, problem.ranks() / 2 + 1].map(necklace::Rank::new);
+        let checked = verify_sample(&*algorithm, &problem, sample, |_| ());
+        let checked = checked.unwrap_or_else(|error| panic!("{n}: {error}"));
+        assert_eq!(Some(checked.rounds as u64), algorithm.claims(&problem).startups, "{n}");
     }
 }
 

@@ -181,6 +181,29 @@ fn edge_disjoint_trees_keep_their_claims_on_any_network() {
     }
 }
 
+/// Rings, lines, squares and unequal extents, with the root in the middle: H + k - 1 rounds of one
+/// chunk of k over each of T trees, as many as the channels of a node that has the fewest.
+#[test]
+fn edge_disjoint_trees_keep_their_claims_on_extents_of_2_to_30() {
+    let rows = (3..=30).flat_map(|n| [format!("ring:{n}"), format!("line:{n}")]);
+    let squares = (2..=30).filter(|n| n % 4 < 2 || *n < 10).map(|n| (n, n));
+    let unequal = (2..=30).filter(|n| n % 3 == 2).map(|n| (n, 32 - n));
+    let planes = squares.chain(unequal).flat_map(|(m, n)| [format!("torus:{m}x{n}"), format!("mesh:{m}x{n}")]);
+    let cubes = ["torus:3x4x5", "torus:9x9x9", "mesh:2x7x10", "mesh:10x10x10", "hypercube:9"].map(str::to_owned);
+    for text in rows.chain(planes).chain(cubes) {
+        let topology = parse(&text).unwrap();
+        let (nodes, root) = (topology.nodes(), topology.nodes() / 2);
+        let trees = (0..nodes).map(|node| topology.neighbours(Node::new(node)).len()).min().unwrap() as u64;
+        for (collective, chunks) in [("broadcast", 3), ("reduce", 1)] {
+            let problem =
+                Problem::new(Arc::clone(&topology), Collective::named(collective, Rank::new(root)).unwrap()).unwrap();
+            let algorithm = find(problem.collective(), &format!("edge-disjoint-trees:chunks={chunks}")).unwrap();
+            let proof = proof(algorithm.as_ref(), &problem);
+            assert_eq!(proof.transmission, Volume::new(proof.startups, trees * chunks), "{collective} on {text}");
+        }
+    }
+}
+
 /// Some extents as numbers, and the formulas of Table 1.
 #[test]
 fn torus_exchange_costs_equal_suh_and_shins() {

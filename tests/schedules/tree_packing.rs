@@ -46,6 +46,21 @@ fn packed_trees_keep_their_claims_on_irregular_networks() {
     }
 }
 
+/// Lines, squares and unequal extents. No network takes less than a corner's share of a channel.
+#[test]
+fn packed_trees_keep_their_claims_on_extents_of_2_to_30() {
+    let lines = (3..=30).map(|n| format!("line:{n}"));
+    let squares = (3..=30).filter(|n| n % 4 == 2 || *n < 8).map(|n| format!("mesh:{n}x{n}"));
+    let unequal = (2..=30).step_by(3).map(|n| format!("mesh:{n}x{}", 32 - n));
+    for text in lines.chain(squares).chain(unequal) {
+        let problem = Problem::new(parse(&text).unwrap(), Collective::Allgather).unwrap();
+        let proof = proof(&*find(problem.collective(), "tree-packing").unwrap(), &problem);
+        let fewest = problem.topology().neighbours(Node::new(0)).len();
+        assert!(proof.contention_free && proof.keeps(Ports::All), "{text}");
+        assert!(proof.transmission >= Volume::from((problem.ranks() - 1).div_ceil(fewest) as u64), "{text}");
+    }
+}
+
 #[test]
 fn packed_trees_follow_the_placement_of_ranks() {
     for text in ["mesh:4x3", "torus:3x3", "line:7"] {
