@@ -50,8 +50,8 @@
 //! More bridgeheads take more start-ups and less transmission. A choice by name that leaves `a` or
 //! `b` open, as `circgos` does, takes the cheapest of those that it considers, for the length of a
 //! block and the machine. `colours` and `ports` stay as given: short blocks are often cheaper with
-//! `colours=one`, which `auto` compares too. It considers all numbers up to 32, about every thirtieth above, and n, on diagonals the largest of
-//! each distance s. It finds the best of each phase by itself. Among 64 ranks and more it leaves
+//! `colours=one`, which `auto` compares too. It considers all numbers up to 32, about every
+//! thirtieth above, and n, on diagonals the largest of each distance s. It finds the best of each phase by itself. Among 64 ranks and more it leaves
 //! out those with nearly the transmission of another, at 1024 ranks up to a quarter more, unless
 //! they are the best for some price of a start-up; and those with more than 2^18 bridgeheads in all
 //! rows, except n. If `growth` is 0, it considers other factors than `a` too, with all `a` and `b`
@@ -121,7 +121,7 @@ gossip!(
     /// Gossiping from bridgeheads on the diagonals of squares.
     ///
     /// On a torus of 8 x 8 nodes, along one axis at a time; each arrow is a message, and no channel
-    /// carries two at a time. Coloured nodes send: from the second round on they are bridgeheads, and
+    /// carries two at a time. Coloured nodes send: from the third round on they are bridgeheads, and
     /// where arrows end at other nodes, these are the new ones:
     ///
     #[cfg_attr(doc, doc = include_str!("../../../doc/torgos.svg"))]
