@@ -7,8 +7,9 @@
 
 use std::fmt;
 use std::iter;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use crate::algorithm::kept::Kept;
 use crate::algorithm::{About, Algorithm, Settings, Values, candidates, find, registry};
 use crate::bounds::Search;
 use crate::collective::Collective;
@@ -53,7 +54,7 @@ pub struct Candidate {
 }
 
 /// The inputs of a choice besides the problem. They must be equal on all ranks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
     block_bytes: u64,
     machine: Machine,
@@ -123,7 +124,7 @@ pub(crate) fn find_named(collective: &Collective, name: &str, native: bool) -> R
 
 /// Returns the algorithm of a name, if it fits the problem and the terms. If the name leaves
 /// parameters [open](Algorithm::alternatives), they are the cheapest.
-pub(crate) fn find_cheapest(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
+fn find_cheapest(problem: &Problem, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
     Ok(cheapest_alternative(problem, find_fitting(problem, name, terms)?, terms))
 }
 
@@ -270,17 +271,48 @@ fn cheapest<'a>(
     cheapest
 }
 
-/// The algorithms for a problem, in the registry's order.
+/// The algorithms for a problem, in the registry's order, and those that were chosen among them.
+///
+/// To price all of them takes up to seconds, so the ranks of a process share them.
 pub(crate) struct Field {
     problem: Problem,
-    entrants: Vec<Entrant>,
+    entrants: OnceLock<Vec<Entrant>>,
+    /// The algorithms by name, or `auto`, and terms that were asked for last.
+    chosen: Kept<(String, Terms), Result<Arc<dyn Algorithm>, BuildError>>,
 }
 
 impl Field {
     pub(crate) fn of(problem: &Problem) -> Self {
-        let search = Search::of(problem);
-        let entrants = candidates(problem).into_iter().map(|algorithm| Entrant::of(algorithm, &search));
-        Self { entrants: entrants.collect(), problem: problem.clone() }
+        Self { problem: problem.clone(), entrants: OnceLock::new(), chosen: Kept::new(16) }
+    }
+
+    /// Returns the field of a problem. It is shared as long as any rank of the process keeps it, by
+    /// the ranks with the same network in memory, as those of threads have.
+    pub(crate) fn shared(problem: &Problem) -> Arc<Self> {
+        static SHARED: Mutex<Vec<Weak<Field>>> = Mutex::new(vec![]);
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|field| field.strong_count() > 0);
+        let known = shared.iter().filter_map(Weak::upgrade).find(|field| field.problem.is_same_in_memory(problem));
+        known.unwrap_or_else(|| {
+            let field = Arc::new(Self::of(problem));
+            shared.push(Arc::downgrade(&field));
+            field
+        })
+    }
+
+    fn entrants(&self) -> &[Entrant] {
+        self.entrants.get_or_init(|| {
+            let search = Search::of(&self.problem);
+            candidates(&self.problem).into_iter().map(|algorithm| Entrant::of(algorithm, &search)).collect()
+        })
+    }
+
+    /// Returns the algorithm of a name, or the cheapest for `auto`. See [`select`].
+    pub(crate) fn find(&self, name: &str, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
+        self.chosen.get((name.to_owned(), *terms), || match name {
+            "auto" => self.cheapest(terms),
+            _ => find_cheapest(&self.problem, name, terms),
+        })
     }
 
     /// Chooses this algorithm, which need not be in the registry, and lists those of the registry
@@ -295,7 +327,7 @@ impl Field {
     /// Like [`select`].
     pub(crate) fn select(&self, name: &str, terms: &Terms) -> Result<Choice, BuildError> {
         let named = name != "auto";
-        let algorithm = if named { find_cheapest(&self.problem, name, terms)? } else { self.cheapest(terms)? };
+        let algorithm = self.find(name, terms)?;
         let mut candidates = self.candidates(terms);
         if candidates.iter().all(|candidate| candidate.algorithm.name() != algorithm.name()) {
             let entrant = Entrant::of(Arc::clone(&algorithm), &Search::of(&self.problem));
@@ -305,10 +337,10 @@ impl Field {
     }
 
     /// Returns the algorithm that [`select`] takes for `auto`.
-    pub(crate) fn cheapest(&self, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
+    fn cheapest(&self, terms: &Terms) -> Result<Arc<dyn Algorithm>, BuildError> {
         let problem = &self.problem;
         let keeping =
-            self.entrants.iter().enumerate().filter(|(_, one)| breaks(&*one.algorithm, problem, terms).is_none());
+            self.entrants().iter().enumerate().filter(|(_, one)| breaks(&*one.algorithm, problem, terms).is_none());
         let (native, scheduled): (Vec<_>, Vec<_>) = keeping.partition(|(_, one)| one.algorithm.priced_as().is_some());
         let native = native.into_iter().filter_map(|(place, one)| {
             let names = one.algorithm.priced_as()?;
@@ -326,7 +358,7 @@ impl Field {
         // The variants of an algorithm are few, some with half the transmission of the next. So
         // other parameters may save up to a half. What a library has of it may have them too.
         let in_library = |one: &Entrant| best.algorithm.priced_as().is_some_and(|names| one.is_known(names, terms));
-        let near = self.entrants.iter().filter(|one| !in_library(one)).filter(|one| {
+        let near = self.entrants().iter().filter(|one| !in_library(one)).filter(|one| {
             let bound = one.claimed.as_ref().map(|demand| terms.total(demand));
             bound.is_ok_and(|bound| bound <= key.0.saturating_mul(2))
         });
@@ -339,7 +371,7 @@ impl Field {
 
     /// Returns the algorithms that a library [may have](Entrant::is_known), with their places.
     fn known_to_libraries(&self, names: &[&str], terms: &Terms) -> impl Iterator<Item = (usize, &Entrant)> {
-        self.entrants.iter().enumerate().filter(move |(_, one)| one.is_known(names, terms))
+        self.entrants().iter().enumerate().filter(move |(_, one)| one.is_known(names, terms))
     }
 
     fn choice(&self, algorithm: Arc<dyn Algorithm>, named: bool, candidates: Vec<Candidate>, terms: &Terms) -> Choice {
@@ -349,7 +381,7 @@ impl Field {
     }
 
     fn candidates(&self, terms: &Terms) -> Vec<Candidate> {
-        self.entrants.iter().map(|entrant| self.candidate(entrant, terms)).collect()
+        self.entrants().iter().map(|entrant| self.candidate(entrant, terms)).collect()
     }
 
     fn candidate(&self, entrant: &Entrant, terms: &Terms) -> Candidate {

@@ -3,20 +3,20 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The values that were asked for last, by key.
-pub(super) struct Kept<K, V> {
+pub(crate) struct Kept<K, V> {
     most: usize,
     values: Mutex<Vec<(K, Arc<OnceLock<V>>)>>,
 }
 
 impl<K: PartialEq, V: Clone> Kept<K, V> {
     /// Returns a store of at most this many values.
-    pub(super) const fn new(most: usize) -> Self {
+    pub(crate) const fn new(most: usize) -> Self {
         Self { most, values: Mutex::new(vec![]) }
     }
 
     /// Returns the value of a key, and makes it if it is not kept. Ranks that ask at the same time
     /// wait for the one that makes it.
-    pub(super) fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
+    pub(crate) fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
         let value = {
             let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
             let at = values.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {

@@ -28,7 +28,7 @@ pub mod gather;
 mod group;
 mod halving;
 mod hop_rounds;
-mod kept;
+pub(crate) mod kept;
 mod levels;
 mod loads;
 mod native;

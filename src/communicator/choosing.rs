@@ -13,8 +13,7 @@ use crate::ids::Rank;
 use crate::schedule::{Proof, verify_shares};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use crate::select::find_named;
-use crate::select::{Choice, Field, Terms, find_cheapest, find_fitting, select};
-use crate::vocabulary::Problem;
+use crate::select::{Choice, Field, Terms, find_fitting};
 
 /// The name by which the method of [`permute`](Communicator::permute) is chosen.
 pub(super) const PERMUTE: &str = "permute";
@@ -276,26 +275,12 @@ impl Communicator {
         let how = self.how(collective.name(), false);
         Ok(match how.and_then(How::as_user) {
             Some(user) => Field::of(&problem).choose(&user.algorithm, &terms)?,
-            None => select(&problem, how.and_then(How::as_name).unwrap_or("auto"), &terms)?,
+            None => Field::shared(&problem).select(how.and_then(How::as_name).unwrap_or("auto"), &terms)?,
         })
     }
 
     pub(super) fn terms(&self, block_bytes: u64) -> Terms {
         Terms::new(block_bytes, &self.machine).over_native(self.context.native)
-    }
-
-    /// Returns the cheapest algorithm.
-    pub(super) fn by_price(&self, problem: &Problem, block_bytes: u64) -> Result<Arc<dyn Algorithm>, BuildError> {
-        Field::of(problem).cheapest(&self.terms(block_bytes))
-    }
-
-    /// Returns the cheapest algorithm that has a schedule.
-    pub(super) fn scheduled_by_price(
-        &self,
-        problem: &Problem,
-        block_bytes: u64,
-    ) -> Result<Arc<dyn Algorithm>, BuildError> {
-        Field::of(problem).cheapest(&self.terms(block_bytes).over_native(false))
     }
 
     /// Returns the algorithm that is chosen by name, or else the cheapest one, and whether it is
@@ -311,14 +296,21 @@ impl Communicator {
         let scheduled = scheduled || key.is_internal();
         let terms = self.terms(block_bytes).over_native(self.context.native && !scheduled);
         let named = self.how(collective.name(), key.is_internal()).and_then(How::as_name);
-        if let Some(name) = named.filter(|name| *name != "auto" && !(scheduled && *name == "native")) {
-            return Ok((find_cheapest(&self.problem_of(key)?, name, &terms)?, true));
+        let named = named.filter(|name| *name != "auto" && !(scheduled && *name == "native")).map(str::to_owned);
+        let field = self.field(collective, *commutes)?;
+        Ok((field.find(named.as_deref().unwrap_or("auto"), &terms)?, named.is_some()))
+    }
+
+    /// Returns the algorithms for a collective. They are priced once for all calls.
+    pub(super) fn field(&mut self, collective: &Collective, commutes: bool) -> Result<Arc<Field>, BuildError> {
+        if self.fields.find_by(|(known, commuting)| known == collective && *commuting == commutes)
+            && let Some(field) = self.fields.last()
+        {
+            return Ok(Arc::clone(field));
         }
-        if !self.fields.find_by(|(known, commuting)| known == collective && commuting == commutes) {
-            self.fields.insert((collective.clone(), *commutes), Field::of(&self.problem_of(key)?));
-        }
-        let field =
-            self.fields.last().ok_or_else(|| Error::Internal("candidates just found are not in the cache".into()))?;
-        Ok((field.cheapest(&terms)?, false))
+        let problem = self.problem(collective.clone())?;
+        let field = Field::shared(&if commutes { problem } else { problem.ordered() });
+        self.fields.insert((collective.clone(), commutes), Arc::clone(&field));
+        Ok(field)
     }
 }

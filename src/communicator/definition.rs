@@ -29,7 +29,7 @@ use crate::topology::{Topology, parse};
 use crate::transport::{Cause, ContextId, Endpoint, Failure, History, OpenError, Signature};
 use crate::vocabulary::{Hosts, Placement, Problem};
 
-impl Footprint for Field {
+impl Footprint for Arc<Field> {
     fn footprint(&self) -> usize {
         0
     }
@@ -91,7 +91,7 @@ pub struct Communicator {
     /// Plans of exchanges with neighbours.
     pub(super) neighbour_calls: Cache<NeighbourKey, PlannedCall>,
     /// The candidates, by collective and whether its operation commutes.
-    pub(super) fields: Cache<(Collective, bool), Field>,
+    pub(super) fields: Cache<(Collective, bool), Arc<Field>>,
     pub(super) permutations: Cache<(BitMap, Element, usize, Option<How>), PlannedPermutation>,
     /// The calls so far that made communicators from this one.
     pub(super) splits: u64,

@@ -149,7 +149,9 @@ impl UserAlgorithm {
     pub(super) fn certified(&self, problem: &Problem) -> Certificate {
         // The lock is held during the verification, so other threads wait for the outcome.
         let mut known = self.certificates.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, outcome)) = known.iter().find(|(of, _)| is_same(of, problem)) {
+        if let Some((_, outcome)) =
+            known.iter().find(|(of, _)| of.is_same_besides_network(problem) && same(of.topology(), problem.topology()))
+        {
             return outcome.clone();
         }
         let outcome = certify(&*self.algorithm, problem, self.schedule.is_some());
@@ -159,14 +161,6 @@ impl UserAlgorithm {
         known.push((problem.clone(), outcome.clone()));
         outcome
     }
-}
-
-fn is_same(one: &Problem, other: &Problem) -> bool {
-    one.collective() == other.collective()
-        && one.placement() == other.placement()
-        && one.commutative() == other.commutative()
-        && one.hosts() == other.hosts()
-        && same(one.topology(), other.topology())
 }
 
 impl From<&str> for How {

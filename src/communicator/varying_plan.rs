@@ -28,7 +28,6 @@ use crate::plan::{
     BlockFault, Buffer, Layout, Lengths, Message, Place, PlanError, Run, Strided, StridedBlocks, compile,
     compile_sending, overlap_of,
 };
-use crate::select::find_cheapest;
 use crate::transport::native::{Blocks, NativeCall, Varying};
 use crate::transport::{Cause, Failure};
 use crate::vocabulary::{End, Problem, RankRound};
@@ -172,13 +171,16 @@ impl Communicator {
         layout: &Layout,
     ) -> Result<(Arc<dyn Algorithm>, Option<NativeCall>), CallError> {
         let bytes = call.known.as_deref().map(|known| average(known, call.element.size));
-        let algorithm: Arc<dyn Algorithm> = match (named, bytes) {
-            (Some(name), Some(bytes)) => find_cheapest(problem, name, &self.terms(bytes))?,
-            (Some(name), None) => find(problem.collective(), name)?,
-            (None, Some(bytes)) => self.by_price(problem, bytes)?,
+        let (collective, commutes) = (problem.collective(), problem.commutative());
+        let terms = bytes.map(|bytes| self.terms(bytes));
+        let field = self.field(collective, commutes)?;
+        let algorithm = match (named, terms) {
+            (Some(name), Some(terms)) => field.find(name, &terms)?,
+            (Some(name), None) => find(collective, name)?,
+            (None, Some(terms)) => field.find("auto", &terms)?,
             // For a single call, the exchange of the counts costs more than the library can save.
-            (None, None) if call.persistent && self.context.native => find(problem.collective(), "native")?,
-            (None, None) => find(problem.collective(), DIRECT)?,
+            (None, None) if call.persistent && self.context.native => find(collective, "native")?,
+            (None, None) => find(collective, DIRECT)?,
         };
         if algorithm.priced_as().is_none() {
             return Ok((algorithm, None));
@@ -188,11 +190,11 @@ impl Communicator {
             return Ok((algorithm, Some(native)));
         }
         if named.is_some() {
-            return Err(self.not_offered(problem.collective(), &native).into());
+            return Err(self.not_offered(collective, &native).into());
         }
-        Ok(match bytes {
-            Some(bytes) => (self.scheduled_by_price(problem, bytes)?, None),
-            None => (find(problem.collective(), DIRECT)?, None),
+        Ok(match terms {
+            Some(terms) => (field.find("auto", &terms.over_native(false))?, None),
+            None => (find(collective, DIRECT)?, None),
         })
     }
 

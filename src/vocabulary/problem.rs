@@ -110,6 +110,19 @@ impl Problem {
         self.hosts.as_ref()
     }
 
+    /// Returns whether two problems are equal, on one and the same network in memory.
+    pub(crate) fn is_same_in_memory(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.topology, &other.topology) && self.is_same_besides_network(other)
+    }
+
+    /// Returns whether two problems are equal but perhaps for their networks.
+    pub(crate) fn is_same_besides_network(&self, other: &Self) -> bool {
+        self.collective == other.collective
+            && self.placement == other.placement
+            && self.commutative == other.commutative
+            && self.hosts == other.hosts
+    }
+
     /// Returns whether blocks have bytes. Those of a barrier have none.
     pub(crate) fn has_bytes(&self) -> bool {
         self.collective.has_bytes()
