@@ -504,3 +504,41 @@ impl fmt::Debug for Choice {
         fmt::Display::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Rank;
+    use crate::topology::{Topology, parse};
+
+    #[test]
+    fn field_is_shared_by_equal_problems_on_one_network_in_memory() {
+        let problem = |ring: &Arc<dyn Topology>| Problem::new(Arc::clone(ring), Collective::Allreduce).unwrap();
+        let ring = parse("ring:5").unwrap();
+        let field = Field::shared(&problem(&ring));
+        assert!(Arc::ptr_eq(&field, &Field::shared(&problem(&ring))));
+        let others = [problem(&parse("ring:5").unwrap()), problem(&ring).ordered()];
+        assert!(others.iter().all(|other| !Arc::ptr_eq(&field, &Field::shared(other))));
+        drop((field, others));
+        assert_eq!(Arc::strong_count(&ring), 1, "a network is kept with its field only");
+    }
+
+    #[test]
+    fn field_finds_what_is_selected_for_every_name_and_length() {
+        let problem = Problem::new(parse("torus:4x4").unwrap(), Collective::Broadcast { root: Rank::new(3) }).unwrap();
+        let field = Field::of(&problem);
+        let machine = Machine { byte: 1, startup: 1000, ..Machine::default() };
+        for _ in 0..2 {
+            for (name, bytes) in
+                ["auto", "chain", "scatter-allgather"].iter().flat_map(|name| [(name, 1), (name, 1 << 20)])
+            {
+                let terms = Terms::new(bytes, &machine);
+                let found = field.find(name, &terms).unwrap().name();
+                assert_eq!(found, select(&problem, name, &terms).unwrap().algorithm.name(), "{name}, {bytes} bytes");
+            }
+            assert!(field.find("no-such-name", &Terms::new(1, &machine)).is_err());
+        }
+        let of = |bytes| field.find("chain", &Terms::new(bytes, &machine)).unwrap().name();
+        assert_ne!(of(1), of(1 << 20));
+    }
+}
