@@ -308,8 +308,7 @@ impl Communicator {
         {
             return Ok(Arc::clone(field));
         }
-        let problem = self.problem(collective.clone())?;
-        let field = Field::shared(&if commutes { problem } else { problem.ordered() });
+        let field = Field::shared(&self.problem_with(collective, commutes)?);
         self.fields.insert((collective.clone(), commutes), Arc::clone(&field));
         Ok(field)
     }

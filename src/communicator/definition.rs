@@ -375,8 +375,13 @@ impl Communicator {
 
     /// Makes the problem of a call.
     pub(super) fn problem_of(&self, PlanKey { collective, commutes, .. }: &PlanKey) -> Result<Problem, BuildError> {
+        self.problem_with(collective, *commutes)
+    }
+
+    /// Makes the problem of a collective whose operation commutes or not.
+    pub(super) fn problem_with(&self, collective: &Collective, commutes: bool) -> Result<Problem, BuildError> {
         let problem = self.problem(collective.clone())?;
-        Ok(if *commutes { problem } else { problem.ordered() })
+        Ok(if commutes { problem } else { problem.ordered() })
     }
 
     /// Plans a regular collective, unless its plan is cached, and makes the plan the one used last.

@@ -51,11 +51,11 @@
 //! `b` open, as `circgos` does, takes the cheapest of those that it considers, for the length of a
 //! block and the machine. `colours` and `ports` stay as given: short blocks are often cheaper with
 //! `colours=one`, which `auto` compares too. It considers all numbers up to 32, about every
-//! thirtieth above, and n, on diagonals the largest of each distance s. It finds the best of each phase by itself. Among 64 ranks and more it leaves
-//! out those with nearly the transmission of another, at 1024 ranks up to a quarter more, unless
-//! they are the best for some price of a start-up; and those with more than 2^18 bridgeheads in all
-//! rows, except n. If `growth` is 0, it considers other factors than `a` too, with all `a` and `b`
-//! up to 8 and about every eighth above.
+//! thirtieth above, and n, on diagonals the largest of each distance s. It finds the best of each
+//! phase by itself. Among 64 ranks and more it leaves out those with nearly the transmission of
+//! another, at 1024 ranks up to a quarter more, unless they are the best for some price of a
+//! start-up; and those with more than 2^18 bridgeheads in all rows, except n. If `growth` is 0, it
+//! considers other factors than `a` too, with all `a` and `b` up to 8 and about every eighth above.
 //!
 //! With `ports=one`, on rings and their products, a rank sends one message and receives one in each
 //! round, along one axis at a time. The steps are log_2(n / a) to collect, a - 1 to pass on, and b
