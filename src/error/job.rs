@@ -132,6 +132,29 @@ pub enum JobCause {
     /// The thread of a rank could not be started.
     #[error("its thread could not be started")]
     Thread(#[source] Arc<io::Error>),
+    /// The processes of [`Launch::processes`](crate::launch::Launch::processes) cannot be started.
+    /// Needs the feature `tcp`.
+    #[cfg(all(unix, feature = "tcp"))]
+    #[error("{place}: {problem}")]
+    #[non_exhaustive]
+    Start {
+        /// The method, and the place of its call in the program.
+        place: String,
+        /// The mistake, or the system's error.
+        problem: String,
+    },
+    /// A process of [`Launch::processes`](crate::launch::Launch::processes) failed, or ended before
+    /// it had joined. Needs the feature `tcp`.
+    #[cfg(all(unix, feature = "tcp"))]
+    #[error("ended with {status}{}", After(output))]
+    #[non_exhaustive]
+    Process {
+        /// The status or the signal with which it ended, and when.
+        status: String,
+        /// The end of what it has printed, if it is the process of a test. Otherwise it has printed
+        /// to the output of this process.
+        output: String,
+    },
     /// A rank panicked, with this message.
     #[error("panicked: {0}")]
     Panicked(String),
@@ -185,6 +208,17 @@ impl fmt::Display for Before<'_> {
     }
 }
 
+/// What a process has printed, after the sentence that says how it ended.
+#[cfg(all(unix, feature = "tcp"))]
+struct After<'a>(&'a str);
+
+#[cfg(all(unix, feature = "tcp"))]
+impl fmt::Display for After<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "; its output:\n{}", self.0.trim_end()) }
+    }
+}
+
 /// The rank in the job to which a failure of a call leads.
 fn first_to_fail(error: &Error) -> Option<Rank> {
     let (Error::Failed { failure, members, .. } | Error::Dead { failure, members, .. }) = error else { return None };
@@ -235,6 +269,8 @@ impl fmt::Display for JobError {
         let Contents { rank, cause } = &*self.0;
         match (cause, rank) {
             (JobCause::Panicked(_), Some(rank)) => write!(f, "rank {rank} {cause}"),
+            #[cfg(all(unix, feature = "tcp"))]
+            (JobCause::Process { .. }, Some(rank)) => write!(f, "rank {rank} {cause}"),
             (JobCause::Thread(why), Some(rank)) => write!(f, "rank {rank} could not be started: {why}"),
             // A failure begins with the rank whose call it was.
             (JobCause::Call(error @ (Error::Failed { .. } | Error::Dead { .. })), _) => fmt::Display::fmt(error, f),

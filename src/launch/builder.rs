@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(all(unix, feature = "tcp"))]
+use super::backend::tcp::{Processes, of_others};
 use super::backend::{Environment, JoinedJob, Row, THREADS};
 use super::network::Network;
 use super::request::{ChosenAlgorithm, Defaults, JobRequest, NetworkFor, SettingOrigin};
@@ -15,7 +17,8 @@ use crate::transport::Endpoint;
 /// Starts or joins a job, with defaults of the program.
 ///
 /// [`Launch::from_env`] reads the environment, which also overrides the defaults.
-/// [`Launch::threads`] runs threads of this process, whatever the environment says.
+/// [`Launch::threads`] runs threads of this process, whatever the environment says, and
+/// `Launch::processes` starts this program as processes.
 ///
 /// ```
 /// use necklace::launch::Launch;
@@ -30,8 +33,19 @@ use crate::transport::Endpoint;
 /// ```
 #[derive(Clone, Default)]
 pub struct Launch {
-    threads: bool,
+    kind: Kind,
     defaults: Defaults,
+}
+
+/// The ranks of a launch.
+#[derive(Clone, Debug, Default)]
+enum Kind {
+    /// As the environment says.
+    #[default]
+    FromEnvironment,
+    Threads,
+    #[cfg(all(unix, feature = "tcp"))]
+    Processes(Processes),
 }
 
 impl Launch {
@@ -47,7 +61,55 @@ impl Launch {
     #[cfg(feature = "local")]
     #[must_use]
     pub fn threads() -> Self {
-        Self { threads: true, ..Self::default() }
+        Self { kind: Kind::Threads, ..Self::default() }
+    }
+
+    /// Makes a launch whose ranks are processes: this one is rank 0, and [`run`](Self::run) starts
+    /// the others, which communicate with it over TCP. Needs the feature `tcp`, on Unix.
+    ///
+    /// They are the same program, with the same arguments. Each runs it from the beginning to this
+    /// launch, takes part as one rank, gets its own result, and goes on. In a `#[test]` they run
+    /// that test alone, also under `cargo nextest`. So `cargo test` tests an application with real
+    /// processes:
+    ///
+    /// ```no_run
+    /// # #[cfg(all(unix, feature = "tcp"))]
+    /// #[test]
+    /// fn every_process_has_the_sum() {
+    ///     let sums = necklace::launch::Launch::processes(3).topology("ring:3").run(|mut comm| {
+    ///         let mut sum = [0];
+    ///         comm.allreduce(&[comm.rank()], &mut sum, necklace::op::Sum).unwrap();
+    ///         sum[0]
+    ///     });
+    ///     // One result in each process.
+    ///     assert_eq!(sums.unwrap(), [3]);
+    /// }
+    /// ```
+    ///
+    /// `run` returns in this process when all others have ended, and fails if one of them has: with
+    /// a status other than 0, by a signal, or before it has joined the job. The others then have a
+    /// second to report the failure. What the processes of a test print is shown only with the
+    /// error of the one that has failed; those of a program print to its output. Their standard
+    /// input is empty. If this process is killed, the others end.
+    ///
+    /// A program, or a test, can start processes once. What it does before, such as a
+    /// [launch](crate::launch()) of threads, each of them does as well.
+    ///
+    /// Options and variables are those of [`launch`](crate::launch()). If a launcher has started
+    /// this process as a rank, it joins that launcher's job instead, of any number of ranks. With
+    /// `NECKLACE_BACKEND=local`, the ranks are threads.
+    ///
+    /// # Errors of `run`
+    ///
+    /// Beside those of [`launch`](crate::launch()): [`JobCause::Start`] if the processes cannot be
+    /// started, or were before; [`JobCause::Process`] with the rank whose process has failed.
+    #[cfg(all(unix, feature = "tcp"))]
+    #[must_use]
+    #[track_caller]
+    pub fn processes(ranks: usize) -> Self {
+        let origin = SettingOrigin::method("Launch::processes");
+        let kind = Kind::Processes(Processes::new(origin));
+        Self { kind, ..Self::default() }.ranks_from(ranks, origin)
     }
 
     /// Sets the number of ranks, where they are threads. Unless it is set, there is a rank for each
@@ -165,13 +227,13 @@ impl Launch {
     /// # Errors
     ///
     /// [`JobCause::NotProcesses`] for a launch of [`threads`](Self::threads); otherwise those of
-    /// [`connect`](crate::connect()).
+    /// [`connect`](crate::connect()). It starts no processes.
     pub fn connect(self) -> Result<Communicator, JobError> {
         self.connect_by(&variable::of_process)
     }
 
     pub(super) fn connect_by(self, variable: Variable<'_>) -> Result<Communicator, JobError> {
-        if self.threads {
+        if matches!(self.kind, Kind::Threads) {
             return Err(JobCause::NotProcesses.into());
         }
         let (_, JoinedJob { endpoints, .. }, request) = self.start(variable, true)?;
@@ -186,14 +248,34 @@ impl Launch {
         variable: Variable<'_>,
         connects: bool,
     ) -> Result<(&'static Row, JoinedJob, JobRequest), JobError> {
-        let Self { threads, defaults } = self;
+        let Self { kind, defaults } = self;
         let built = |row: &Row| row.built;
-        let variable: Variable<'_> = if threads { &variable::none } else { variable };
+        #[cfg(all(unix, feature = "tcp"))]
+        let masked = |name: &str| of_others(variable, name);
+        let variable: Variable<'_> = match kind {
+            Kind::Threads => &variable::none,
+            #[cfg(all(unix, feature = "tcp"))]
+            Kind::FromEnvironment => &masked,
+            _ => variable,
+        };
         let environment = Environment::new(variable, connects, &built)?;
-        let (row, claim) = if threads { (THREADS, None) } else { environment.backend()? };
         let timeout = defaults.options(variable)?.join_timeout();
-        let enter = row.enter.ok_or_else(|| row.not_built(String::new()))?;
-        let entry = enter(row, &environment, claim, timeout)?;
+        let own = match kind {
+            #[cfg(all(unix, feature = "tcp"))]
+            Kind::Processes(processes) if !connects => processes.enter(&environment, timeout)?,
+            _ => None,
+        };
+        let (row, entry) = match own {
+            Some(own) => own,
+            None => {
+                let (row, claim) = match kind {
+                    Kind::Threads => (THREADS, None),
+                    _ => environment.backend()?,
+                };
+                let enter = row.enter.ok_or_else(|| row.not_built(String::new()))?;
+                (row, enter(row, &environment, claim, timeout)?)
+            }
+        };
         let request = match defaults.request(entry.size(), entry.most(), variable) {
             Ok(request) => request,
             Err(error) => {
@@ -212,9 +294,9 @@ impl Launch {
 
 impl fmt::Debug for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { threads, defaults: Defaults { ranks, topology, algorithms, options, .. } } = self;
+        let Self { kind, defaults: Defaults { ranks, topology, algorithms, options, .. } } = self;
         let mut launch = f.debug_struct("Launch");
-        launch.field("threads", threads).field("ranks", ranks).field("topology", topology);
+        launch.field("kind", kind).field("ranks", ranks).field("topology", topology);
         launch.field("algorithms", algorithms).field("options", options).finish_non_exhaustive()
     }
 }

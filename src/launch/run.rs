@@ -56,10 +56,8 @@ pub(super) fn run<R: Send>(
     if let Some(error) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    match supervisor.and_then(|supervisor| supervisor.end()) {
-        Some(disagreement) => Err(Error::from(disagreement).into()),
-        None => Ok(results.into_iter().flatten().collect()),
-    }
+    supervisor.map_or(Ok(()), Supervise::end)?;
+    Ok(results.into_iter().flatten().collect())
 }
 
 /// Returns the error of a rank that has panicked. If the message quotes the failure of a call, as

@@ -12,6 +12,8 @@ mod conformance_objects;
 mod folds;
 mod launch;
 mod messages;
+#[cfg(unix)]
+mod processes;
 mod starting;
 mod transport_failures;
 mod transports;

@@ -39,7 +39,7 @@ mod threads {
 
     use crate::error::{JobCause, JobError};
     use crate::ids::Rank;
-    use crate::launch::backend::row::{Environment, JobEntry, JoinedJob, Row, Size, Supervise};
+    use crate::launch::backend::row::{Environment, JobEntry, JoinedJob, Row, Size, Supervise, unless_disagreement};
     use crate::launch::claim::Claim;
     use crate::transport::Disagreement;
     use crate::transport::local::{self, MAX_RANKS, PanicReporter, SizeError};
@@ -80,8 +80,8 @@ mod threads {
             Self::panicked(self, rank, message);
         }
 
-        fn end(self: Box<Self>) -> Option<Disagreement> {
-            self.disagreement()
+        fn end(self: Box<Self>) -> Result<(), JobError> {
+            unless_disagreement(self.disagreement())
         }
     }
 }

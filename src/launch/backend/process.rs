@@ -1,6 +1,7 @@
 //! Supervises a rank that is this process.
 
-use super::row::Supervise;
+use super::row::{Supervise, unless_disagreement};
+use crate::error::JobError;
 use crate::ids::Rank;
 use crate::transport::Disagreement;
 use crate::transport::engine::Supervisor;
@@ -14,7 +15,7 @@ impl Supervise for Supervisor {
         Self::panicked(self, message);
     }
 
-    fn end(self: Box<Self>) -> Option<Disagreement> {
-        Self::end(*self)
+    fn end(self: Box<Self>) -> Result<(), JobError> {
+        unless_disagreement(Self::end(*self))
     }
 }

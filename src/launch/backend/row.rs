@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::{JobCause, JobError};
+use crate::error::{Error, JobCause, JobError};
 use crate::ids::{MAX_NODES, Rank};
 use crate::launch::claim::Claim;
 use crate::launch::variable::Variable;
@@ -172,7 +172,12 @@ pub(in crate::launch) trait Supervise: Send + Sync + std::fmt::Debug {
     /// Tells the other ranks why a rank has panicked.
     fn panicked(&self, rank: Rank, message: &str);
 
-    /// Ends the supervision after all ranks of this process have returned. Returns the disagreement
-    /// that ranks have found by comparing their calls, if any.
-    fn end(self: Box<Self>) -> Option<Disagreement>;
+    /// Ends the supervision after all ranks of this process have returned. Fails if ranks have found
+    /// a disagreement by comparing their calls, or processes that this one has started have failed.
+    fn end(self: Box<Self>) -> Result<(), JobError>;
+}
+
+/// Returns the error for a disagreement that ranks have found by comparing their calls.
+pub(in crate::launch) fn unless_disagreement(found: Option<Disagreement>) -> Result<(), JobError> {
+    found.map_or(Ok(()), |disagreement| Err(Error::from(disagreement).into()))
 }

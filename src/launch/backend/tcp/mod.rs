@@ -4,6 +4,8 @@
 mod entry;
 #[cfg(all(unix, feature = "tcp"))]
 mod launcher;
+#[cfg(all(unix, feature = "tcp"))]
+mod processes;
 mod rendezvous;
 #[cfg(feature = "tcp")]
 mod settings;
@@ -12,6 +14,8 @@ use super::row::{Environment, Row, Selection};
 use crate::error::JobError;
 use crate::launch::claim;
 use crate::launch::variable::{incomplete, with_advice};
+#[cfg(all(unix, feature = "tcp"))]
+pub(in crate::launch) use processes::{Processes, of_others};
 #[cfg(all(test, feature = "tcp"))]
 pub(in crate::launch) use {rendezvous::RendezvousPoint, settings::RankSettings};
 

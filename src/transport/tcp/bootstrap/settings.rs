@@ -1,7 +1,9 @@
 //! The settings with which a rank joins its job.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Key;
@@ -83,6 +85,19 @@ pub struct Join {
     pub(in crate::transport::tcp) held: bool,
     pub(in crate::transport::tcp) advice: Option<String>,
     pub(in crate::transport::tcp) host: Option<String>,
+    pub(in crate::transport::tcp) watch: Option<Watch>,
+}
+
+/// Returns a rank that will not come, and the reason, as soon as one is known.
+#[derive(Clone)]
+pub(in crate::transport::tcp) struct Watch(pub(in crate::transport::tcp) Arc<FindLost>);
+
+type FindLost = dyn Fn() -> Option<(usize, String)> + Send + Sync;
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch(..)")
+    }
 }
 
 impl Join {
@@ -100,6 +115,7 @@ impl Join {
             held: false,
             advice: None,
             host: None,
+            watch: None,
         }
     }
 
@@ -154,6 +170,14 @@ impl Join {
     #[must_use]
     pub(crate) fn advice(self, advice: Option<String>) -> Self {
         Self { advice, ..self }
+    }
+
+    /// Sets what rank 0 asks again and again while it waits for the others: whether one of them will
+    /// not come, and why.
+    #[cfg(unix)]
+    #[must_use]
+    pub(crate) fn watch(self, find_lost: Arc<FindLost>) -> Self {
+        Self { watch: Some(Watch(find_lost)), ..self }
     }
 
     /// Whether the rank may listen where other machines can reach it.

@@ -12,7 +12,9 @@ use super::super::message::{BootstrapMessage, RankLocation};
 use super::super::system::canonical;
 use super::super::{Join, system};
 use super::address::{self, RendezvousFile};
-use super::timing::{FILE_INTERVAL, FLUSH_INTERVAL, LINGER, LOG_INTERVAL, after, grace, identity, rounded};
+use super::timing::{
+    FILE_INTERVAL, FLUSH_INTERVAL, LINGER, LOG_INTERVAL, WATCH_INTERVAL, after, grace, identity, rounded,
+};
 use crate::transport::tcp::mesh::Mesh;
 use crate::vocabulary::Hosts;
 
@@ -175,6 +177,12 @@ impl RootBootstrap<'_> {
             if let Some(file) = &self.file {
                 file.check()?;
                 wake = wake.min(after(now, FILE_INTERVAL));
+            }
+            if let Some(watch) = &self.join.watch {
+                if let Some((rank, reason)) = (watch.0)() {
+                    return Err(Some(JoinError::Abandoned { rank, reason }));
+                }
+                wake = wake.min(after(now, WATCH_INTERVAL));
             }
             if let Some(event) = self.connections.next_event(wake)? {
                 self.handle(event)?;

@@ -10,6 +10,8 @@ use super::super::{Join, Key};
 pub(super) const LINGER: Duration = Duration::from_secs(1);
 /// Interval at which the rendezvous file is read.
 pub(super) const FILE_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval at which rank 0 asks for ranks that will not come.
+pub(super) const WATCH_INTERVAL: Duration = Duration::from_millis(20);
 /// Interval at which progress is logged while nothing happens.
 pub(super) const LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// Interval at which rank 0 checks whether the last message is sent.
