@@ -43,6 +43,7 @@ enum Kind {
     /// As the environment says.
     #[default]
     FromEnvironment,
+    #[cfg_attr(not(feature = "local"), allow(dead_code))]
     Threads,
     #[cfg(all(unix, feature = "tcp"))]
     Processes(Processes),

@@ -88,7 +88,7 @@ fn panic_of_a_process_is_told_to_the_others_with_its_output() {
 #[test]
 fn process_that_ends_before_it_joins_fails_the_job_at_once() {
     if env::var("NECKLACE_RANK").is_ok_and(|rank| rank == "1") {
-        println!("out of ink");
+        eprintln!("out of ink");
         process::exit(3);
     }
     let began = Instant::now();

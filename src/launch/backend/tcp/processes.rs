@@ -84,7 +84,7 @@ impl Processes {
         self,
         environment: &Environment<'_>,
         timeout: Duration,
-    ) -> Result<Option<(&'static Row, Box<dyn JobEntry>)>, JobError> {
+    ) -> Result<Option<EnteredJob>, JobError> {
         let (variable, place) = (environment.variable, self.origin.to_string());
         let test = test_name().map_err(|problem| self.error(problem))?;
         if let Some(started_at) = variable(STARTED_AT) {
@@ -147,6 +147,9 @@ fn is_of_tests(program: &Path) -> bool {
     directory.is_some_and(|name| name == "deps") && hash.is_some_and(|(_, digits)| is_hash(digits))
 }
 
+/// A job that this process is about to start, and its backend.
+type EnteredJob = (&'static Row, Box<dyn JobEntry>);
+
 /// A job that this process starts.
 struct ProcessesEntry {
     processes: Processes,
@@ -168,7 +171,7 @@ impl JobEntry for ProcessesEntry {
         let failed = |what: &str, error: io::Error| self.processes.error(format!("{what}: {error}"));
         let key = Key::fresh()?;
         let home = Home::make(&key).map_err(|error| failed("cannot make a directory for the key of the job", error))?;
-        let started = StartedProcesses { all: Arc::default(), home: home };
+        let started = StartedProcesses { all: Arc::default(), home };
         for rank in 1..ranks {
             let process = self.start(rank, ranks, &started.home);
             let process =
