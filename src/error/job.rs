@@ -149,7 +149,7 @@ pub enum JobCause {
     #[error("ended with {status}{}", After(output))]
     #[non_exhaustive]
     Process {
-        /// The status or the signal with which it ended, and when.
+        /// The status or the signal with which it ended, and when, if it had not joined.
         status: String,
         /// The end of what it has printed, if it is the process of a test. Otherwise it has printed
         /// to the output of this process.
@@ -215,7 +215,7 @@ struct After<'a>(&'a str);
 #[cfg(all(unix, feature = "tcp"))]
 impl fmt::Display for After<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, "; its output:\n{}", self.0.trim_end()) }
+        if self.0.is_empty() { Ok(()) } else { write!(f, "; it has printed:\n{}", self.0.trim_end()) }
     }
 }
 

@@ -68,10 +68,10 @@ impl Launch {
     /// Makes a launch whose ranks are processes: this one is rank 0, and [`run`](Self::run) starts
     /// the others, which communicate with it over TCP. Needs the feature `tcp`, on Unix.
     ///
-    /// They are the same program, with the same arguments. Each runs it from the beginning to this
-    /// launch, takes part as one rank, gets its own result, and goes on. In a `#[test]` they run
-    /// that test alone, also under `cargo nextest`. So `cargo test` tests an application with real
-    /// processes:
+    /// They are the same program with the same arguments, in the working directory and with the
+    /// environment of this moment. Each runs it from the beginning to this launch, takes part as
+    /// one rank, gets its own result, and goes on. In a `#[test]` they run that test alone, also
+    /// under `cargo nextest`. So `cargo test` tests an application with real processes:
     ///
     /// ```no_run
     /// # #[cfg(all(unix, feature = "tcp"))]
@@ -87,18 +87,24 @@ impl Launch {
     /// }
     /// ```
     ///
-    /// `run` returns in this process when all others have ended, and fails if one of them has: with
-    /// a status other than 0, by a signal, or before it has joined the job. The others then have a
-    /// second to report the failure. What the processes of a test print is shown only with the
-    /// error of the one that has failed; those of a program print to its output. Their standard
-    /// input is empty. If this process is killed, the others end.
+    /// `run` returns in this process when all others have ended, however long they go on after the
+    /// job. It fails as soon as one has failed: with a status other than 0, by a signal, or before
+    /// it has joined the job. The others then have a second to report that, and are killed. If a
+    /// call has failed, they have the [timeout](Options::timeout) to end.
     ///
-    /// A program, or a test, can start processes once. What it does before, such as a
-    /// [launch](crate::launch()) of threads, each of them does as well.
+    /// What the processes of a test print is shown only with the error of the one that has failed,
+    /// up to 8 KiB; those of a program print to its output. Their standard input is empty. If this
+    /// process is killed, those that have joined the job end at once, others when they reach this
+    /// launch.
     ///
-    /// Options and variables are those of [`launch`](crate::launch()). If a launcher has started
-    /// this process as a rank, it joins that launcher's job instead, of any number of ranks. With
-    /// `NECKLACE_BACKEND=local`, the ranks are threads.
+    /// A program, or a test, can start processes once, and has to call `run` on the thread that the
+    /// test harness has named after the test. What it does before, such as a
+    /// [launch](crate::launch()) of threads, each process does as well. A `#[should_panic]` test
+    /// has to panic in all of them.
+    ///
+    /// Options and variables are those of [`launch`](crate::launch()), also `NECKLACE_RANKS`. If a
+    /// launcher has started this process as a rank, it joins that launcher's job instead, of any
+    /// number of ranks. With `NECKLACE_BACKEND=local`, the ranks are threads.
     ///
     /// # Errors of `run`
     ///
@@ -257,6 +263,8 @@ impl Launch {
             Kind::Threads => &variable::none,
             #[cfg(all(unix, feature = "tcp"))]
             Kind::FromEnvironment => &masked,
+            #[cfg(all(unix, feature = "tcp"))]
+            Kind::Processes(_) if connects => &masked,
             _ => variable,
         };
         let environment = Environment::new(variable, connects, &built)?;

@@ -54,7 +54,10 @@ pub(super) fn run<R: Send>(
         endpoints.into_iter().map(rank_body).collect()
     };
     if let Some(error) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
+        return Err(match supervisor {
+            Some(supervisor) => supervisor.failed(error),
+            None => error,
+        });
     }
     supervisor.map_or(Ok(()), Supervise::end)?;
     Ok(results.into_iter().flatten().collect())

@@ -1,14 +1,15 @@
 //! Tests whose ranks are real processes, which `Launch::processes` starts: each runs its test alone.
 
-use std::path::PathBuf;
-use std::process::{self, Command, Stdio};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{self, Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use necklace::error::{BuildError, JobCause};
 use necklace::launch::Launch;
 use necklace::op::Sum;
-use necklace::{JobError, Rank};
+use necklace::{JobError, Options, Rank};
 use necklace_tests::suites::definitions::everything;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
@@ -82,7 +83,7 @@ fn panic_of_a_process_is_told_to_the_others_with_its_output() {
     let (rank, status, output) = ended(&error);
     assert_eq!((rank, status), (2, "status 101"), "{error}");
     assert!(output.contains("no more paper"), "{output}");
-    assert!(error.to_string().starts_with("rank 2 ended with status 101; its output:\n"), "{error}");
+    assert!(error.to_string().starts_with("rank 2 ended with status 101; it has printed:\n"), "{error}");
 }
 
 #[test]
@@ -136,6 +137,62 @@ fn process_that_fails_after_the_job_fails_the_launch() {
     assert!((rank, status) == (2, "status 101") && output.contains("checked after the job"), "{error}");
 }
 
+/// Also where the call of the first process fails, and that is the error of its closure.
+#[test]
+fn process_that_ends_in_the_job_is_reported_with_its_output() {
+    let run = Launch::processes(3).run(|mut comm| {
+        if comm.rank() == 2 {
+            eprintln!("out of ink");
+            process::exit(3);
+        }
+        comm.barrier().unwrap();
+    });
+    let error = run.unwrap_err();
+    if is_started() {
+        assert_eq!(error.rank(), Some(Rank::new(2)));
+        return;
+    }
+    let (rank, status, output) = ended(&error);
+    assert!((rank, status) == (2, "status 3") && output.contains("out of ink"), "{error}");
+}
+
+/// The others have reported it and ended.
+#[test]
+fn process_that_hangs_is_killed_after_a_call_has_failed() {
+    let second = Duration::from_secs(1);
+    let options = Options::default().timeout(second).arrival_timeout(second);
+    let run = Launch::processes(3).options(options).run(|mut comm| {
+        if comm.rank() == 1 {
+            thread::sleep(Duration::from_secs(1000));
+        }
+        comm.barrier().map_err(|error| error.to_string())
+    });
+    if is_started() {
+        assert!(run.unwrap()[0].as_ref().unwrap_err().contains("rank 1"));
+        return;
+    }
+    let error = run.unwrap_err();
+    assert_eq!(error.rank(), Some(Rank::new(1)), "{error}");
+}
+
+#[test]
+fn process_that_comes_too_late_is_named() {
+    if env::var("NECKLACE_RANK").is_ok_and(|rank| rank == "2") {
+        thread::sleep(Duration::from_secs(1000));
+    }
+    let options = Options::default().timeout(Duration::from_secs(2));
+    let error = Launch::processes(3).options(options).run(|_| ()).unwrap_err();
+    assert!(matches!(error.cause(), JobCause::Join(_)), "{error}");
+    assert!(error.to_string().contains("missing: "), "{error}");
+}
+
+#[test]
+fn launch_after_an_invalid_one_is_joined_by_the_same_launch() {
+    let sums = [0, 3].map(|ranks| Launch::processes(ranks).run(|mut comm| comm.allreduce_one(ranks, Sum).unwrap()));
+    assert!(matches!(sums[0].as_ref().unwrap_err().cause(), JobCause::Ranks { .. }));
+    assert_eq!(sums[1].as_ref().unwrap(), &[9]);
+}
+
 #[test]
 fn panic_of_rank_0_ends_the_others() {
     let run = Launch::processes(3).run(|mut comm| {
@@ -151,9 +208,6 @@ fn panic_of_rank_0_ends_the_others() {
 #[test]
 fn invalid_jobs_start_no_process() {
     for number in [0, 1025, usize::MAX] {
-        if is_started() {
-            break;
-        }
         let error = Launch::processes(number).run(|_| ()).unwrap_err();
         let words = format!("a job cannot have {number} ranks; expected 1 to 1024");
         assert!(matches!(error.cause(), JobCause::Ranks { .. }), "{error}");
@@ -183,7 +237,7 @@ fn processes_that_meet_another_launch_first_fail() {
         true => Launch::processes(2).run(|_| ()).unwrap_err(),
         false => Launch::processes(2).run(|_| ()).unwrap_err(),
     };
-    let words = "NECKLACE_STARTED_AT is \"Launch::processes (";
+    let words = "NECKLACE_STARTED_AT is \"1: Launch::processes (";
     if is_started() {
         assert!(matches!(error.cause(), JobCause::Contradiction { .. }), "{error}");
         assert!(error.to_string().starts_with(words), "{error}");
@@ -200,39 +254,81 @@ fn thread_without_the_name_of_its_test_is_refused() {
     assert!(error.to_string().contains("call it from the thread of the test"), "{error}");
 }
 
-/// This test is the program too: with the variable set, its ranks write their process numbers into
-/// that directory, and wait.
-#[test]
-fn processes_end_when_the_first_is_killed() {
-    const DIRECTORY: &str = "NECKLACE_TESTS_DIRECTORY";
-    if let Some(directory) = env::var_os(DIRECTORY) {
-        let _ = Launch::processes(3).run(|mut comm| {
-            let name = PathBuf::from(&directory).join(comm.rank().to_string());
-            fs::write(name, process::id().to_string()).unwrap();
-            comm.barrier().unwrap();
-            thread::sleep(Duration::from_secs(1000));
-        });
-        return;
-    }
-    let directory = env::temp_dir().join(format!("necklace-processes-test-{}", process::id()));
-    fs::create_dir_all(&directory).unwrap();
+/// Runs a test of this file in a process of its own, whose temporary files are in `directory`.
+fn program(test: &str, directory: &Path) -> Child {
+    fs::create_dir_all(directory).unwrap();
     let mut program = Command::new(env::current_exe().unwrap());
-    program.args(["processes::processes_end_when_the_first_is_killed", "--exact"]).env(DIRECTORY, &directory);
-    let mut program = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    program.args([&format!("processes::{test}"), "--exact"]).env(DIRECTORY, directory).env("TMPDIR", directory);
+    program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Set in the process of a test that is a program too.
+const DIRECTORY: &str = "NECKLACE_TESTS_DIRECTORY";
+
+fn directory(test: &str) -> PathBuf {
+    env::temp_dir().join(format!("necklace-{test}-{}", process::id()))
+}
+
+/// Writes the number of this process into the directory.
+fn announce(directory: &OsStr) {
+    let name = PathBuf::from(directory).join(format!("process-{}", env::var("NECKLACE_RANK").unwrap_or_default()));
+    fs::write(name, process::id().to_string()).unwrap();
+}
+
+/// Waits until ranks 1 and 2 have done that, kills the program, and waits until they have ended.
+/// Returns what is left in the directory.
+fn killed(mut program: Child, directory: &Path) -> Vec<PathBuf> {
     let number = |rank: usize| loop {
-        match fs::read_to_string(directory.join(rank.to_string())).ok().and_then(|text| text.parse().ok()) {
+        let text = fs::read_to_string(directory.join(format!("process-{rank}")));
+        match text.ok().and_then(|text| text.parse().ok()) {
             Some(number) => return Pid::from_raw(number).unwrap(),
             None => thread::sleep(Duration::from_millis(10)),
         }
     };
     let started = [1, 2].map(number);
-    assert!(started.iter().all(|&process| test_kill_process(process).is_ok()));
     program.kill().unwrap();
     program.wait().unwrap();
+    let killed = Instant::now();
     while started.iter().any(|&process| is_running(process)) {
+        assert!(killed.elapsed() < Duration::from_secs(100), "they run on");
         thread::sleep(Duration::from_millis(10));
     }
+    let left = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let left = left.filter(|path| !path.file_name().unwrap().to_str().unwrap().starts_with("process-")).collect();
     fs::remove_dir_all(directory).unwrap();
+    left
+}
+
+#[test]
+fn processes_end_when_the_first_is_killed() {
+    if let Some(directory) = env::var_os(DIRECTORY) {
+        let _ = Launch::processes(3).run(|mut comm| {
+            comm.barrier().unwrap();
+            announce(&directory);
+            thread::sleep(Duration::from_secs(1000));
+        });
+        return;
+    }
+    let directory = directory("killed");
+    let program = program("processes_end_when_the_first_is_killed", &directory);
+    assert_eq!(killed(program, &directory), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn processes_end_when_the_first_was_killed_before_they_join() {
+    if let Some(directory) = env::var_os(DIRECTORY) {
+        announce(&directory);
+        if is_started() {
+            thread::sleep(Duration::from_secs(2));
+        }
+        let _ = Launch::processes(3).run(|_| ());
+        // Longer than the test waits.
+        thread::sleep(Duration::from_secs(1000));
+        return;
+    }
+    let directory = directory("killed-before");
+    let program = program("processes_end_when_the_first_was_killed_before_they_join", &directory);
+    assert_eq!(killed(program, &directory), Vec::<PathBuf>::new());
 }
 
 /// Whether a process exists and is no zombie: its new parent may not reap it soon.

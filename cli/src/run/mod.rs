@@ -359,7 +359,7 @@ fn root(arguments: &Arguments, places: &[(String, Vec<usize>)], reach: &RemoteSh
 /// Returns the variables of this command's environment that all ranks receive: the library's,
 /// except those of a single job, and Rust's.
 fn carried() -> impl Iterator<Item = (OsString, OsString)> {
-    const OF_ONE_JOB: [&str; 12] = [
+    const OF_ONE_JOB: [&str; 13] = [
         "NECKLACE_RANK",
         "NECKLACE_SIZE",
         "NECKLACE_ROOT",
@@ -368,6 +368,7 @@ fn carried() -> impl Iterator<Item = (OsString, OsString)> {
         "NECKLACE_KEY_FILE",
         "NECKLACE_KEY_LOCKED",
         "NECKLACE_INSECURE",
+        "NECKLACE_STARTED_AT",
         // Of this host.
         "NECKLACE_ADDRESS",
         "NECKLACE_HOST",

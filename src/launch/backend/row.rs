@@ -175,6 +175,12 @@ pub(in crate::launch) trait Supervise: Send + Sync + std::fmt::Debug {
     /// Ends the supervision after all ranks of this process have returned. Fails if ranks have found
     /// a disagreement by comparing their calls, or processes that this one has started have failed.
     fn end(self: Box<Self>) -> Result<(), JobError>;
+
+    /// Ends the supervision after a rank of this process has failed. Returns the error, or one that
+    /// tells more.
+    fn failed(self: Box<Self>, error: JobError) -> JobError {
+        error
+    }
 }
 
 /// Returns the error for a disagreement that ranks have found by comparing their calls.

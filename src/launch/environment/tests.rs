@@ -116,6 +116,7 @@ fn necklace_run_sets_all_settings() {
         held: true,
         key: Some("/run/key".into()),
         locked: true,
+        started: false,
         address: Some("fd00::1".parse().unwrap()),
         insecure: false,
         host: Some("shelf 3".to_owned()),

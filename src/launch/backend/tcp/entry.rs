@@ -52,11 +52,11 @@ impl RankSettings {
         };
         let mut join = Join::new(self.rank, self.size, root).insecure(self.insecure).held(self.held).advice(advice);
         if let Some(path) = &self.key {
-            join = join.key(Key::read(path)?);
             #[cfg(unix)]
             if self.locked {
-                launcher::end_with_launcher(path);
+                launcher::end_with_launcher(path, self.started);
             }
+            join = join.key(Key::read(path)?);
         }
         if let Some(address) = self.address {
             join = join.address(address);

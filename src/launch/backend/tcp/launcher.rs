@@ -42,12 +42,24 @@ impl Drop for AtExit {
     }
 }
 
+/// The name of the rendezvous file that a program which starts itself has beside the key.
+pub(super) const ROOT: &str = "root";
+
 /// Ends this process when its launcher, which has locked that file, is gone. Does nothing if the
-/// lock cannot be watched.
-pub(super) fn end_with_launcher(key: &Path) {
-    let Ok(file) = File::open(key) else { return };
+/// lock cannot be watched, unless the launcher `is_here`, on this host.
+pub(super) fn end_with_launcher(key: &Path, is_here: bool) {
+    let Ok(file) = File::open(key) else {
+        // Another process, which has found that the launcher is gone, has removed the key.
+        if is_here {
+            clear_up(key);
+        }
+        return;
+    };
     // Some network file systems do not show the lock. Then nothing is known about its holder.
     if flock(&file, FlockOperation::NonBlockingLockShared) != Err(Errno::WOULDBLOCK) {
+        if is_here {
+            clear_up(key);
+        }
         return;
     }
     let file = Arc::new(file);
@@ -85,6 +97,7 @@ pub(super) fn end_with_launcher(key: &Path) {
 fn clear_up(key: &Path) {
     let _ = fs::remove_file(key);
     if let Some(directory) = key.parent() {
+        let _ = fs::remove_file(directory.join(ROOT));
         // The directory holds nothing else.
         let _ = fs::remove_dir(directory);
     }

@@ -3,26 +3,27 @@
 //! This process is rank 0. It locks the key file until the others have ended: if it is killed, they
 //! end themselves, as those of `necklace run` do ([`super::launcher`]).
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use std::{env, thread};
+use std::{env, mem, thread};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
+use super::launcher::ROOT;
+use super::settings::STARTED_AT;
 use super::{ROW, rendezvous};
-use crate::error::{JobCause, JobError};
+use crate::error::{Error, JobCause, JobError};
 use crate::ids::Rank;
 use crate::launch::backend::row::{Environment, JobEntry, JoinedJob, Row, Size, Supervise, unless_disagreement};
 use crate::launch::claim;
@@ -31,10 +32,7 @@ use crate::launch::variable::{Variable, contradiction};
 use crate::quote::quoted;
 use crate::transport::Disagreement;
 use crate::transport::engine::Supervisor;
-use crate::transport::tcp::{Join, Key, Root};
-
-/// The launch for which a process was started.
-const STARTED_AT: &str = "NECKLACE_STARTED_AT";
+use crate::transport::tcp::{Join, JoinError, Key, Root};
 
 /// The variables of a process that was started so, which concern that launch alone.
 const OF_ONE_LAUNCH: [&str; 7] = [
@@ -55,6 +53,9 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// The longest pause between two looks at the processes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// Interval at which it is logged which processes still run after the job.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The number of bytes at the end of a process's output that an error shows.
 const SHOWN: u64 = 1 << 13;
@@ -85,41 +86,54 @@ impl Processes {
         environment: &Environment<'_>,
         timeout: Duration,
     ) -> Result<Option<EnteredJob>, JobError> {
-        let (variable, place) = (environment.variable, self.origin.to_string());
+        let variable = environment.variable;
         let test = test_name().map_err(|problem| self.error(problem))?;
-        if let Some(started_at) = variable(STARTED_AT) {
-            self.once(&test)?;
-            if started_at != place {
-                let found = format!("{STARTED_AT} is {}", quoted(&started_at));
-                let advice = "start processes at one place of a program or test";
-                return Err(contradiction(found, format!("this process calls {place} first"), advice));
-            }
+        let meant = variable(STARTED_AT);
+        if meant.is_none() && (environment.names_another(&ROW) || is_rank(variable)?) {
             return Ok(None);
         }
-        let is_rank = rendezvous::own(variable)?.is_some() || claim::effective(variable, false, false)?.is_some();
-        if is_rank || environment.names_another(&ROW) {
+        let number = launches(|launches| {
+            launches.number += 1;
+            launches.number
+        });
+        let place = format!("{number}: {}, thread {}", self.origin, thread::current().name().unwrap_or_default());
+        let entry = ProcessesEntry { processes: self, test, timeout, place, meant };
+        let Some(meant) = &entry.meant else { return Ok(Some((&ROW, Box::new(entry)))) };
+        if entry.place == *meant {
+            entry.start_once()?;
             return Ok(None);
         }
-        Ok(Some((&ROW, Box::new(ProcessesEntry { processes: self, test, timeout }))))
-    }
-
-    /// Fails if the program, or this test, has already started processes: others would begin it anew
-    /// and meet the first launch again.
-    fn once(self, test: &Option<String>) -> Result<(), JobError> {
-        static STARTED: Mutex<BTreeSet<Option<String>>> = Mutex::new(BTreeSet::new());
-        let what = if test.is_some() { "test" } else { "program" };
-        if STARTED.lock().unwrap_or_else(PoisonError::into_inner).insert(test.clone()) {
-            return Ok(());
+        let number_meant = meant.split(':').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+        if number < number_meant || launches(|launches| launches.has_started) {
+            // The first process failed here too, before it started others.
+            return Ok(Some((&ROW, Box::new(entry))));
         }
-        Err(self.error(format!(
-            "this {what} has started processes before, and new ones would begin at its first launch; start them once \
-             and `split` or `dup` their communicator"
-        )))
+        Err(entry.is_meant_for_another(meant))
     }
 
     fn error(self, problem: impl Into<String>) -> JobError {
         JobCause::Start { place: self.origin.to_string(), problem: problem.into() }.into()
     }
+}
+
+/// Whether the environment makes this process a rank, or part of a job.
+fn is_rank(variable: Variable<'_>) -> Result<bool, JobError> {
+    Ok(rendezvous::own(variable)?.is_some() || claim::effective(variable, false, false)?.is_some())
+}
+
+/// The launches of processes on threads of one name: those of a test, or of a program.
+#[derive(Clone, Copy, Default)]
+struct Launches {
+    /// The number of those that were tried.
+    number: usize,
+    has_started: bool,
+}
+
+/// Reads or changes what is known about the launches of this thread.
+fn launches<R>(change: impl FnOnce(&mut Launches) -> R) -> R {
+    static LAUNCHES: Mutex<BTreeMap<String, Launches>> = Mutex::new(BTreeMap::new());
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    change(LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default())
 }
 
 /// Returns the name of the test that this thread runs; `None` in a program that is no test.
@@ -155,6 +169,10 @@ struct ProcessesEntry {
     processes: Processes,
     test: Option<String>,
     timeout: Duration,
+    /// The value of `NECKLACE_STARTED_AT` for the processes of this launch.
+    place: String,
+    /// Its value in this process, if it was started by another.
+    meant: Option<String>,
 }
 
 impl JobEntry for ProcessesEntry {
@@ -167,46 +185,80 @@ impl JobEntry for ProcessesEntry {
     }
 
     fn join(self: Box<Self>, ranks: usize, _: bool) -> Result<JoinedJob, JobError> {
-        self.processes.once(&self.test)?;
+        if let Some(meant) = self.meant.as_ref().filter(|_| !launches(|launches| launches.has_started)) {
+            return Err(self.is_meant_for_another(meant));
+        }
+        self.start_once()?;
+        if ranks == 1 {
+            let (supervisor, endpoint) = Join::new(0, 1, Root::Address(String::new())).supervised()?;
+            return Ok(JoinedJob { endpoints: vec![endpoint], supervisor: Some(Box::new(supervisor)) });
+        }
         let failed = |what: &str, error: io::Error| self.processes.error(format!("{what}: {error}"));
         let key = Key::fresh()?;
         let home = Home::make(&key).map_err(|error| failed("cannot make a directory for the key of the job", error))?;
-        let started = StartedProcesses { all: Arc::default(), home };
+        let mut started = StartedProcesses { all: Arc::default(), home };
+        let program = env::current_exe().map_err(|error| failed("cannot find this program", error))?;
         for rank in 1..ranks {
-            let process = self.start(rank, ranks, &started.home);
-            let process =
-                process.map_err(|error| failed(&format!("cannot start the process of rank {rank}"), error))?;
-            started.lock().push(process);
+            let process = self.start(&program, rank, ranks, &started.home);
+            let what = || format!("cannot start {} as rank {rank}", program.display());
+            started.lock().push(process.map_err(|error| failed(&what(), error))?);
         }
         log::debug!("{} processes are started", ranks.saturating_sub(1));
         let all = Arc::clone(&started.all);
-        let place = self.processes.origin;
-        let watch = move || {
-            let mut all = lock(&all);
-            let ended = all.iter_mut().find_map(|process| Some((process.rank, process.status()?)))?;
-            Some((
-                ended.0,
-                format!("its process ended with {} before it had joined the job of {place}", shown(ended.1)),
-            ))
+        let before = match &self.test {
+            Some(test) => format!(" before it had joined the job of {}, in the test {test:?}", self.processes.origin),
+            None => format!(" before it had joined the job of {}", self.processes.origin),
         };
-        let join = Join::new(0, ranks, Root::File(started.home.file(ROOT)))
+        let watch = {
+            let before = before.clone();
+            move || {
+                let mut all = lock(&all);
+                let (rank, end) = all.iter_mut().find_map(|process| Some((process.rank, process.end()?)))?;
+                Some((rank, format!("its process ended with {end}{before}")))
+            }
+        };
+        let join = Join::new(0, ranks, Root::File(started.home.file(ROOT).into()))
             .key(key)
             .address(Ipv4Addr::LOCALHOST.into())
             .timeout(self.timeout)
             .watch(Arc::new(watch));
         let (supervisor, endpoint) = join.supervised().map_err(|error| {
-            let before = format!(" before it had joined the job of {place}");
-            started.first(|_| true).map_or(error.into(), |(rank, status, output)| ended(rank, status, &before, output))
+            let lost = match error {
+                JoinError::Abandoned { rank, .. } | JoinError::Lost { rank, .. } => started.end_of(rank, &before),
+                _ => None,
+            };
+            lost.unwrap_or_else(|| error.into())
         })?;
-        let supervisor: Box<dyn Supervise> = Box::new(Supervision { own: supervisor, started });
+        // All have read the key, and wait for its lock.
+        started.home.directory = None;
+        let supervisor: Box<dyn Supervise> = Box::new(Supervision { own: supervisor, started, timeout: self.timeout });
         Ok(JoinedJob { endpoints: vec![endpoint], supervisor: Some(supervisor) })
     }
 }
 
 impl ProcessesEntry {
+    /// Fails if this test or program has already started processes: others would begin it anew and
+    /// meet the first launch again.
+    fn start_once(&self) -> Result<(), JobError> {
+        if !launches(|launches| mem::replace(&mut launches.has_started, true)) {
+            return Ok(());
+        }
+        let what = if self.test.is_some() { "test" } else { "program" };
+        Err(self.processes.error(format!(
+            "this {what} has started processes before, and new ones would begin at its first launch; start them once \
+             and `split` or `dup` their communicator"
+        )))
+    }
+
+    fn is_meant_for_another(&self, meant: &str) -> JobError {
+        let found = format!("{STARTED_AT} is {}", quoted(meant));
+        let advice = "start processes at one place of a program or test";
+        contradiction(found, format!("this process is at {}", quoted(&self.place)), advice)
+    }
+
     /// Starts the process of a rank. That of a test runs the test alone, and what it prints is kept.
-    fn start(&self, rank: usize, size: usize, home: &Home) -> io::Result<StartedProcess> {
-        let mut command = Command::new(env::current_exe()?);
+    fn start(&self, program: &Path, rank: usize, size: usize, home: &Home) -> io::Result<StartedProcess> {
+        let mut command = Command::new(program);
         let mut output = None;
         if let Some(test) = &self.test {
             command.args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]);
@@ -214,16 +266,19 @@ impl ProcessesEntry {
             command.stdout(file.try_clone()?).stderr(file.try_clone()?);
             output = Some(file);
         } else {
-            command.args(env::args_os().skip(1));
+            let mut words = env::args_os();
+            command.arg0(words.next().unwrap_or_default()).args(words);
         }
         command.env("NECKLACE_RANK", rank.to_string()).env("NECKLACE_SIZE", size.to_string());
-        let mut point = OsString::from("file:");
-        point.push(home.file(ROOT));
-        command.env("NECKLACE_RENDEZVOUS", point).env("NECKLACE_KEY_FILE", home.file(KEY));
+        for other in ["NECKLACE_ROOT", "NECKLACE_INSECURE", "NECKLACE_HOST"] {
+            command.env_remove(other);
+        }
+        command.env("NECKLACE_RENDEZVOUS", format!("file:{}", home.file(ROOT)));
+        command.env("NECKLACE_KEY_FILE", home.file(KEY));
         if home.is_locked {
             command.env("NECKLACE_KEY_LOCKED", "1");
         }
-        command.env("NECKLACE_ADDRESS", "127.0.0.1").env(STARTED_AT, self.processes.origin.to_string());
+        command.env("NECKLACE_ADDRESS", "127.0.0.1").env(STARTED_AT, &self.place);
         // Of its own, so that a process which finds that rank 0 is gone ends nothing but itself.
         command.stdin(Stdio::null()).process_group(0);
         Ok(StartedProcess { rank, child: command.spawn()?, output })
@@ -231,11 +286,12 @@ impl ProcessesEntry {
 }
 
 const KEY: &str = "key";
-const ROOT: &str = "root";
 
-/// The directory of the job's key, which is removed at the end.
+/// The directory of the job's key.
 struct Home {
-    directory: TempDir,
+    path: String,
+    /// Removes it when dropped: after all ranks have joined, or none will.
+    directory: Option<TempDir>,
     is_locked: bool,
     _key: File,
 }
@@ -243,16 +299,21 @@ struct Home {
 impl Home {
     fn make(key: &Key) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("necklace-processes-").tempdir()?;
-        let path = directory.path().join(KEY);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        // The variables of a process are read as text.
+        let path = directory.path().to_str().ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, format!("{:?} is not Unicode; set TMPDIR", directory.path()))
+        })?;
+        let path = path.to_owned();
+        let key_file = directory.path().join(KEY);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(key_file)?;
         // Some file systems have no locks.
         let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
         file.write_all(key.bytes())?;
-        Ok(Self { directory, is_locked, _key: file })
+        Ok(Self { path, directory: Some(directory), is_locked, _key: file })
     }
 
-    fn file(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
+    fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.path)
     }
 }
 
@@ -263,10 +324,42 @@ struct StartedProcess {
     output: Option<File>,
 }
 
+/// How a process has ended.
+#[derive(Debug)]
+enum End {
+    Status(ExitStatus),
+    /// The system does not tell, because something else in this process has waited for it, or
+    /// SIGCHLD is ignored.
+    Unknown(io::Error),
+}
+
+impl End {
+    fn is_success(&self) -> bool {
+        matches!(self, Self::Status(status) if status.success())
+    }
+
+    fn is_signal(&self) -> bool {
+        matches!(self, Self::Status(status) if status.signal().is_some())
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(error) => write!(f, "an unknown status ({error}; SIGCHLD must not be ignored)"),
+            Self::Status(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => write!(f, "status {code}"),
+                (None, Some(signal)) => write!(f, "signal {signal}"),
+                (None, None) => status.fmt(f),
+            },
+        }
+    }
+}
+
 impl StartedProcess {
-    /// Returns how it has ended, if it has. One that cannot be asked has.
-    fn status(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().unwrap_or(Some(ExitStatus::from_raw(0)))
+    /// Returns how it has ended, if it has.
+    fn end(&mut self) -> Option<End> {
+        self.child.try_wait().map_or_else(|error| Some(End::Unknown(error)), |status| status.map(End::Status))
     }
 
     /// Returns the end of its output.
@@ -274,23 +367,19 @@ impl StartedProcess {
         let Some(file) = &mut self.output else { return String::new() };
         let mut bytes = Vec::new();
         let read = file.seek(SeekFrom::End(0)).and_then(|end| {
+            if end > SHOWN {
+                bytes.extend(b"[...] ");
+            }
             file.seek(SeekFrom::Start(end.saturating_sub(SHOWN)))?;
             file.read_to_end(&mut bytes)
         });
         read.map_or_else(|_| String::new(), |_| String::from_utf8_lossy(&bytes).into_owned())
     }
-}
 
-/// Returns the error of a rank whose process has ended.
-fn ended(rank: usize, status: ExitStatus, more: &str, output: String) -> JobError {
-    JobError::of(Rank::new(rank), JobCause::Process { status: shown(status) + more, output })
-}
-
-fn shown(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("status {code}"),
-        (None, Some(signal)) => format!("signal {signal}"),
-        (None, None) => status.to_string(),
+    /// Returns the error of the rank, whose process has ended so.
+    fn error(&mut self, end: &End, more: &str) -> JobError {
+        let (status, output) = (format!("{end}{more}"), self.output());
+        JobError::of(Rank::new(self.rank), JobCause::Process { status, output })
     }
 }
 
@@ -310,28 +399,63 @@ impl StartedProcesses {
         lock(&self.all)
     }
 
-    /// Returns the first rank whose process has ended in such a way, with its output.
-    fn first(&self, is_meant: impl Fn(ExitStatus) -> bool) -> Option<(usize, ExitStatus, String)> {
-        self.lock().iter_mut().find_map(|process| {
-            let status = process.status().filter(|&status| is_meant(status))?;
-            Some((process.rank, status, process.output()))
-        })
+    /// Returns the error of a rank whose process has ended, or ends within a moment.
+    fn end_of(&self, rank: usize, more: &str) -> Option<JobError> {
+        let until = Instant::now() + GRACE;
+        loop {
+            let mut all = self.lock();
+            let process = all.iter_mut().find(|process| process.rank == rank)?;
+            if let Some(end) = process.end() {
+                return Some(process.error(&end, more)).filter(|_| !more.is_empty() || !end.is_success());
+            }
+            drop(all);
+            if Instant::now() >= until {
+                return None;
+            }
+            thread::sleep(LONGEST_PAUSE);
+        }
     }
 
-    fn all_have_ended(&self) -> bool {
-        self.lock().iter_mut().all(|process| process.status().is_some())
+    /// Returns the error of a process that has failed: that of the culprit if it is one of several,
+    /// or of one that a signal has ended.
+    fn failed(&self, culprit: Option<Rank>) -> Option<JobError> {
+        let mut all = self.lock();
+        let ends = all.iter_mut().filter_map(|process| Some((process.end()?, process)));
+        let failed = ends.filter(|(end, _)| !end.is_success());
+        let order = |(end, process): &(End, &mut StartedProcess)| {
+            (Some(Rank::new(process.rank)) != culprit, !end.is_signal(), process.rank)
+        };
+        failed.min_by_key(order).map(|(end, process)| process.error(&end, ""))
     }
 
-    /// Waits until all processes have ended.
-    fn wait(&self) -> Result<(), JobError> {
+    /// Returns the ranks whose processes still run.
+    fn running(&self) -> Vec<usize> {
+        self.lock().iter_mut().filter_map(|process| process.end().is_none().then_some(process.rank)).collect()
+    }
+
+    /// Waits until all processes have ended, or one has failed. After a call has failed, waits no
+    /// longer than that, and returns the failure.
+    fn wait(&self, failure: Option<JobError>, patience: Duration) -> Result<(), JobError> {
+        let culprit = failure.as_ref().and_then(JobError::rank);
+        let began = Instant::now();
+        let mut next_log = began + LOG_INTERVAL;
         let mut pause = Duration::from_millis(1);
         loop {
-            let all = self.all_have_ended();
-            if let Some((rank, status, output)) = self.first(|status| !status.success()) {
-                return Err(ended(rank, status, "", output));
+            let running = self.running();
+            if let Some(failed) = self.failed(culprit) {
+                return Err(failed);
             }
-            if all {
+            if running.is_empty() {
                 return Ok(());
+            }
+            if let Some(failure) = &failure
+                && began.elapsed() >= patience.max(GRACE)
+            {
+                return Err(failure.clone());
+            }
+            if Instant::now() >= next_log {
+                log::info!("the job is over; the processes of ranks {running:?} still run");
+                next_log += LOG_INTERVAL;
             }
             thread::sleep(pause);
             pause = (2 * pause).min(LONGEST_PAUSE);
@@ -342,11 +466,11 @@ impl StartedProcesses {
 impl Drop for StartedProcesses {
     fn drop(&mut self) {
         let until = Instant::now() + GRACE;
-        while !self.all_have_ended() && Instant::now() < until {
+        while !self.running().is_empty() && Instant::now() < until {
             thread::sleep(LONGEST_PAUSE);
         }
         for process in &mut *self.lock() {
-            if process.status().is_none() {
+            if process.end().is_none() {
                 if let Some(group) = Pid::from_raw(process.child.id().cast_signed()) {
                     let _ = kill_process_group(group, Signal::KILL);
                 }
@@ -360,6 +484,8 @@ impl Drop for StartedProcesses {
 struct Supervision {
     own: Supervisor,
     started: StartedProcesses,
+    /// The time to wait for the other processes after a call has failed.
+    timeout: Duration,
 }
 
 impl fmt::Debug for Supervision {
@@ -378,8 +504,51 @@ impl Supervise for Supervision {
     }
 
     fn end(self: Box<Self>) -> Result<(), JobError> {
-        let Self { own, started } = *self;
+        let Self { own, started, timeout } = *self;
+        let failure = own.failures().into_iter().next().map(|failure| Error::from(failure).into());
         unless_disagreement(own.end())?;
-        started.wait()
+        started.wait(failure, timeout)
+    }
+
+    fn failed(self: Box<Self>, error: JobError) -> JobError {
+        let Self { own, started, .. } = *self;
+        drop(own);
+        let of_process = |rank: Rank| started.end_of(rank.index(), "");
+        error.rank().and_then(of_process).unwrap_or(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_tests_are_told_by_their_place() {
+        for (program, expected) in [
+            ("/a/target/debug/deps/backends-0123456789abcdef", true),
+            ("deps/some-name-fedcba9876543210", true),
+            ("/a/target/debug/examples/fft-0123456789abcdef", false),
+            ("/a/target/debug/deps/name", false),
+            ("/a/deps/name-0123456789abcde", false),
+            ("/a/deps/name-0123456789abcdeg", false),
+            ("/a/target/debug/name", false),
+            ("", false),
+        ] {
+            assert_eq!(is_of_tests(Path::new(program)), expected, "{program}");
+        }
+    }
+
+    /// Other launches see what the first process saw.
+    #[test]
+    fn variables_of_one_launch_are_hidden_from_others() {
+        let started = |name: &str| match name {
+            "NECKLACE_RANK" | STARTED_AT => Some("1".to_owned()),
+            "NECKLACE_TOPOLOGY" => Some("ring:3".to_owned()),
+            _ => None,
+        };
+        assert_eq!(of_others(&started, "NECKLACE_RANK"), None);
+        assert_eq!(of_others(&started, "NECKLACE_TOPOLOGY").as_deref(), Some("ring:3"));
+        let by_launcher = |name: &str| (name == "NECKLACE_RANK").then(|| "1".to_owned());
+        assert_eq!(of_others(&by_launcher, "NECKLACE_RANK").as_deref(), Some("1"));
     }
 }

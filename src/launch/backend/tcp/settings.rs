@@ -9,6 +9,9 @@ use crate::launch::backend::row::{Environment, Row};
 use crate::launch::claim::Claim;
 use crate::launch::variable::{Variable, host, invalid};
 
+/// The launch of a program for which its first process has started this one.
+pub(super) const STARTED_AT: &str = "NECKLACE_STARTED_AT";
+
 /// The rank of this process, and how it finds the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::launch) struct RankSettings {
@@ -24,6 +27,9 @@ pub(in crate::launch) struct RankSettings {
     /// Whether a launcher holds a lock on that file as long as it lives.
     #[cfg_attr(not(unix), allow(dead_code))]
     pub(in crate::launch) locked: bool,
+    /// Whether that is the first process of the same program.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    pub(in crate::launch) started: bool,
     pub(in crate::launch) address: Option<IpAddr>,
     pub(in crate::launch) insecure: bool,
     /// The host that this rank counts as.
@@ -48,6 +54,7 @@ impl RankSettings {
             held: flag(variable, "NECKLACE_ROOT_HELD")?,
             key: path(variable, "NECKLACE_KEY_FILE")?,
             locked: flag(variable, "NECKLACE_KEY_LOCKED")?,
+            started: variable(STARTED_AT).is_some(),
             address: address(variable)?,
             insecure: flag(variable, "NECKLACE_INSECURE")?,
             host: host(variable)?,
