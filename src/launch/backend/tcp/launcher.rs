@@ -97,8 +97,13 @@ pub(super) fn end_with_launcher(key: &Path, is_here: bool) {
 fn clear_up(key: &Path) {
     let _ = fs::remove_file(key);
     if let Some(directory) = key.parent() {
-        let _ = fs::remove_file(directory.join(ROOT));
-        // The directory holds nothing else.
+        // With its drafts, whose names begin so too. The directory holds nothing else.
+        let is_rendezvous =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(ROOT.as_bytes()));
+        let beside = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+        for file in beside.filter(is_rendezvous) {
+            let _ = fs::remove_file(file);
+        }
         let _ = fs::remove_dir(directory);
     }
     // This kills this process as well.
