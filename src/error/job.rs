@@ -151,8 +151,8 @@ pub enum JobCause {
     Process {
         /// The status or the signal with which it ended, and when, if it had not joined.
         status: String,
-        /// The end of what it has printed, if it is the process of a test. Otherwise it has printed
-        /// to the output of this process.
+        /// The last 8 KiB of its output, in a test. Otherwise empty: the processes of a program
+        /// share its output.
         output: String,
     },
     /// A rank panicked, with this message.
@@ -208,14 +208,14 @@ impl fmt::Display for Before<'_> {
     }
 }
 
-/// What a process has printed, after the sentence that says how it ended.
+/// The output of a process, after the sentence that says how it ended.
 #[cfg(all(unix, feature = "tcp"))]
 struct After<'a>(&'a str);
 
 #[cfg(all(unix, feature = "tcp"))]
 impl fmt::Display for After<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, "; it has printed:\n{}", self.0.trim_end()) }
+        if self.0.is_empty() { Ok(()) } else { write!(f, "; its output:\n{}", self.0.trim_end()) }
     }
 }
 

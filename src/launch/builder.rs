@@ -92,8 +92,8 @@ impl Launch {
     /// it has joined the job. The others then have a second to report that, and are killed. If a
     /// call has failed, they have the [timeout](Options::timeout) to end.
     ///
-    /// What the processes of a test print is shown only with the error of the one that has failed,
-    /// up to 8 KiB; those of a program print to its output. Their standard input is empty. If this
+    /// The output of a test's processes is captured: the error has the last 8 KiB of the process
+    /// that failed. A program's processes share its output. Their standard input is empty. If this
     /// process is killed, those that have joined the job end at once, others when they reach this
     /// launch.
     ///

@@ -83,7 +83,7 @@ fn panic_of_a_process_is_told_to_the_others_with_its_output() {
     let (rank, status, output) = ended(&error);
     assert_eq!((rank, status), (2, "status 101"), "{error}");
     assert!(output.contains("no more paper"), "{output}");
-    assert!(error.to_string().starts_with("rank 2 ended with status 101; it has printed:\n"), "{error}");
+    assert!(error.to_string().starts_with("rank 2 ended with status 101; its output:\n"), "{error}");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn processes_that_meet_another_launch_first_fail() {
 #[test]
 fn thread_without_the_name_of_its_test_is_refused() {
     let error = thread::spawn(|| Launch::processes(2).run(|_| ()).unwrap_err()).join().unwrap();
-    assert!(error.to_string().contains("call it from the thread of the test"), "{error}");
+    assert!(error.to_string().contains("call `run` on the thread of the test"), "{error}");
 }
 
 /// Runs a test of this file in a process of its own, whose temporary files are in `directory`.

@@ -34,7 +34,7 @@ use crate::transport::Disagreement;
 use crate::transport::engine::Supervisor;
 use crate::transport::tcp::{Join, JoinError, Key, Root};
 
-/// The variables of a process that was started so, which concern that launch alone.
+/// The variables that apply to that launch alone.
 const OF_ONE_LAUNCH: [&str; 7] = [
     "NECKLACE_RANK",
     "NECKLACE_SIZE",
@@ -45,13 +45,13 @@ const OF_ONE_LAUNCH: [&str; 7] = [
     STARTED_AT,
 ];
 
-/// The most processes that a program starts.
+/// Maximum number of ranks.
 const MOST: usize = 1 << 10;
 
 /// The time for which the others may report a failure before they are killed.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The longest pause between two looks at the processes.
+/// Maximum interval between two checks of the processes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Interval at which it is logged which processes still run after the job.
@@ -60,17 +60,17 @@ const LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// The number of bytes at the end of a process's output that an error shows.
 const SHOWN: u64 = 1 << 13;
 
-/// Returns a variable as a launch of another kind sees it in a process that was started here: as in
-/// the process that started it.
+/// Looks a variable up for a launch of another kind: hides those of one launch, so that it does what
+/// it did in rank 0.
 pub(in crate::launch) fn of_others(variable: Variable<'_>, name: &str) -> Option<String> {
     let is_of_one_launch = OF_ONE_LAUNCH.contains(&name) && variable(STARTED_AT).is_some();
     if is_of_one_launch { None } else { variable(name) }
 }
 
-/// The processes that a program asks for.
+/// The settings of `Launch::processes`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::launch) struct Processes {
-    /// Where the program asks for them.
+    /// The call in the program.
     origin: SettingOrigin,
 }
 
@@ -146,8 +146,8 @@ fn test_name() -> Result<Option<String>, String> {
         Some("main") => Ok(None),
         Some(name) => Ok(Some(name.to_owned())),
         None => {
-            Err("called from a thread that a test has started; call it from the thread of the test, whose name the \
-             processes need"
+            Err("the test has started this thread; call `run` on the thread of the test, whose name tells the new \
+             processes which test to run"
                 .to_owned())
         }
     }
@@ -195,11 +195,13 @@ impl JobEntry for ProcessesEntry {
         }
         let failed = |what: &str, error: io::Error| self.processes.error(format!("{what}: {error}"));
         let key = Key::fresh()?;
-        let home = Home::make(&key).map_err(|error| failed("cannot make a directory for the key of the job", error))?;
-        let mut started = StartedProcesses { all: Arc::default(), home };
+        // Dropped when all ranks have joined, or none will: then nobody needs the files.
+        let (directory, lock_file) =
+            key_directory(&key).map_err(|error| failed("cannot make a directory for the key of the job", error))?;
+        let started = StartedProcesses { all: Arc::default(), lock_file };
         let program = env::current_exe().map_err(|error| failed("cannot find this program", error))?;
         for rank in 1..ranks {
-            let process = self.start(&program, rank, ranks, &started.home);
+            let process = self.start(&program, rank, ranks, directory.path(), started.lock_file.is_some());
             let what = || format!("cannot start {} as rank {rank}", program.display());
             started.lock().push(process.map_err(|error| failed(&what(), error))?);
         }
@@ -217,7 +219,7 @@ impl JobEntry for ProcessesEntry {
                 Some((rank, format!("its process ended with {end}{before}")))
             }
         };
-        let join = Join::new(0, ranks, Root::File(started.home.file(ROOT).into()))
+        let join = Join::new(0, ranks, Root::File(directory.path().join(ROOT)))
             .key(key)
             .address(Ipv4Addr::LOCALHOST.into())
             .timeout(self.timeout)
@@ -229,8 +231,6 @@ impl JobEntry for ProcessesEntry {
             };
             lost.unwrap_or_else(|| error.into())
         })?;
-        // All have read the key, and wait for its lock.
-        started.home.directory = None;
         let supervisor: Box<dyn Supervise> = Box::new(Supervision { own: supervisor, started, timeout: self.timeout });
         Ok(JoinedJob { endpoints: vec![endpoint], supervisor: Some(supervisor) })
     }
@@ -256,8 +256,15 @@ impl ProcessesEntry {
         contradiction(found, format!("this process is at {}", quoted(&self.place)), advice)
     }
 
-    /// Starts the process of a rank. That of a test runs the test alone, and what it prints is kept.
-    fn start(&self, program: &Path, rank: usize, size: usize, home: &Home) -> io::Result<StartedProcess> {
+    /// Starts the process of a rank. That of a test runs the test alone, and its output is captured.
+    fn start(
+        &self,
+        program: &Path,
+        rank: usize,
+        size: usize,
+        directory: &Path,
+        is_locked: bool,
+    ) -> io::Result<StartedProcess> {
         let mut command = Command::new(program);
         let mut output = None;
         if let Some(test) = &self.test {
@@ -273,13 +280,13 @@ impl ProcessesEntry {
         for other in ["NECKLACE_ROOT", "NECKLACE_INSECURE", "NECKLACE_HOST"] {
             command.env_remove(other);
         }
-        command.env("NECKLACE_RENDEZVOUS", format!("file:{}", home.file(ROOT)));
-        command.env("NECKLACE_KEY_FILE", home.file(KEY));
-        if home.is_locked {
+        command.env("NECKLACE_RENDEZVOUS", format!("file:{}", directory.join(ROOT).display()));
+        command.env("NECKLACE_KEY_FILE", directory.join(KEY));
+        if is_locked {
             command.env("NECKLACE_KEY_LOCKED", "1");
         }
         command.env("NECKLACE_ADDRESS", "127.0.0.1").env(STARTED_AT, &self.place);
-        // Of its own, so that a process which finds that rank 0 is gone ends nothing but itself.
+        // In a group of its own: a process that has lost rank 0 kills its group.
         command.stdin(Stdio::null()).process_group(0);
         Ok(StartedProcess { rank, child: command.spawn()?, output })
     }
@@ -287,40 +294,25 @@ impl ProcessesEntry {
 
 const KEY: &str = "key";
 
-/// The directory of the job's key.
-struct Home {
-    path: String,
-    /// Removes it when dropped: after all ranks have joined, or none will.
-    directory: Option<TempDir>,
-    is_locked: bool,
-    _key: File,
-}
-
-impl Home {
-    fn make(key: &Key) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("necklace-processes-").tempdir()?;
-        // The variables of a process are read as text.
-        let path = directory.path().to_str().ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, format!("{:?} is not Unicode; set TMPDIR", directory.path()))
-        })?;
-        let path = path.to_owned();
-        let key_file = directory.path().join(KEY);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(key_file)?;
-        // Some file systems have no locks.
-        let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        file.write_all(key.bytes())?;
-        Ok(Self { path, directory: Some(directory), is_locked, _key: file })
+/// Makes the directory of the job's key and of its rendezvous file. Returns also the key file, if it
+/// could be locked.
+fn key_directory(key: &Key) -> io::Result<(TempDir, Option<File>)> {
+    let directory = tempfile::Builder::new().prefix("necklace-processes-").tempdir()?;
+    // The variables of a process are read as text.
+    if directory.path().to_str().is_none() {
+        let problem = format!("{:?} is not Unicode; set TMPDIR to another directory", directory.path());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     }
-
-    fn file(&self, name: &str) -> String {
-        format!("{}/{name}", self.path)
-    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.path().join(KEY))?;
+    file.write_all(key.bytes())?;
+    let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    Ok((directory, is_locked.then_some(file)))
 }
 
 struct StartedProcess {
     rank: usize,
     child: Child,
-    /// What it has printed, if that is not this process's output.
+    /// The captured output of the process of a test.
     output: Option<File>,
 }
 
@@ -387,7 +379,9 @@ impl StartedProcess {
 /// moment in which they can report a failure.
 struct StartedProcesses {
     all: Arc<Mutex<Vec<StartedProcess>>>,
-    home: Home,
+    /// The key file, whose lock tells the processes that this one runs. `None` on a file system
+    /// without locks.
+    lock_file: Option<File>,
 }
 
 fn lock(all: &Mutex<Vec<StartedProcess>>) -> MutexGuard<'_, Vec<StartedProcess>> {

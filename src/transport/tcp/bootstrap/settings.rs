@@ -172,8 +172,8 @@ impl Join {
         Self { advice, ..self }
     }
 
-    /// Sets what rank 0 asks again and again while it waits for the others: whether one of them will
-    /// not come, and why.
+    /// Sets a function that rank 0 calls at intervals while it waits for the others. It returns a
+    /// rank that will not come, and the reason.
     #[cfg(unix)]
     #[must_use]
     pub(crate) fn watch(self, find_lost: Arc<FindLost>) -> Self {
