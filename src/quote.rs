@@ -1,5 +1,6 @@
 //! Quotes foreign text in messages of bounded length.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -66,6 +67,12 @@ pub(crate) fn cut(message: &str, most: usize) -> Cow<'_, str> {
     let start = message.char_indices().nth(most / 2).map_or(0, |(at, _)| at);
     let end = message.char_indices().rev().nth(most / 2 - 1).map_or(message.len(), |(at, _)| at);
     Cow::Owned(format!("{} .. {}", &message[..start], &message[end..]))
+}
+
+/// Returns the message of a panic.
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a value that is not a text")
 }
 
 /// Returns line and column of a JSON error, from 1 (both 0 if it has no place), and its message

@@ -135,6 +135,13 @@ impl Communicator {
         if name == PERMUTE {
             self.permutations.retain(|(_, _, _, using)| using.is_some());
         }
+        if let Some(started) = &self.started {
+            let how = how.clone();
+            started.queue().push(Arc::new(move |comm: &mut Self| {
+                // It fits: the network is the same.
+                let _ = comm.choose_how(name, how.clone());
+            }));
+        }
         self.algorithms.insert(name, how);
         Ok(())
     }

@@ -16,6 +16,7 @@ use super::neighbour_key::NeighbourKey;
 use super::permute_report::PlannedPermutation;
 use super::planned_call::{CombinedResult, PlanKey, PlannedCall, native_qualifier};
 use super::varying_key::VaryingKey;
+use super::worker::Worker;
 use crate::block::Block;
 use crate::collective::Collective;
 use crate::error::{ArgumentError, BuildError, CallError, Error};
@@ -101,6 +102,9 @@ pub struct Communicator {
     /// The prices by which `auto` chooses, the same on every member.
     pub(super) machine: Machine,
     pub(super) options: Options,
+    /// The thread that makes started calls, once there is one. It is dropped after the context, so
+    /// that members that wait for this rank there do not wait for its started calls.
+    pub(super) started: Option<Worker<Self>>,
 }
 
 /// The number of a user's first call in the context.
@@ -126,7 +130,7 @@ impl Communicator {
     /// [`Error::Failed`] as for any call.
     #[track_caller]
     pub fn new(endpoint: Arc<dyn Endpoint>, topology: Arc<dyn Topology>) -> Result<Self, Error> {
-        Self::start(endpoint, topology, Options::default()).map_err(CallError::of("Communicator::new"))
+        Self::of_job(endpoint, topology, Options::default()).map_err(CallError::of("Communicator::new"))
     }
 
     /// Makes the communicator of all processes of a job, as [`new`](Self::new), with options.
@@ -141,10 +145,10 @@ impl Communicator {
         topology: Arc<dyn Topology>,
         options: Options,
     ) -> Result<Self, Error> {
-        Self::start(endpoint, topology, options).map_err(CallError::of("Communicator::with_options"))
+        Self::of_job(endpoint, topology, options).map_err(CallError::of("Communicator::with_options"))
     }
 
-    pub(crate) fn start(
+    pub(crate) fn of_job(
         endpoint: Arc<dyn Endpoint>,
         topology: Arc<dyn Topology>,
         options: Options,
@@ -209,6 +213,7 @@ impl Communicator {
             barrier: None,
             machine,
             options,
+            started: None,
         })
     }
 
@@ -315,6 +320,7 @@ impl Communicator {
     /// as the root.
     #[track_caller]
     pub fn close(mut self) -> Result<(), Error> {
+        self.started = None;
         self.context.alive()?;
         let History { calls, digest } = self.context.history;
         let calls = calls - FIRST_CALL;
@@ -356,6 +362,10 @@ impl Communicator {
             culprit: Some(rank),
             cause,
         });
+        if let Some(started) = &self.started {
+            let reason = reason.to_owned();
+            started.queue().push(Arc::new(move |comm: &mut Self| comm.abort(&reason)));
+        }
     }
 
     /// Returns the failure of the communicator, if this rank knows of one. Local.

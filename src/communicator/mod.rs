@@ -44,6 +44,8 @@
 // `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
 // communicators, `local_parts.rs` tracks those made without a message, `cartesian.rs` has those
 // with a process grid.
+// `start.rs` starts calls that do not block, and `pending.rs` is such a call; `worker.rs` is the thread
+// that makes them.
 // `owned.rs` has the short forms of collectives, for one value or a vector. `options.rs` has the
 // options of a new one.
 
@@ -69,17 +71,20 @@ mod neighbourhood;
 mod neighbours;
 mod options;
 mod owned;
+mod pending;
 mod permute;
 mod permute_report;
 mod persistent;
 mod planned_call;
 mod split;
+mod start;
 mod using;
 mod varying;
 mod varying_call;
 mod varying_key;
 mod varying_persistent;
 mod varying_plan;
+mod worker;
 
 pub use cartesian::Cartesian;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
@@ -89,6 +94,8 @@ pub use definition::Communicator;
 pub use how::How;
 pub use neighbourhood::Neighbourhood;
 pub use options::Options;
+pub use pending::{Pending, Request};
 pub use permute_report::PermuteReport;
 pub use persistent::Persistent;
+pub use start::Scope;
 pub use using::Using;

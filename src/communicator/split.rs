@@ -148,6 +148,11 @@ impl Communicator {
     /// Makes a communicator of the same members, which have agreed on that. Local.
     pub(super) fn duplicate_agreed(&mut self) -> Result<Self, CallError> {
         let context = self.next_context(0);
+        self.twin(context)
+    }
+
+    /// Makes a communicator of the same members in a context that all of them open. Local.
+    pub(super) fn twin(&self, context: ContextId) -> Result<Self, CallError> {
         let network = (Arc::clone(&self.topology), self.placement.clone(), self.hosts.clone());
         self.derived(context, Arc::clone(&self.context.members), network)
     }

@@ -93,6 +93,9 @@ pub enum ArgumentError {
         /// The communicator on which it was to execute.
         used: String,
     },
+    /// A request is not in the state that the method needs.
+    #[error("the request cannot do that: {0}")]
+    Request(&'static str),
     /// A rank is not a member of the communicator.
     #[error("rank {rank} is out of range; with {ranks} ranks, expected 0 to {}", ranks - 1)]
     #[non_exhaustive]

@@ -30,6 +30,7 @@ pub use job::{JobCause, JobError};
 ///   it had done its part.
 /// - [`Dead`](Self::Dead) is the error of every call after that.
 /// - [`Open`](Self::Open) means that a communicator could not be made.
+/// - [`Thread`](Self::Thread) means that a call could not be started.
 /// - [`Internal`](Self::Internal) is a bug in this crate.
 ///
 /// The text of an error includes its cause. [`source`](std::error::Error::source) returns the cause
@@ -73,6 +74,8 @@ pub enum Error {
     },
     /// A context cannot be opened.
     Open(OpenError),
+    /// The operating system refuses the thread that makes [started](crate::Communicator::start) calls.
+    Thread(Arc<std::io::Error>),
     /// A bug in this library, not in the program.
     Internal(Cow<'static, str>),
 }
@@ -149,6 +152,7 @@ impl fmt::Display for Error {
                 write!(f, "{rank}: the communicator has failed in an earlier call and accepts no more: {failure}")
             }
             Self::Open(error) => error.fmt(f),
+            Self::Thread(error) => write!(f, "cannot start the thread that makes the started calls: {error}"),
             Self::Internal(what) => write!(f, "bug in necklace, please report it: {what}"),
         }
     }
@@ -168,6 +172,7 @@ impl std::error::Error for Error {
             Self::Argument { source, .. } => Some(&**source),
             Self::Failed { failure, .. } | Self::Dead { failure, .. } => Some(&**failure),
             Self::Open(error) => Some(error),
+            Self::Thread(error) => Some(&**error),
             _ => None,
         }
     }

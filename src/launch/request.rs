@@ -217,7 +217,7 @@ impl JobRequest {
             Some(wrap) => wrap(endpoint),
             None => endpoint,
         };
-        let mut comm = Communicator::start(endpoint, Arc::clone(&self.topology), self.options.clone())
+        let mut comm = Communicator::of_job(endpoint, Arc::clone(&self.topology), self.options.clone())
             .map_err(|error| JobError::communicator(rank, &self.options_origin, error))?;
         for ChosenAlgorithm { collective, how, origin } in &self.algorithms {
             comm.choose_how(collective, how.clone())

@@ -1,6 +1,5 @@
 //! Runs a closure on the ranks of this process.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -9,6 +8,7 @@ use super::backend::{JoinedJob, Supervise};
 use crate::communicator::Communicator;
 use crate::error::{Error, JobCause, JobError};
 use crate::ids::Rank;
+use crate::quote::panic_message;
 use crate::transport::{Disagreement, Endpoint, renumbered};
 
 /// Runs the closure on every rank and returns the results by rank. Each rank has its own thread,
@@ -74,10 +74,4 @@ fn panicked(rank: Rank, message: &str, supervisor: Option<&dyn Supervise>) -> Jo
         Some(failed) => Error::from(failed).into(),
         None => JobError::of(rank, JobCause::Panicked(message.to_owned())),
     }
-}
-
-/// Returns the message of a panic.
-fn panic_message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a value that is not a text")
 }

@@ -47,7 +47,7 @@ pub(super) fn large_message_does_not_delay_another_communicator() {
 }
 
 /// A random call with the others, checked.
-fn call(comm: &mut Communicator, dice: &mut Dice) {
+pub(super) fn call(comm: &mut Communicator, dice: &mut Dice) {
     // Mostly short ones, which go at once; now and then some that wait until their receiver is
     // ready.
     let elements = if dice.below(12) == 0 { dice.below(30_000) } else { dice.below(60) };

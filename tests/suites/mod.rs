@@ -29,6 +29,7 @@ pub mod reductions;
 mod regular;
 mod short_forms;
 mod split;
+mod started;
 mod strided;
 mod varying;
 
@@ -235,6 +236,23 @@ macro_rules! suites {
                 nested_parts_work_concurrently_and_outlive_the_whole
                 two_threads_call_two_communicators_in_opposite_orders
                 duplicate_keeps_network_and_choices_with_own_calls
+            }
+            started {
+                started_calls_have_the_results_of_blocking_ones
+                started_and_blocking_calls_need_no_common_order
+                buffers_come_back_after_an_error
+                dropped_calls_are_completed
+                calls_started_in_different_orders_disagree
+                call_that_one_rank_does_not_start_ends_with_the_deadline
+                late_start_is_waited_for
+                panic_of_a_started_call_is_told_to_all
+                abort_fails_calls_started_later
+                rank_that_leaves_with_calls_under_way_is_named_at_once
+                requests_are_started_again
+                misused_requests_are_refused
+                borrowed_buffers_are_used_in_a_scope
+                choices_apply_to_started_calls
+                started_calls_are_awaited
             }
             strided {
                 strided_blocks_go_to_strided_places
