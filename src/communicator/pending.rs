@@ -170,7 +170,7 @@ impl<B, R> Request<B, R> {
     /// As [`wait`](Self::wait).
     #[track_caller]
     pub fn finished(&mut self) -> impl Future<Output = Result<R, Error>> {
-        let misused = (!self.slot.is_started()).then(|| self.misused("finished"));
+        let misused = if self.slot.is_started() { None } else { Some(self.misused("finished")) };
         async {
             misused.map_or(Ok(()), Err)?;
             let (buffers, result) = poll_fn(|context| self.slot.poll(context)).await;

@@ -104,6 +104,32 @@ fn repeated_calls_allocate_nothing() {
     }
 }
 
+/// Of the two threads, this is the one that starts the calls; over TCP, both are counted.
+#[test]
+fn requests_are_started_again_without_allocating() {
+    local::run_on("torus:4x4", |mut comm| {
+        let buffers = (vec![1.5; 48], vec![0.0; 48]);
+        let mut exchange = comm.request(buffers, |comm, (send, receive)| comm.alltoall(send, receive)).unwrap();
+        let mut sum = comm.request([1.5; 3], |comm, values| comm.allreduce_in_place(values, Sum)).unwrap();
+        let mut plan = None;
+        let mut planned = comm
+            .request([1.5; 3], move |comm, values| {
+                if plan.is_none() {
+                    plan = Some(comm.broadcast_init(3, 2)?);
+                }
+                plan.as_mut().map_or(Ok(()), |plan| plan.execute_in_place(comm, values))
+            })
+            .unwrap();
+        settles(&mut comm, "requests", |_| {
+            exchange.start().unwrap();
+            sum.start().unwrap();
+            planned.start().unwrap();
+            [exchange.wait(), sum.wait(), planned.wait()].into_iter().for_each(Result::unwrap);
+        });
+    })
+    .unwrap();
+}
+
 #[test]
 fn executing_any_kind_of_plan_allocates_nothing() {
     local::run_on("torus:4x4", |mut comm| [0, 7].into_iter().for_each(|root| plans_settle(&mut comm, root))).unwrap();

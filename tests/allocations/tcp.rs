@@ -85,6 +85,13 @@ fn plans_and_repeated_calls_over_tcp_allocate_nothing() {
                     comm.allgather(&send[..elements], &mut receive).unwrap();
                 });
                 settles(&mut comm, "allreduce", &mut |comm| comm.allreduce(&send, &mut receive, Sum).unwrap());
+                // The thread that makes the call counts too.
+                let buffers = (send.clone(), receive.clone());
+                let mut request = comm.request(buffers, |comm, (send, receive)| comm.alltoall(send, receive)).unwrap();
+                settles(&mut comm, "a request", &mut |_| {
+                    request.start().unwrap();
+                    request.wait().unwrap();
+                });
                 let counts: Vec<usize> = (0..size).map(|peer| elements * ((peer + comm.rank()) % 3) / 2).collect();
                 let places: Vec<usize> = (0..size).map(|peer| elements * peer).collect();
                 let mut plan = comm.alltoallv_init::<u64>((&counts, &places), (&counts, &places)).unwrap();

@@ -10,6 +10,7 @@ mod threads;
 
 mod conformance_objects;
 mod folds;
+mod futures;
 mod launch;
 mod messages;
 #[cfg(unix)]

@@ -107,6 +107,33 @@ fn process_that_ends_before_it_joins_fails_the_job_at_once() {
 }
 
 #[test]
+fn process_that_is_killed_fails_started_calls() {
+    let run = Launch::processes(3).run(|mut comm| {
+        let pending = comm.start(vec![0; 3], |comm, buffer| {
+            comm.barrier()?;
+            if comm.rank() == 1 {
+                kill_process(rustix::process::getpid(), Signal::KILL).unwrap();
+            }
+            comm.broadcast(buffer, 1)
+        });
+        let (buffer, result) = pending.wait();
+        assert_eq!(buffer.len(), 3);
+        let started = result.unwrap_err();
+        assert_eq!(started.culprit(), Some(Rank::new(1)), "{started}");
+        // The other communicator learns the same.
+        comm.barrier()
+    });
+    if is_started() {
+        let error = run.unwrap()[0].as_ref().unwrap_err().to_string();
+        assert!(error.contains("rank 1"), "{error}");
+        return;
+    }
+    let error = run.unwrap_err();
+    let (rank, status, _) = ended(&error);
+    assert_eq!((rank, status), (1, "signal 9"), "{error}");
+}
+
+#[test]
 fn process_that_is_killed_fails_the_job() {
     let run = Launch::processes(3).run(|mut comm| {
         comm.barrier()?;
