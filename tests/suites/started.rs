@@ -184,7 +184,8 @@ pub(super) fn calls_started_in_different_orders_disagree() {
 pub(super) fn call_that_one_rank_does_not_start_ends_with_the_deadline() {
     watched("missing", || {
         let through = AtomicUsize::new(0);
-        let job = on("complete:3").options(Options::default().timeout(jobs::soon()).arrival_timeout(jobs::soon()));
+        // On a loaded machine, a process may answer late: only the deadline for a call is short.
+        let job = on("complete:3").options(Options::default().arrival_timeout(jobs::soon()));
         let outcomes = run(job, |mut comm| {
             if comm.rank() != 1 {
                 let outcome = start(&mut comm, exchange).wait().1;
