@@ -101,6 +101,7 @@
 //! | `draw` | schedules as pictures: `schedule::draw` | no |
 
 pub mod algorithm;
+pub mod array;
 mod block;
 pub mod bounds;
 pub mod collective;

@@ -102,6 +102,8 @@ pub struct Communicator {
     /// The prices by which `auto` chooses, the same on every member.
     pub(super) machine: Machine,
     pub(super) options: Options,
+    /// Whether it makes the started calls of another communicator.
+    pub(super) makes_started_calls: bool,
     /// The thread that makes started calls, once there is one. It is dropped after the context, so
     /// that members that wait for this rank there do not wait for its started calls.
     pub(super) started: Option<Worker<Self>>,
@@ -213,6 +215,7 @@ impl Communicator {
             barrier: None,
             machine,
             options,
+            makes_started_calls: false,
             started: None,
         })
     }
@@ -492,7 +495,10 @@ impl Communicator {
     }
 
     /// Makes the signature of a call from its description, by which members compare it. Logs it.
-    pub(super) fn signature(&self, description: String) -> Signature {
+    pub(super) fn signature(&self, mut description: String) -> Signature {
+        if self.makes_started_calls {
+            description += ", started";
+        }
         let (rank, size, context) = (self.rank(), self.size(), self.context.id);
         log::debug!("rank {rank} of {size} in communicator {context}: planned {description}");
         if self.options.fingerprints {

@@ -21,7 +21,7 @@ use crate::quote::panic_message;
 /// future of the same, for any runtime: `let (buffers, result) = pending.await`.
 ///
 /// To drop or forget it does not cancel the call. The buffers stay with the call, and are dropped
-/// when it is done. An error that nobody waits for is logged.
+/// when it is done. If the call fails and nobody waits for it, the error is logged.
 ///
 /// [`Scope::start`]: super::Scope::start
 #[must_use = "the buffers and the result of the call come back from `wait`"]
@@ -131,8 +131,9 @@ impl<B, R> Request<B, R> {
         Err(Error::of_argument("start", ArgumentError::Request(reason)))
     }
 
-    /// Returns whether the request has no call under way, so that [`wait`](Self::wait) does not
-    /// block. Does not block itself. Corresponds to `MPI_Test`.
+    /// Returns whether no call is under way: [`wait`](Self::wait) returns at once, with an error if
+    /// the request has not been started since the last wait. Does not block. Corresponds to
+    /// `MPI_Test`.
     #[must_use]
     pub fn test(&self) -> bool {
         self.buffers.is_some() || !self.slot.lock().stage.is_under_way()
@@ -197,7 +198,7 @@ impl<B, R> Request<B, R> {
     fn misused(&self, method: &'static str) -> Error {
         let reason = match (&self.buffers, self.slot.is_started()) {
             (Some(_), _) => "it has not been started since the last wait; start it first",
-            (None, true) => "it is under way; wait for it first",
+            (None, true) => "a call is under way; wait for it first",
             (None, false) => "its closure has panicked, and its buffers are lost; make a new one",
         };
         Error::of_argument(method, ArgumentError::Request(reason))
@@ -302,21 +303,14 @@ impl<B, R> Slot<B, R> {
     }
 
     /// Makes the call on its buffers. Returns the message of its panic.
-    fn run(self: &Arc<Self>, call: impl FnOnce(&mut B) -> Result<R, Error>) -> Option<String> {
+    fn run(&self, call: impl FnOnce(&mut B) -> Result<R, Error>) -> Option<String> {
         let Stage::Waiting(mut buffers) = mem::replace(&mut self.lock().stage, Stage::Running) else { return None };
         let ended = catch_unwind(AssertUnwindSafe(|| {
             let result = call(&mut buffers);
             (buffers, result)
         }));
-        // Only the task and this function hold it.
-        let dropped = Arc::strong_count(self) == 1;
         let (stage, message) = match ended {
-            Ok((buffers, result)) => {
-                if let (true, Err(error)) = (dropped, &result) {
-                    log::warn!("a started call that nobody waits for: {error}");
-                }
-                (Stage::Done(buffers, result), None)
-            }
+            Ok((buffers, result)) => (Stage::Done(buffers, result), None),
             Err(panic) => {
                 let message = panic_message(&*panic).to_owned();
                 (Stage::Panicked(panic), Some(message))
@@ -331,6 +325,14 @@ impl<B, R> Slot<B, R> {
             waker.wake();
         }
         message
+    }
+}
+
+impl<B, R> Drop for Slot<B, R> {
+    fn drop(&mut self) {
+        if let Stage::Done(_, Err(error)) = &self.lock().stage {
+            log::warn!("a started call that nobody waits for: {error}");
+        }
     }
 }
 

@@ -7,10 +7,7 @@ use super::Communicator;
 use super::pending::{Pending, Request};
 use super::worker::{Queue, Worker};
 use crate::error::{CallError, Error};
-
-/// The number of the communicator of started calls among those made from one, which other calls
-/// do not reach.
-const STARTED: u64 = u64::MAX;
+use crate::transport::Cause;
 
 impl Communicator {
     /// Starts a call, and returns at once. The call is made by another thread of this process,
@@ -41,9 +38,8 @@ impl Communicator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// A [`Pending`] is also a future, for any runtime:
-    /// `comm.start(buffers, call).await`. A future that makes this call when it is first polled
-    /// starts nothing if it is dropped before.
+    /// A [`Pending`] is also a future, for any runtime: `comm.start(buffers, call).await`. An
+    /// `async fn` that calls `start` starts nothing until it is polled.
     ///
     /// The closure may also move other communicators with the buffers, and call them: a
     /// [`dup`](Self::dup), or a duplicated process grid for its halos.
@@ -53,21 +49,28 @@ impl Communicator {
     /// Over every backend, the thread that makes the calls makes progress while the program
     /// computes. It sleeps while it waits, except over MPI, where a rank that waits polls. Where
     /// all cores compute, it takes its share of their time. The first start makes the thread.
-    /// Handing a call over takes some microseconds, so short calls are faster if they block.
+    /// To hand a call over takes 10 to 80 µs; a short call is faster if it blocks.
     ///
     /// # Errors
     ///
-    /// All are returned by [`wait`](Pending::wait), with the buffers. Those of the call number it
-    /// among the calls that were started. [`Error::Thread`] if there is no thread.
+    /// All are returned by [`wait`](Pending::wait), with the buffers. Those of a call describe it as
+    /// `started`, and number it among the calls that closures have made. [`Error::Thread`] if there
+    /// is no thread.
     ///
     /// A closure that panics fails the started calls of all members with its message. Calls that
-    /// members start in different orders disagree, as other calls do. A call that a member starts
-    /// and another one does not start ends with the [deadline](crate::Options::arrival_timeout).
+    /// members start in different orders disagree, as other calls do. A call that only some members
+    /// start ends at the [deadline](crate::Options::arrival_timeout). A started call does not match
+    /// a call that blocks. A closure that returns an error before its call leaves its rank one call
+    /// behind the others, as a program does that blocks.
+    ///
+    /// A closure must not wait for a call that is started after it on the same communicator: that
+    /// one is made when the closure has returned, and no deadline ends the wait.
     ///
     /// # When it ends
     ///
     /// Dropping or [closing](Self::close) the communicator waits for the calls that were started,
-    /// unless the thread panics. [`abort`](Self::abort) fails those that are started later.
+    /// unless the thread panics. [`abort`](Self::abort) fails them, those under way and those that
+    /// are started later, on all members.
     #[track_caller]
     pub fn start<B, R, F>(&mut self, buffers: B, call: F) -> Pending<B, R>
     where
@@ -91,8 +94,8 @@ impl Communicator {
     /// Makes a request: a call with its buffers, which is started again and again.
     ///
     /// Local; nothing is started yet. Everything that [`start`](Self::start) says holds for each
-    /// start. To start it again allocates nothing, and if its closure makes calls whose plans are
-    /// cached, neither does the call.
+    /// start. To start it again allocates nothing. Neither does the call, if the plans of its closure
+    /// are cached; over MPI, the library may.
     ///
     /// ```
     /// let last = necklace::local::run(3, |mut comm| {
@@ -200,7 +203,12 @@ impl Communicator {
         if let Some(worker) = &self.started {
             return Ok(Arc::clone(worker.queue()));
         }
-        let twin = self.twin(self.context.id.child(STARTED, 0))?;
+        let mut twin = self.twin(self.context.id.of_started_calls())?;
+        twin.makes_started_calls = true;
+        // What is aborted later fails the twin too.
+        if let Some(failure) = self.failure().filter(|failure| matches!(failure.cause, Cause::Aborted { .. })) {
+            twin.context.transport.abort(failure);
+        }
         let worker = Worker::spawn(self.worker_name(), twin);
         let worker = self.started.insert(worker.map_err(|error| Error::Thread(Arc::new(error)))?);
         Ok(Arc::clone(worker.queue()))
@@ -218,8 +226,8 @@ pub struct Scope<'scope, 'env> {
 }
 
 impl<'env> Scope<'_, 'env> {
-    /// Starts a call, and returns at once, as [`Communicator::start`] does. The buffers, and what
-    /// the closure captures, may be borrowed.
+    /// Starts a call, and returns at once, as [`Communicator::start`] does. Buffers and captures may
+    /// be borrowed.
     pub fn start<B, R, F>(&self, buffers: B, call: F) -> Pending<B, R>
     where
         B: Send + 'env,

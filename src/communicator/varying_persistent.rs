@@ -47,9 +47,17 @@ impl Communicator {
         from: &[impl AsRef<[Strided]>],
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
+        self.strided_exchange_init(from, into).map_err(self.context.error_of("alltoallw_init"))
+    }
+
+    pub(super) fn strided_exchange_init<T: Pod>(
+        &mut self,
+        from: &[impl AsRef<[Strided]>],
+        into: &[impl AsRef<[Strided]>],
+    ) -> Result<Persistent<T>, CallError> {
         let (from, into) = (Listed(from), Listed(into));
         let form = VaryingForm::exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), (None, None));
-        self.varying_init(form, None).map_err(self.context.error_of("alltoallw_init"))
+        self.varying_init(form, None)
     }
 
     /// Plans a [`gatherv`](Self::gatherv) of `elements` elements of this rank. The root gives the

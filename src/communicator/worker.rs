@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -56,11 +57,13 @@ impl<'a, C> Queue<'a, C> {
     /// Does the tasks of the queue, until it is closed and empty.
     pub(super) fn serve(&self, on: &mut C) {
         while let Some(task) = self.next() {
-            // A value that the task owns may panic as it is dropped. The others are still done.
-            let _ = catch_unwind(AssertUnwindSafe(|| {
+            // A value that the task owns may panic as it is dropped, and so may the payload of that
+            // panic. The others are still done.
+            let done = catch_unwind(AssertUnwindSafe(|| {
                 task.run(on);
                 drop(task);
             }));
+            done.unwrap_or_else(mem::forget);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::array::ArrayError;
 use crate::permutation::BitMapError;
 use crate::plan::{BlockFault, PlanError};
 use crate::quote::{quoted, shown};
@@ -18,6 +19,9 @@ pub enum ArgumentError {
     /// The map of address bits is invalid.
     #[error(transparent)]
     Map(#[from] BitMapError),
+    /// The array cannot be distributed or redistributed in this way.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
     /// The schedule cannot be compiled for these sizes.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -94,7 +98,7 @@ pub enum ArgumentError {
         used: String,
     },
     /// A request is not in the state that the method needs.
-    #[error("the request cannot do that: {0}")]
+    #[error("the request is in another state: {0}")]
     Request(&'static str),
     /// A rank is not a member of the communicator.
     #[error("rank {rank} is out of range; with {ranks} ranks, expected 0 to {}", ranks - 1)]

@@ -4,6 +4,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::{ArgumentError, Error};
+use crate::array::ArrayError;
 use crate::ids::Rank;
 use crate::permutation::BitMapError;
 use crate::plan::PlanError;
@@ -74,7 +75,7 @@ macro_rules! arguments {
         }
     )*};
 }
-arguments!(BitMapError, BuildError);
+arguments!(ArrayError, BitMapError, BuildError);
 
 /// An inconsistent program of a built-in algorithm is a bug of this crate. (For an algorithm of the
 /// user, convert to [`ArgumentError`] first.)

@@ -70,8 +70,10 @@ impl Launch {
     ///
     /// They are the same program with the same arguments, in the working directory and with the
     /// environment of this moment. Each runs it from the beginning to this launch, takes part as
-    /// one rank, gets its own result, and goes on. In a `#[test]` they run that test alone, also
-    /// under `cargo nextest`. So `cargo test` tests an application with real processes:
+    /// one rank, gets its own result, and goes on. A rank's panic is an error in its own process,
+    /// which has to end with it, as by `unwrap`. In a `#[test]` they run that test alone, also under
+    /// `cargo nextest`, if the test program lies where Cargo has put it. So `cargo test` tests an
+    /// application with real processes:
     ///
     /// ```no_run
     /// # #[cfg(all(unix, feature = "tcp"))]

@@ -166,6 +166,13 @@ impl Strided {
         self.dimensions.iter().try_fold(1_usize, |product, (count, _)| product.checked_mul(*count))
     }
 
+    /// Repeats all elements at each element of `outer`, one after the other: positions add up.
+    pub(crate) fn within(&self, outer: &Self) -> Self {
+        let dimensions = outer.dimensions.iter().chain(&self.dimensions).copied();
+        let dimensions = dimensions.filter(|(count, _)| *count != 1).collect();
+        Self { offset: outer.offset + self.offset, dimensions }
+    }
+
     /// Returns whether there are no elements.
     fn is_empty(&self) -> bool {
         self.dimensions.iter().any(|(count, _)| *count == 0)

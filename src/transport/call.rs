@@ -30,6 +30,14 @@ impl ContextId {
         Self(mixed)
     }
 
+    /// Returns the id of the context in which a communicator makes the calls that are
+    /// [started](crate::Communicator::start). A backend that fails this context because it is
+    /// [aborted](super::Cause::Aborted) fails that one too, so that a call under way there ends.
+    #[must_use]
+    pub fn of_started_calls(self) -> Self {
+        self.child(u64::MAX, 0)
+    }
+
     /// Returns the id with this [number](Self::number), as received over a wire.
     #[must_use]
     pub const fn of(number: u64) -> Self {

@@ -25,6 +25,7 @@ mod neighbours;
 mod networks;
 mod persistent;
 mod plans;
+mod redistribution;
 pub mod reductions;
 mod regular;
 mod short_forms;
@@ -204,6 +205,11 @@ macro_rules! suites {
                 plan_refuses_another_communicator
                 plan_of_another_rank_or_job_is_refused
             }
+            redistribution {
+                arrays_go_from_any_distribution_to_any_other
+                only_ranks_along_the_axis_that_changes_exchange_elements
+                mistakes_in_redistributions_are_refused
+            }
             reductions {
                 every_operation_works_on_every_integer_type
                 sums_have_the_same_bits_as_among_threads
@@ -247,6 +253,8 @@ macro_rules! suites {
                 late_start_is_waited_for
                 panic_of_a_started_call_is_told_to_all
                 abort_fails_calls_started_later
+                abort_ends_calls_under_way
+                computing_rank_outlasts_the_silence_timeout
                 rank_that_leaves_with_calls_under_way_is_named_at_once
                 requests_are_started_again
                 misused_requests_are_refused

@@ -245,13 +245,74 @@ pub(super) fn panic_of_a_started_call_is_told_to_all() {
 pub(super) fn abort_fails_calls_started_later() {
     watched("abort", || {
         let outcomes = run(on("complete:3"), |mut comm| {
-            start(&mut comm, exchange).wait().1.unwrap();
+            let first = start(&mut comm, exchange).wait().1;
             if comm.rank() == 0 {
+                first.unwrap();
                 comm.abort("enough");
+                return start(&mut comm, exchange).wait().1;
             }
-            start(&mut comm, exchange).wait().1.and_then(|()| start(&mut comm, exchange).wait().1)
+            // It may learn of it in its first call.
+            let mut later = || start(&mut comm, exchange).wait().1;
+            first.and_then(|()| later()).and_then(|()| later())
         });
         assert!(one_failure(&outcomes).to_string().contains("rank 0 gave up: enough"));
+    });
+}
+
+/// The deadlines are those of the defaults, minutes away.
+pub(super) fn abort_ends_calls_under_way() {
+    // Whether the rank that aborts has started a call, waits in one, or starts its first afterwards.
+    for (before, joins) in [(false, false), (true, false), (true, true)] {
+        watched(&format!("{before} {joins}"), move || {
+            let began = Instant::now();
+            let outcomes = run(on("complete:3"), |mut comm| {
+                if comm.rank() > 0 {
+                    let pending = start(&mut comm, exchange);
+                    // Rank 0 aborts when the others have started.
+                    comm.barrier().unwrap();
+                    // Rank 1 never starts the second call.
+                    let again = (joins && comm.rank() == 2).then(|| start(&mut comm, exchange));
+                    let first = pending.wait().1;
+                    if joins && comm.rank() == 1 {
+                        // It stays until then.
+                        failure(&comm.barrier());
+                    }
+                    return again.map_or(first, |again| again.wait().1);
+                }
+                let first = before.then(|| start(&mut comm, |_| Ok(())));
+                let joined = joins.then(|| start(&mut comm, exchange));
+                let stuck = joins.then(|| start(&mut comm, exchange));
+                comm.barrier().unwrap();
+                if let Some(joined) = joined {
+                    joined.wait().1.unwrap();
+                }
+                comm.abort("enough");
+                drop(first);
+                stuck.unwrap_or_else(|| start(&mut comm, exchange)).wait().1
+            });
+            for (rank, outcome) in outcomes.iter().enumerate().filter(|(rank, _)| !joins || *rank != 1) {
+                let failure = failure(outcome).to_string();
+                assert!(failure.contains("rank 0 gave up: enough"), "rank {rank}: {failure}");
+            }
+            assert!(began.elapsed() < Duration::from_secs(100), "{:?}", began.elapsed());
+        });
+    }
+}
+
+/// A rank may compute between a start and the calls that others wait for.
+pub(super) fn computing_rank_outlasts_the_silence_timeout() {
+    watched("computing", || {
+        let options = Options::default().timeout(jobs::soon()).arrival_timeout(Duration::from_secs(50));
+        let outcomes = run(on("complete:2").options(options), |mut comm| {
+            if comm.rank() == 0 {
+                let pending = start(&mut comm, exchange);
+                thread::sleep(3 * jobs::soon());
+                return comm.barrier().and(pending.wait().1);
+            }
+            comm.barrier()?;
+            start(&mut comm, exchange).wait().1
+        });
+        outcomes.into_iter().for_each(Result::unwrap);
     });
 }
 

@@ -327,8 +327,9 @@ impl Engine {
         Some(Failure { call, description, round, observer: rank, culprit: Some(rank), cause: cause(rank) })
     }
 
-    /// Sets the failure of a context.
+    /// Sets the failure of a context. Started calls of a context that is aborted fail too.
     pub(crate) fn fail(&mut self, id: ContextId, failure: Failure) {
+        let aborted = matches!(failure.cause, Cause::Aborted { .. }).then(|| failure.clone());
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
         if let Some(rank) = context.rank_of(self.me).filter(|_| self.failures.len() < FAILURES) {
             let members = (&*context.members).into();
@@ -339,5 +340,8 @@ impl Engine {
         context.maybe_failed.store(true, Ordering::Release);
         (context.proposal, context.voters, context.candidates) = (None, Vec::new(), Vec::new());
         context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
+        if let Some(aborted) = aborted {
+            self.propose(id.of_started_calls(), aborted);
+        }
     }
 }

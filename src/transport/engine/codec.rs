@@ -15,9 +15,9 @@ use crate::transport::{Cause, ContextId, Deadline, Failure, History};
 pub(crate) struct RankStatus {
     /// The call and the round that it is in, or was in last.
     pub(crate) posted: Option<(u64, u32)>,
-    /// The context in which it waits, and the process that it waits for, if the thread that drives
-    /// this context waits.
-    pub(crate) awaits: Option<(ContextId, u32)>,
+    /// The context in which it waits, the process that it waits for and the call there, if the
+    /// thread that drives this context waits.
+    pub(crate) awaits: Option<(ContextId, u32, u64)>,
     /// Counts progress in the context.
     pub(crate) progress: u64,
     pub(crate) left: bool,
@@ -204,9 +204,10 @@ pub(crate) fn write_status(status: &RankStatus) -> Vec<u8> {
         to.number(call);
         to.number(u64::from(round));
     });
-    to.option(*awaits, |to, (context, process)| {
+    to.option(*awaits, |to, (context, process, call)| {
         to.number(context.number());
         to.number(u64::from(process));
+        to.number(call);
     });
     to.number(*progress);
     to.byte(u8::from(*left));
@@ -219,7 +220,7 @@ pub(crate) fn write_status(status: &RankStatus) -> Vec<u8> {
 pub(crate) fn read_status(bytes: &[u8]) -> Result<RankStatus, InvalidEncoding> {
     let mut from = Reader(bytes);
     let posted = from.option(|from| Ok((from.number()?, from.small()?)))?;
-    let awaits = from.option(|from| Ok((ContextId::of(from.number()?), from.small()?)))?;
+    let awaits = from.option(|from| Ok((ContextId::of(from.number()?), from.small()?, from.number()?)))?;
     let (progress, left) = (from.number()?, from.byte()?);
     let failed = from.option(|from| from.number().map(ContextId::of))?;
     let signature = from.option(Reader::signature)?;
@@ -310,7 +311,7 @@ mod tests {
         let some = |bit: u32| seed.1 >> bit & 1 == 1;
         RankStatus {
             posted: some(0).then_some((seed.0, seed.1)),
-            awaits: some(1).then_some((ContextId::of(seed.0), seed.1)),
+            awaits: some(1).then_some((ContextId::of(seed.0), seed.1, seed.0 >> 3)),
             progress: seed.0,
             left: some(2),
             failed: some(3).then_some(ContextId::of(!seed.0)),

@@ -243,6 +243,11 @@ impl Context {
         self.posted.max(library.map(|call| (call, 0)))
     }
 
+    /// Returns the context, one of the processes that it waits for, and the call.
+    pub(super) fn awaited(&self) -> Option<(ContextId, u32, u64)> {
+        Some((self.id, self.awaits()? as u32, self.active.as_ref()?.call))
+    }
+
     /// Returns one of the processes that it waits for.
     pub(crate) fn awaits(&self) -> Option<usize> {
         self.active.as_ref()?;

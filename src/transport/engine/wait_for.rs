@@ -95,10 +95,9 @@ impl Engine {
         let Some(context) = self.contexts.get(&about) else {
             return RankStatus { failed: self.failed(), ..RankStatus::default() };
         };
-        let here = context.awaits().map(|process| (about, process as u32));
         RankStatus {
             posted: context.at(),
-            awaits: here.or_else(|| self.elsewhere(context)),
+            awaits: context.awaited().or_else(|| self.elsewhere(context)),
             progress: context.progress,
             left: context.presence == super::context::Presence::Left,
             failed: self.failed(),
@@ -107,12 +106,11 @@ impl Engine {
     }
 
     /// Returns in which other context this process waits, on the thread that drives this context,
-    /// if that is known.
-    fn elsewhere(&self, context: &Context) -> Option<(ContextId, u32)> {
+    /// for which process and in which call, if that is known.
+    fn elsewhere(&self, context: &Context) -> Option<(ContextId, u32, u64)> {
         let others = self.active.iter().filter_map(|id| self.contexts.get(id));
         let same = |other: &&Context| context.driver == 0 || context.driver == other.driver;
-        let mut waiting = others.filter(same).filter_map(|other| Some((other.id, other.awaits()? as u32)));
-        waiting.next()
+        others.filter(same).find_map(Context::awaited)
     }
 
     fn failed(&self) -> Option<ContextId> {
@@ -125,8 +123,8 @@ impl Engine {
 pub(crate) struct Traversal {
     home: ContextId,
     edges: Vec<WaitEdge>,
-    /// The call that the last edge waits in, if it is known.
-    call: Option<u64>,
+    /// The call that the last edge waits in.
+    call: u64,
     snapshot: Snapshot,
     end: Option<ChainEnd>,
     failed: Option<ContextId>,
@@ -165,7 +163,7 @@ impl Traversal {
         engine.ask(home, to, home, call);
         let snapshot = Snapshot { last: to, progress, own: None };
         let edges = vec![WaitEdge { context: home, from: Rank::new(from), to: Rank::new(to) }];
-        Some(Self { home, edges, call: Some(call), snapshot, end: None, failed: None })
+        Some(Self { home, edges, call, snapshot, end: None, failed: None })
     }
 
     /// Continues as far as replies have arrived, and returns a snapshot if the traversal has ended.
@@ -191,9 +189,9 @@ impl Traversal {
             if context == self.home {
                 self.snapshot.own = Some(status.progress);
             }
-            let Some((next, peer)) = status.awaits else {
+            let Some((next, peer, awaited)) = status.awaits else {
                 self.failed = status.failed;
-                self.end = Some(ChainEnd::of_idle(status.left, status.posted, self.call));
+                self.end = Some(ChainEnd::of_idle(status.left, status.posted, Some(self.call)));
                 break;
             };
             let peer = peer as usize;
@@ -206,7 +204,7 @@ impl Traversal {
                 break;
             }
             self.edges.push(WaitEdge { context: next, from: last, to: Rank::new(peer) });
-            self.call = status.posted.filter(|_| next == context).map(|(call, _)| call);
+            self.call = awaited;
             if next == self.home {
                 let own = self.snapshot.own.take().unwrap_or(0);
                 self.snapshot = Snapshot { last: peer, progress: self.snapshot.progress.wrapping_add(own), own: None };

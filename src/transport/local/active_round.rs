@@ -80,6 +80,15 @@ impl Membership {
         })
     }
 
+    /// Fails the context of the started calls of this one, if it is open.
+    #[cold]
+    pub(super) fn fail_started_calls(&self, failure: Failure) {
+        let started = self.job.registry().group(self.group.context.of_started_calls());
+        if let Some(started) = started {
+            started.fail(failure);
+        }
+    }
+
     /// Fills `pending` with the messages to take. The messages from ranks after this one come
     /// first, so that not all receivers begin with the same sender.
     #[inline]

@@ -131,6 +131,11 @@ impl Registry {
         Ok(context.group.clone())
     }
 
+    /// Returns the group of a context that is open.
+    pub(super) fn group(&self, id: ContextId) -> Option<Arc<Group>> {
+        self.contexts.get(&id).map(|context| Arc::clone(&context.group))
+    }
+
     /// Returns the state of a rank or member that is being dropped now.
     fn departing_state(&self) -> OpenState {
         match (std::thread::panicking(), self.supervised) {

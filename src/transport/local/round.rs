@@ -152,7 +152,8 @@ impl Transport for LocalTransport {
     }
 
     fn abort(&mut self, failure: Failure) {
-        self.membership.group.fail(failure);
+        self.membership.group.fail(failure.clone());
+        self.membership.fail_started_calls(failure);
     }
 
     fn failure(&self) -> Option<Failure> {

@@ -129,10 +129,10 @@ struct Launches {
     has_started: bool,
 }
 
-/// Reads or changes what is known about the launches of this thread.
+/// Reads or changes what is known about the launches of this test, or of this program.
 fn launches<R>(change: impl FnOnce(&mut Launches) -> R) -> R {
     static LAUNCHES: Mutex<BTreeMap<String, Launches>> = Mutex::new(BTreeMap::new());
-    let name = thread::current().name().unwrap_or_default().to_owned();
+    let name = test_name().ok().flatten().unwrap_or_default();
     change(LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default())
 }
 
@@ -252,7 +252,7 @@ impl ProcessesEntry {
 
     fn is_meant_for_another(&self, meant: &str) -> JobError {
         let found = format!("{STARTED_AT} is {}", quoted(meant));
-        let advice = "start processes at one place of a program or test";
+        let advice = "start processes in one place of a program or test";
         contradiction(found, format!("this process is at {}", quoted(&self.place)), advice)
     }
 

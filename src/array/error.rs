@@ -1,0 +1,175 @@
+//! Errors of distributions.
+
+use std::ops::Range;
+
+use crate::quote::cut;
+
+/// The reason why an array cannot be distributed in this way.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArrayError {
+    /// The shape has no axis.
+    #[error("an array has at least one axis; the shape is []")]
+    NoAxes,
+    /// The array, or the memory for it, is too large.
+    #[error("an array of {} elements{} exceeds 2^63 - 1 of them", times(shape), match padding {
+        Some(padding) => format!(", rows padded to {padding}"),
+        None => String::new(),
+    })]
+    #[non_exhaustive]
+    Size {
+        /// The extents, with the elements at each index as a last one if there are several.
+        shape: Vec<usize>,
+        /// The length that rows are padded to.
+        padding: Option<usize>,
+    },
+    /// There is not one split for each axis.
+    #[error("{found} splits for an array of {axes} axes; expected one for each axis")]
+    #[non_exhaustive]
+    Splits {
+        /// The number of axes.
+        axes: usize,
+        /// The number of splits.
+        found: usize,
+    },
+    /// An axis is divided over an axis that the grid does not have.
+    #[error("axis {axis} is divided over axis {over} of the grid, which has {dimensions}; expected 0 to {}", dimensions - 1)]
+    #[non_exhaustive]
+    GridAxis {
+        /// The axis of the array.
+        axis: usize,
+        /// The axis of the grid.
+        over: usize,
+        /// The number of axes of the grid.
+        dimensions: usize,
+    },
+    /// The array does not have an axis.
+    #[error("no axis {axis}; an array of {axes} axes has 0 to {}", axes - 1)]
+    #[non_exhaustive]
+    Axis {
+        /// The number that was given.
+        axis: usize,
+        /// The number of axes.
+        axes: usize,
+    },
+    /// There cannot be so many ranks.
+    #[error("{ranks} ranks; expected 1 to {}", crate::ids::MAX_NODES)]
+    #[non_exhaustive]
+    Grid {
+        /// The number of ranks.
+        ranks: usize,
+    },
+    /// Two axes are divided over the same axis of the grid.
+    #[error("axes {} and {} are both divided over axis {over} of the grid; each needs one of its own", axes.0, axes.1)]
+    #[non_exhaustive]
+    SharedGridAxis {
+        /// The axes of the array.
+        axes: (usize, usize),
+        /// The axis of the grid.
+        over: usize,
+    },
+    /// No axis is divided over an axis of the grid, so several ranks would have the same elements.
+    #[error(
+        "no axis of the array is divided over axis {over} of the grid, which has {extent} ranks; divide one over it, or leave it out"
+    )]
+    #[non_exhaustive]
+    UnusedGridAxis {
+        /// The axis of the grid.
+        over: usize,
+        /// Its extent.
+        extent: usize,
+    },
+    /// Blocks are empty.
+    #[error("axis {axis} is divided into blocks of 0 indices; expected 1 or more")]
+    #[non_exhaustive]
+    EmptyBlocks {
+        /// The axis of the array.
+        axis: usize,
+    },
+    /// The order does not name each axis once.
+    #[error("the order of memory {order:?} does not name each of the axes 0 to {} once", axes - 1)]
+    #[non_exhaustive]
+    Order {
+        /// The order.
+        order: Vec<usize>,
+        /// The number of axes.
+        axes: usize,
+    },
+    /// Rows are longer than they are padded to.
+    #[error("rows of {row} elements cannot be padded to {padding}; expected {row} or more")]
+    #[non_exhaustive]
+    Padding {
+        /// The longest row of a rank, in indices of the axis that is fastest in memory.
+        row: usize,
+        /// The length that was given.
+        padding: usize,
+    },
+    /// There are no elements at an index.
+    #[error("0 elements at each index; expected 1 or more")]
+    EmptyBatch,
+    /// There is no box.
+    #[error("no boxes; expected one for each rank")]
+    NoBoxes,
+    /// A box has another number of axes, or lies outside the array.
+    #[error("the box {} of rank {rank} does not lie in an array of {} elements", box_text(range), times(shape))]
+    #[non_exhaustive]
+    BoxRange {
+        /// The rank.
+        rank: usize,
+        /// The box.
+        range: Vec<Range<usize>>,
+        /// The extents of the array.
+        shape: Vec<usize>,
+    },
+    /// Two boxes have an element in common.
+    #[error("the boxes {} of rank {} and {} of rank {} overlap", box_text(&boxes.0), ranks.0, box_text(&boxes.1), ranks.1)]
+    #[non_exhaustive]
+    BoxOverlap {
+        /// The ranks.
+        ranks: (usize, usize),
+        /// The boxes.
+        boxes: (Vec<Range<usize>>, Vec<Range<usize>>),
+    },
+    /// No box has an element.
+    #[error("no box has the element at {index:?}")]
+    #[non_exhaustive]
+    BoxGap {
+        /// The index.
+        index: Vec<usize>,
+    },
+    /// The distributions of one array are of two shapes.
+    #[error(
+        "an array of {} elements cannot become one of {}; both distributions need the same shape",
+        times(from),
+        times(to)
+    )]
+    #[non_exhaustive]
+    Shapes {
+        /// The extents before, with the elements at each index as a last one if there are several.
+        from: Vec<usize>,
+        /// The extents after.
+        to: Vec<usize>,
+    },
+    /// A distribution is over another number of ranks.
+    #[error("the array is distributed over {found} ranks; the communicator has {ranks}")]
+    #[non_exhaustive]
+    Ranks {
+        /// The ranks of the distribution.
+        found: usize,
+        /// The ranks of the communicator.
+        ranks: usize,
+    },
+}
+
+/// The longest list of numbers that is shown whole, in characters.
+const SHOWN: usize = 120;
+
+/// Returns extents as in `4x3`.
+pub(super) fn times(extents: &[usize]) -> String {
+    cut(&extents.iter().map(usize::to_string).collect::<Vec<_>>().join("x"), SHOWN).into_owned()
+}
+
+/// Returns a box as in `[0..4, 1..3]`.
+fn box_text(range: &[Range<usize>]) -> String {
+    cut(&format!("{range:?}"), SHOWN).into_owned()
+}

@@ -1,0 +1,119 @@
+//! What each rank sends where when an array changes from one distribution to another.
+
+use std::collections::HashMap;
+
+use super::distribution::Division;
+use super::part::Piece;
+use super::{ArrayError, Distribution};
+use crate::ids::Node;
+use crate::plan::Strided;
+use crate::topology::{Grid, Topology};
+
+/// The blocks of one rank in an exchange that takes an array from one distribution to another.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    /// The ranks that exchange blocks with each other, this one among them, in ascending order.
+    pub(crate) ranks: Vec<usize>,
+    /// The elements to send to each of them.
+    pub(crate) from: Vec<Vec<Strided>>,
+    /// Where those from each of them belong, in the order in which they are sent.
+    pub(crate) into: Vec<Vec<Strided>>,
+}
+
+impl Exchange {
+    /// Returns the blocks of a rank. Takes time and memory in proportion to the ranks that exchange
+    /// blocks and to the pieces of these blocks.
+    pub(crate) fn new(from: &Distribution, to: &Distribution, rank: usize) -> Result<Self, ArrayError> {
+        let shapes = [from, to].map(Distribution::extents_with_batch);
+        if shapes[0] != shapes[1] || from.batch() != to.batch() {
+            let [from, to] = shapes;
+            return Err(ArrayError::Shapes { from, to });
+        }
+        let ranks = together(from, to, rank);
+        let sends = Side { from, to, distances: from.distances(rank), sends: true };
+        let receives = Side { from, to, distances: to.distances(rank), sends: false };
+        let [from, into] = [sends, receives].map(|side| side.blocks(rank, &ranks));
+        Ok(Self { ranks, from, into })
+    }
+}
+
+/// Returns the ranks that differ from one only along the axes of the grid over which the array is
+/// divided otherwise; all ranks, if the grids differ.
+fn together(from: &Distribution, to: &Distribution, rank: usize) -> Vec<usize> {
+    let (Division::Grid(grid, before), Division::Grid(other, after)) = (from.division(), to.division()) else {
+        return (0..from.ranks()).collect();
+    };
+    let all = 0..grid.extents().len();
+    let over = |splits: &[super::Split], axis| {
+        let divided = splits.iter().position(|split| split.axis() == Some(axis));
+        divided.map(|at| (at, splits[at]))
+    };
+    let along: Vec<usize> = all.clone().filter(|&axis| over(before, axis) != over(after, axis)).collect();
+    if grid.extents() != other.extents() || along.len() == all.len() {
+        return (0..from.ranks()).collect();
+    }
+    let extents: Vec<usize> = along.iter().map(|&axis| grid.extents()[axis]).collect();
+    let mut at = grid.coordinates(Node::new(rank));
+    let Some(part) = Grid::mesh(&extents) else { return vec![rank] };
+    let member = |node| {
+        for (&axis, &x) in along.iter().zip(&part.coordinates(Node::new(node))) {
+            at[axis] = x;
+        }
+        grid.node(&at).index()
+    };
+    let mut ranks: Vec<usize> = (0..part.nodes()).map(member).collect();
+    ranks.sort_unstable();
+    ranks
+}
+
+/// The blocks that one rank sends, or those that it receives.
+struct Side<'a> {
+    from: &'a Distribution,
+    to: &'a Distribution,
+    /// In this rank's buffer.
+    distances: Vec<usize>,
+    sends: bool,
+}
+
+impl Side<'_> {
+    fn blocks(&self, rank: usize, peers: &[usize]) -> Vec<Vec<Strided>> {
+        // Many peers have the same coordinate along an axis.
+        let mut known: HashMap<(usize, usize), Vec<Strided>> = HashMap::new();
+        let peer_side = if self.sends { self.to } else { self.from };
+        let mut block = |&peer: &usize| {
+            let mut block = vec![Strided::run(0, self.from.batch())];
+            // The last axis is the innermost, so it is put first.
+            for &axis in self.to.order().iter().rev() {
+                let coordinate = peer_side.coordinate(peer, axis);
+                let pieces = known.entry((axis, coordinate)).or_insert_with(|| self.pieces(rank, axis, coordinate));
+                block = pieces.iter().flat_map(|outer| block.iter().map(|inner| inner.within(outer))).collect();
+                if block.is_empty() {
+                    break;
+                }
+            }
+            block
+        };
+        peers.iter().map(&mut block).collect()
+    }
+
+    /// Returns the indices of an axis that are exchanged with peers of a coordinate, as places in
+    /// this rank's buffer.
+    fn pieces(&self, rank: usize, axis: usize, peer: usize) -> Vec<Strided> {
+        let own = if self.sends { self.from } else { self.to };
+        let mine = own.part(axis, own.coordinate(rank, axis));
+        let shared = match self.sends {
+            true => mine.shared(&self.to.part(axis, peer)),
+            false => self.from.part(axis, peer).shared(&mine),
+        };
+        let distance = self.distances[axis];
+        let place = |Piece { start, dimensions }: Piece| {
+            let first = mine.position(start);
+            let dimension = |place: Strided, &(count, step): &(usize, usize)| {
+                let step = if count > 1 { mine.position(start + step) - first } else { 1 };
+                place.repeated(count, step * distance)
+            };
+            dimensions.iter().rev().fold(Strided::run(first * distance, 1), dimension)
+        };
+        shared.into_iter().map(place).collect()
+    }
+}

@@ -1,0 +1,17 @@
+//! Distributed arrays: how an array is divided among ranks.
+//!
+//! A [`Distribution`] says which rank has which elements of an array, and where in its memory.
+//! [`Communicator::redistribute_init`](crate::Communicator::redistribute_init) takes an array from
+//! one distribution to another.
+
+mod boxes;
+mod distribution;
+mod error;
+mod exchange;
+mod part;
+mod split;
+
+pub use distribution::Distribution;
+pub use error::ArrayError;
+pub(crate) use exchange::Exchange;
+pub use split::Split;

@@ -1,0 +1,186 @@
+//! The indices of an axis that a rank has, and those that two ranks share, in closed form.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+/// Indices of an axis: blocks of `block` indices whose starts are `period` apart, the first at
+/// `first`, all below `end`. A range is one block, with a period that is never reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    first: usize,
+    block: usize,
+    period: usize,
+    end: usize,
+}
+
+/// Indices that two ranks share: those from `start` on, by the count and the distance of each
+/// dimension, the last fastest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) start: usize,
+    pub(super) dimensions: SmallVec<[(usize, usize); 3]>,
+}
+
+impl Part {
+    pub(super) fn range(range: Range<usize>) -> Self {
+        Self { first: range.start, block: range.len(), period: usize::MAX, end: range.end }
+    }
+
+    /// Returns blocks dealt to `of` coordinates in turn: those of one coordinate, of an axis of
+    /// `extent` indices.
+    pub(super) fn dealt(block: usize, coordinate: usize, of: usize, extent: usize) -> Self {
+        let (first, period) = (block.saturating_mul(coordinate), block.saturating_mul(of));
+        match () {
+            () if of == 1 => Self::range(0..extent),
+            () if first >= extent => Self::range(0..0),
+            () if period >= extent => Self::range(first..first.saturating_add(block).min(extent)),
+            () => Self { first, block, period, end: extent },
+        }
+    }
+
+    /// Returns the number of indices.
+    pub(super) fn count(&self) -> usize {
+        let span = self.end.saturating_sub(self.first);
+        span / self.period * self.block + (span % self.period).min(self.block)
+    }
+
+    /// Returns the indices if they are consecutive.
+    pub(super) fn as_range(&self) -> Option<Range<usize>> {
+        (self.period == usize::MAX).then(|| self.first..self.first + self.block)
+    }
+
+    /// Returns the position of an index that it has.
+    pub(super) fn position(&self, index: usize) -> usize {
+        let from = index - self.first;
+        from / self.period * self.block + from % self.period
+    }
+
+    /// Returns the index at a position, less than the count.
+    pub(super) fn index(&self, position: usize) -> usize {
+        self.first + position / self.block * self.period + position % self.block
+    }
+
+    /// Returns the indices that two parts of an axis share. The list depends on nothing else, so
+    /// both ranks have the same.
+    pub(super) fn shared(&self, other: &Self) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        if self.count() == 0 || other.count() == 0 {
+            return pieces;
+        }
+        let (coarse, fine) = if self.period < other.period { (other, self) } else { (self, other) };
+        let end = self.end.min(other.end);
+        let repeat = common_multiple(coarse.period, fine.period);
+        let times = end / repeat;
+        if times < 2 {
+            coarse.within(fine, 0..end, &mut pieces);
+            return pieces;
+        }
+        coarse.within(fine, 0..repeat, &mut pieces);
+        pieces.iter_mut().for_each(|piece| piece.dimensions.insert(0, (times, repeat)));
+        coarse.within(fine, times * repeat..end, &mut pieces);
+        pieces
+    }
+
+    /// Adds the indices in a window that `fine` shares with the blocks of this part. The window
+    /// starts at a multiple of the period.
+    fn within(&self, fine: &Self, window: Range<usize>, pieces: &mut Vec<Piece>) {
+        let starts =
+            (0..).map_while(|i: usize| window.start.checked_add(self.first)?.checked_add(i.checked_mul(self.period)?));
+        for start in starts.take_while(|&start| start < window.end) {
+            fine.inside(start..start.saturating_add(self.block).min(window.end), pieces);
+        }
+    }
+
+    /// Adds the indices that lie in a range: the rest of a block, whole blocks, the beginning of a
+    /// block.
+    fn inside(&self, range: Range<usize>, pieces: &mut Vec<Piece>) {
+        let end = range.end.min(self.end);
+        let mut push = |start: usize, times: usize, length: usize| {
+            pieces.push(Piece { start, dimensions: SmallVec::from_slice(&[(times, self.period), (length, 1)]) });
+        };
+        let behind = range.start.saturating_sub(self.first);
+        let mut at = self.first + behind / self.period * self.period;
+        if at < range.start {
+            let rest = at.saturating_add(self.block).min(end);
+            if rest > range.start {
+                push(range.start, 1, rest - range.start);
+            }
+            at = at.saturating_add(self.period);
+        }
+        if let Some(last) = end.checked_sub(self.block).filter(|&last| at <= last) {
+            let times = (last - at) / self.period + 1;
+            push(at, times, self.block);
+            at = at.saturating_add(times.saturating_mul(self.period));
+        }
+        if at < end {
+            push(at, 1, end - at);
+        }
+    }
+}
+
+/// Returns the least common multiple, `usize::MAX` if that is exceeded.
+fn common_multiple(a: usize, b: usize) -> usize {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor).saturating_mul(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use quickcheck::quickcheck;
+
+    use super::*;
+
+    fn some((kind, block, coordinate, of): (bool, u8, u8, u8), extent: usize) -> Part {
+        let of = usize::from(of % 6) + 1;
+        let coordinate = usize::from(coordinate) % of;
+        if kind {
+            return Part::dealt(usize::from(block % 5) + 1, coordinate, of, extent);
+        }
+        let ends = [usize::from(block) % (extent + 1), coordinate * extent / of];
+        Part::range(ends[0].min(ends[1])..ends[0].max(ends[1]))
+    }
+
+    fn has(part: &Part, index: usize) -> bool {
+        index < part.end && index.checked_sub(part.first).is_some_and(|from| from % part.period < part.block)
+    }
+
+    fn indices(piece: &Piece) -> Vec<usize> {
+        let step = |all: Vec<usize>, &(count, distance): &(usize, usize)| {
+            all.iter().flat_map(|&at| (0..count).map(move |i| at + i * distance)).collect()
+        };
+        piece.dimensions.iter().fold(vec![piece.start], step)
+    }
+
+    quickcheck! {
+        fn parts_number_their_indices(kind: (bool, u8, u8, u8), extent: u8) -> bool {
+            let extent = usize::from(extent);
+            let part = some(kind, extent);
+            let all: Vec<usize> = (0..extent).filter(|&index| has(&part, index)).collect();
+            part.count() == all.len()
+                && part.as_range().is_none_or(|range| range.eq(all.iter().copied()))
+                && all.iter().enumerate().all(|(i, &index)| part.position(index) == i && part.index(i) == index)
+        }
+
+        fn shared_indices_are_those_of_both(a: (bool, u8, u8, u8), b: (bool, u8, u8, u8), extent: u8) -> bool {
+            let extent = usize::from(extent);
+            let (a, b) = (some(a, extent), some(b, extent));
+            let mut found: Vec<usize> = a.shared(&b).iter().flat_map(indices).collect();
+            found.sort_unstable();
+            found.into_iter().eq((0..extent).filter(|&index| has(&a, index) && has(&b, index)))
+        }
+    }
+
+    #[test]
+    fn long_axes_share_few_pieces() {
+        let extent = 1 << 40;
+        let (cyclic, block) = (Part::dealt(1, 3, 64, extent), Part::range(1 << 30..1 << 31));
+        assert_eq!(cyclic.shared(&block).len(), 1);
+        let other = Part::dealt(3, 5, 48, extent);
+        assert!(cyclic.shared(&other).len() <= 12, "{:?}", cyclic.shared(&other));
+        assert_eq!(Part::dealt(usize::MAX / 2, 1, 3, usize::MAX / 2 + 9).count(), 9);
+    }
+}

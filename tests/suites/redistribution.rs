@@ -1,0 +1,262 @@
+//! Arrays that change from one distribution to another.
+
+use std::ops::Range;
+
+use necklace::array::{ArrayError, Distribution, Split};
+use necklace::error::ArgumentError;
+use necklace::topology::Grid;
+use necklace::{Communicator, Error};
+
+use super::definitions::{Dice, Element, RandomExchange, poison, random_exchanges, same};
+use crate::jobs::{self, on, watched};
+
+/// A random distribution, and the places of its elements by the definition.
+struct Placed {
+    distribution: Distribution,
+    /// For each rank the number of each element in the array, in the order of its memory; `None`
+    /// between rows.
+    memory: Vec<Vec<Option<usize>>>,
+}
+
+/// The indices that a coordinate has, by dealing them out one by one.
+fn dealt(split: Split, extent: usize, coordinate: usize, of: usize) -> Vec<usize> {
+    let mut hands = vec![vec![]; of];
+    match split {
+        Split::Whole => return (0..extent).collect(),
+        Split::Block(_) => {
+            let mut next = 0..extent;
+            for (i, hand) in hands.iter_mut().enumerate() {
+                let length = extent / of + usize::from(i < extent % of);
+                hand.extend(next.by_ref().take(length));
+            }
+        }
+        Split::Cyclic(_) => (0..extent).for_each(|index| hands[index % of].push(index)),
+        Split::BlockCyclic { block, .. } => (0..extent).for_each(|index| hands[index / block % of].push(index)),
+        other => panic!("{other} has no definition here"),
+    }
+    hands.swap_remove(coordinate)
+}
+
+/// Cuts an array into boxes at random places.
+fn cut(whole: Vec<Range<usize>>, parts: usize, dice: &mut Dice) -> Vec<Vec<Range<usize>>> {
+    if parts == 1 {
+        return vec![whole];
+    }
+    let (axis, first) = (dice.below(whole.len()), 1 + dice.below(parts - 1));
+    let at = whole[axis].start + dice.below(whole[axis].len() + 1);
+    let (mut low, mut high) = (whole.clone(), whole);
+    low[axis].end = at;
+    high[axis].start = at;
+    [cut(low, first, dice), cut(high, parts - first, dice)].concat()
+}
+
+/// An array of this shape over so many ranks, divided in any way.
+fn placed(shape: &[usize], batch: usize, ranks: usize, dice: &mut Dice) -> Placed {
+    let axes = shape.len();
+    let whole: Vec<Range<usize>> = shape.iter().map(|&extent| 0..extent).collect();
+    let (distribution, owned): (_, Vec<Vec<Vec<usize>>>) = if dice.below(4) == 0 {
+        let boxes = cut(whole, ranks, dice);
+        let owned = boxes.iter().map(|range| range.iter().map(|range| range.clone().collect()).collect()).collect();
+        (Distribution::boxes(shape, &boxes).unwrap(), owned)
+    } else {
+        let (mut extents, mut rest) = (vec![1; 1 + dice.below(axes)], ranks);
+        for prime in [2, 3, 5, 7] {
+            while rest.is_multiple_of(prime) {
+                rest /= prime;
+                let at = dice.below(extents.len());
+                extents[at] *= prime;
+            }
+        }
+        extents[0] *= rest;
+        let grid = Grid::mesh(&extents).unwrap();
+        let mut splits = vec![Split::Whole; axes];
+        for (over, axis) in dice.order(axes).into_iter().take(extents.len()).enumerate() {
+            splits[axis] = match dice.below(4) {
+                0 => Split::Cyclic(over),
+                1 => Split::BlockCyclic { axis: over, block: 1 + dice.below(3) },
+                _ => Split::Block(over),
+            };
+        }
+        let at = |rank: usize, over: usize| {
+            let faster: usize = extents[over + 1..].iter().product();
+            rank / faster % extents[over]
+        };
+        let of = |rank, axis: usize| match splits[axis].axis() {
+            Some(over) => dealt(splits[axis], shape[axis], at(rank, over), extents[over]),
+            None => (0..shape[axis]).collect(),
+        };
+        let owned = (0..ranks).map(|rank| (0..axes).map(|axis| of(rank, axis)).collect()).collect();
+        (Distribution::new(shape, &grid, &splits).unwrap(), owned)
+    };
+    let order = if dice.below(2) == 0 { (0..axes).collect() } else { dice.order(axes) };
+    let fastest = *order.last().unwrap();
+    let row = owned.iter().map(|of: &Vec<Vec<usize>>| of[fastest].len()).max().unwrap();
+    let padding = (dice.below(3) == 0).then(|| row + dice.below(3));
+    let distribution = distribution.batched(batch).unwrap().in_order(&order).unwrap();
+    let distribution = padding.map_or_else(|| Ok(distribution.clone()), |to| distribution.clone().padded(to)).unwrap();
+
+    let number = |index: &[usize]| index.iter().zip(shape).fold(0, |number, (at, extent)| number * extent + at);
+    let memory_of = |of: &Vec<Vec<usize>>| {
+        let mut memory = Vec::new();
+        if of.iter().any(Vec::is_empty) {
+            return memory;
+        }
+        let counts: Vec<usize> = order.iter().map(|&axis| of[axis].len()).collect();
+        for position in 0..counts.iter().product() {
+            let (mut index, mut rest) = (vec![0; axes], position);
+            for (&axis, count) in order.iter().zip(&counts).rev() {
+                index[axis] = of[axis][rest % count];
+                rest /= count;
+            }
+            memory.extend((0..batch).map(|i| Some(number(&index) * batch + i)));
+            let row = counts[axes - 1];
+            if (position + 1) % row == 0 {
+                memory.extend(vec![None; (padding.unwrap_or(row) - row) * batch]);
+            }
+        }
+        memory
+    };
+    Placed { memory: owned.iter().map(memory_of).collect(), distribution }
+}
+
+/// The memory of a rank, with the given number in each element.
+fn filled<T: Element>(memory: &[Option<usize>], seed: u64) -> Vec<T> {
+    memory.iter().map(|number| number.map_or(poison(), |number| T::of(Dice(seed ^ number as u64).roll()))).collect()
+}
+
+/// An array that is taken from one random distribution to another, and back.
+struct Redistributed;
+
+impl RandomExchange for Redistributed {
+    fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
+        let (me, ranks) = (comm.rank(), comm.size());
+        let mut dice = Dice(seed.wrapping_mul(41));
+        let shape: Vec<usize> =
+            (0..1 + dice.below(5)).map(|_| [0, 1, 2, 3, 5, 6, 8, 12][dice.below(8)].min(12)).collect();
+        // Most have elements.
+        let shape: Vec<usize> = shape.into_iter().map(|extent| extent.max(usize::from(seed % 8 > 0))).collect();
+        let batch = [1, 1, 1, 2, 3][dice.below(5)];
+        let [before, after] = [0; 2].map(|_| placed(&shape, batch, ranks, &mut dice));
+        let what = |step: &str| format!("{step} of {} to {}", before.distribution, after.distribution);
+        for placed in [&before, &after] {
+            check_queries(placed, me, &shape);
+        }
+        let mut plan = comm.redistribute_init::<T>(&before.distribution, &after.distribution).unwrap();
+        for turn in 0..2 {
+            let [wanted_before, wanted_after] =
+                [&before, &after].map(|placed| filled::<T>(&placed.memory[me], seed << 8 ^ turn));
+            let mut found = vec![poison(); wanted_after.len()];
+            plan.execute(&wanted_before, &mut found).unwrap();
+            same(comm, &what("redistribution"), &found, &wanted_after);
+            let mut back = vec![poison(); wanted_before.len()];
+            plan.execute_back(&found, &mut back).unwrap();
+            same(comm, &what("the way back"), &back, &wanted_before);
+
+            let longer = back.len().max(found.len());
+            let mut buffer = back.clone();
+            buffer.resize(longer, poison());
+            plan.execute_in_place(&mut buffer).unwrap();
+            let elements = |buffer: &[T], placed: &Placed| -> Vec<T> {
+                let memory = placed.memory[me].iter().zip(buffer);
+                memory.filter(|(number, _)| number.is_some()).map(|(_, element)| *element).collect()
+            };
+            let [found, wanted] = [&buffer, &wanted_after].map(|buffer| elements(buffer, &after));
+            same(comm, &what("redistribution in place"), &found, &wanted);
+            plan.execute_back_in_place(&mut buffer).unwrap();
+            let [found, wanted] = [&buffer, &wanted_before].map(|buffer| elements(buffer, &before));
+            same(comm, &what("the way back in place"), &found, &wanted);
+        }
+    }
+}
+
+/// Compares what a distribution says with the places of its elements.
+fn check_queries(placed: &Placed, rank: usize, shape: &[usize]) {
+    let Placed { distribution, memory } = placed;
+    let batch = distribution.batch();
+    assert_eq!(distribution.local_len(rank), memory[rank].len(), "{distribution}");
+    let local: usize = distribution.local_shape(rank).iter().product();
+    assert_eq!(local * batch, memory[rank].iter().flatten().count(), "{distribution}");
+    let number = |index: &[usize]| index.iter().zip(shape).fold(0, |number, (at, extent)| number * extent + at);
+    let mut elements = 0;
+    for (at, index) in distribution.elements(rank) {
+        assert_eq!(memory[rank][at], Some(number(&index) * batch), "{distribution}");
+        assert_eq!(distribution.owner(&index), Some(rank), "{distribution}");
+        assert_eq!(distribution.local_index(&index), Some(at), "{distribution}");
+        for (axis, &x) in index.iter().enumerate() {
+            assert!(distribution.indices(rank, axis).any(|index| index == x), "{distribution}");
+            assert!(distribution.range(rank, axis).is_none_or(|range| range.contains(&x)), "{distribution}");
+        }
+        elements += 1;
+    }
+    assert_eq!(elements, local, "{distribution}");
+}
+
+pub(super) fn arrays_go_from_any_distribution_to_any_other() {
+    let seeds = jobs::many_calls().min(16) as u64;
+    let topologies = ["complete:1", "complete:2", "ring:3", "mesh:2x3", "complete:8", "torus:3x4"];
+    for (i, topology) in (0..).zip(topologies) {
+        random_exchanges::<Redistributed>(topology, "direct", 100 * i..100 * i + seeds);
+    }
+    // By relays, on rows of the torus and on all of it.
+    random_exchanges::<Redistributed>("torus:4x4", "torus-exchange", 700..706);
+}
+
+pub(super) fn only_ranks_along_the_axis_that_changes_exchange_elements() {
+    watched("pencils", || {
+        let run = on("torus:3x4").run(|mut comm| {
+            let grid = Grid::mesh(&[3, 4]).unwrap();
+            let pencils = |whole| Distribution::pencils(&[6, 8, 9], whole, &grid).unwrap();
+            let mut rows = comm.redistribute_init::<u8>(&pencils(2), &pencils(1)).unwrap();
+            let mut columns = comm.redistribute_init::<u8>(&pencils(1), &pencils(0)).unwrap();
+            let mut order =
+                comm.redistribute_init::<u8>(&pencils(1), &pencils(1).in_order(&[2, 0, 1]).unwrap()).unwrap();
+            let network = |comm: &mut Communicator| (comm.size(), comm.topology().text());
+            (network(rows.communicator()), network(columns.communicator()), network(order.communicator()).0)
+        });
+        for (rows, columns, order) in run.unwrap() {
+            assert_eq!((rows.0, columns.0, order), (4, 3, 1));
+            assert_eq!((rows.1.as_str(), columns.1.as_str()), ("ring:4", "ring:3"));
+        }
+    });
+}
+
+pub(super) fn mistakes_in_redistributions_are_refused() {
+    watched("mistakes in redistributions", || {
+        let run = on("complete:3").run(|mut comm| {
+            let rows = Distribution::slabs(&[5, 7], 0, 3).unwrap();
+            let of = |error: Error| match error {
+                Error::Argument { source, .. } => match *source {
+                    ArgumentError::Array(error) => error,
+                    other => panic!("{other}"),
+                },
+                other => panic!("{other}"),
+            };
+            let other = Distribution::slabs(&[7, 5], 0, 3).unwrap();
+            let found = of(comm.redistribute_init::<u8>(&rows, &other).unwrap_err());
+            assert!(matches!(found, ArrayError::Shapes { .. }), "{found}");
+            assert!(found.to_string().contains("5x7") && found.to_string().contains("7x5"), "{found}");
+            let found = of(comm.redistribute_init::<u8>(&rows.clone().batched(2).unwrap(), &rows).unwrap_err());
+            assert!(found.to_string().contains("5x7x2"), "{found}");
+            let few = Distribution::slabs(&[5, 7], 0, 2).unwrap();
+            let found = of(comm.redistribute_init::<u8>(&rows, &few).unwrap_err());
+            assert!(matches!(found, ArrayError::Ranks { found: 2, ranks: 3, .. }), "{found}");
+
+            let columns = Distribution::slabs(&[5, 7], 1, 3).unwrap();
+            let mut plan = comm.redistribute_init::<u64>(&rows, &columns).unwrap();
+            let lengths = [&rows, &columns].map(|distribution| distribution.local_len(comm.rank()));
+            let error = plan.execute(&vec![0; lengths[0] - 1], &mut vec![0; lengths[1]]).unwrap_err().to_string();
+            let words = format!("expected {}", lengths[0]);
+            assert!(error.contains("distribution before") && error.contains(&words), "{error}");
+            let error = plan.execute(&vec![0; lengths[0]], &mut vec![0; lengths[1] + 1]).unwrap_err().to_string();
+            assert!(error.contains("distribution after") && error.contains(&lengths[1].to_string()), "{error}");
+            // It still works.
+            plan.execute(&vec![1; lengths[0]], &mut vec![0; lengths[1]]).unwrap();
+
+            // One rank has another idea.
+            let wanted = if comm.rank() == 1 { &rows } else { &columns };
+            let error = comm.redistribute_init::<u64>(&rows, wanted).unwrap_err().to_string();
+            assert!(error.contains("redistribution of 5x7 on 3 ranks: block over 0, whole to 5x7"), "{error}");
+        });
+        run.unwrap();
+    });
+}
