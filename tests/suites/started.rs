@@ -264,14 +264,13 @@ pub(super) fn abort_ends_calls_under_way() {
     // Whether the rank that aborts has started a call, waits in one, or starts its first afterwards.
     for (before, joins) in [(false, false), (true, false), (true, true)] {
         watched(&format!("{before} {joins}"), move || {
-            let began = Instant::now();
+            let (began, ready) = (Instant::now(), AtomicUsize::new(0));
             let outcomes = run(on("complete:3"), |mut comm| {
                 if comm.rank() > 0 {
                     let pending = start(&mut comm, exchange);
-                    // Rank 0 aborts when the others have started.
-                    comm.barrier().unwrap();
                     // Rank 1 never starts the second call.
                     let again = (joins && comm.rank() == 2).then(|| start(&mut comm, exchange));
+                    ready.fetch_add(1, Ordering::SeqCst);
                     let first = pending.wait().1;
                     if joins && comm.rank() == 1 {
                         // It stays until then.
@@ -282,7 +281,9 @@ pub(super) fn abort_ends_calls_under_way() {
                 let first = before.then(|| start(&mut comm, |_| Ok(())));
                 let joined = joins.then(|| start(&mut comm, exchange));
                 let stuck = joins.then(|| start(&mut comm, exchange));
-                comm.barrier().unwrap();
+                while ready.load(Ordering::SeqCst) < 2 {
+                    thread::sleep(Duration::from_millis(5));
+                }
                 if let Some(joined) = joined {
                     joined.wait().1.unwrap();
                 }
