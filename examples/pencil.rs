@@ -1,10 +1,10 @@
 //! Fourier transform of an array of three dimensions, divided into pencils.
 //!
 //! The ranks form a process grid of two axes, and each has a pencil of the array: all of one axis,
-//! and its range of the two others. It transforms along the axis that it has whole. Then the ranks
-//! of a row of the grid exchange parts of their pencils, so that each has another axis whole, and
-//! after that the ranks of a column. The axis that is whole is always the last, so that a line of
-//! it is contiguous. The exchanges cut and turn the pencils, and nothing is packed.
+//! and its range of the two others. It transforms along the axis that it has whole. Then the array
+//! is redistributed, so that each rank has another axis whole: the ranks of a row of the grid
+//! exchange parts of their pencils, and after that the ranks of a column. The axis that is whole is
+//! always the fastest in memory, so that a line of it is contiguous. Nothing is packed.
 //!
 //! ```text
 //!            axes of a pencil    whole   exchanged along
@@ -25,9 +25,10 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use lexopt::{Parser, ValueExt};
-use necklace::communicator::Cartesian;
+use necklace::array::{Distribution, Split};
+use necklace::communicator::Redistribution;
 use necklace::topology::Grid;
-use necklace::{Communicator, Error as Failed, Strided};
+use necklace::{Communicator, Error as Failed};
 use necklace_examples::{Program, Ranks, squarest_torus};
 use num_complex::Complex64;
 use rustfft::{FftDirection, FftPlanner};
@@ -82,52 +83,53 @@ impl Program for Arguments {
     }
 }
 
-/// The array of a rank, and how it turns.
+/// The transform: the pencils of the array at the start, between the exchanges and at the end, and
+/// the plans that turn each into the next one.
 struct Pencils {
-    /// The communicators of this rank's row and column of the process grid.
-    lines: [Cartesian; 2],
-    /// The extents of the pencil at the start, between the exchanges and at the end.
-    shapes: [[usize; 3]; 3],
-    /// The parts of the pencils before and after each exchange, for each rank of the line.
-    turns: [[Vec<Strided>; 2]; 2],
+    stages: [Distribution; 3],
+    turns: [Redistribution<Complex64>; 2],
 }
 
 impl Pencils {
-    fn new(comm: &mut Communicator, [x, y, z]: [usize; 3]) -> Result<Self, Failed> {
-        let mut grid = comm.on_grid(Grid::balanced(comm.size(), 2).expect("a rank"))?;
-        let lines = [grid.axis(1)?, grid.axis(0)?];
-        let [in_row, in_column] = lines.each_ref().map(|line| move |extent| line.range_of(extent).len());
-        let shapes = [[in_column(x), in_row(y), z], [in_row(z), in_column(x), y], [in_column(y), in_row(z), x]];
-        let turns = [0, 1].map(|i| {
-            let [from, into] = [i, i + 1].map(|at| Strided::slabs(&shapes[at], 2, lines[i].size()).expect("an axis"));
-            // Received in the order of sending: the last axis becomes the first.
-            [from.into_iter().map(|slab| slab.in_order(&[2, 0, 1]).expect("three axes")).collect(), into]
-        });
-        Ok(Self { lines, shapes, turns })
+    fn new(comm: &mut Communicator, extents: [usize; 3]) -> Result<Self, Box<dyn Error>> {
+        let grid = Grid::balanced(comm.size(), 2).expect("a rank");
+        let (rows, columns, whole) = (Split::Block(0), Split::Block(1), Split::Whole);
+        let pencils = |splits: [Split; 3], order: [usize; 3]| {
+            Distribution::new(&extents, &grid, &splits).and_then(|pencils| pencils.in_order(&order))
+        };
+        let stages = [
+            pencils([rows, columns, whole], [0, 1, 2])?,
+            pencils([rows, whole, columns], [2, 0, 1])?,
+            pencils([whole, rows, columns], [1, 2, 0])?,
+        ];
+        let turns = [comm.redistribute_init(&stages[0], &stages[1])?, comm.redistribute_init(&stages[1], &stages[2])?];
+        Ok(Self { stages, turns })
     }
 
-    /// Exchanges pencils along a line: from its layout `from` to the other.
-    fn turn(&mut self, line: usize, from: usize, array: &[Complex64]) -> Result<Vec<Complex64>, Failed> {
-        let mut turned = vec![Complex64::default(); self.shapes[line + 1 - from].iter().product()];
-        self.lines[line].alltoallw(array, &self.turns[line][from], &mut turned, &self.turns[line][1 - from])?;
-        Ok(turned)
+    /// Returns the length of a line of a stage: the extent of the axis that is whole.
+    fn line(&self, stage: usize) -> usize {
+        self.stages[stage].shape()[2 - stage]
     }
 
-    fn forward(&mut self, mut array: Vec<Complex64>) -> Result<Vec<Complex64>, Failed> {
-        transform(&mut array, self.shapes[0][2], FftDirection::Forward);
-        for line in [0, 1] {
-            array = self.turn(line, 0, &array)?;
-            transform(&mut array, self.shapes[line + 1][2], FftDirection::Forward);
+    fn forward(&mut self, rank: usize, mut array: Vec<Complex64>) -> Result<Vec<Complex64>, Failed> {
+        transform(&mut array, self.line(0), FftDirection::Forward);
+        for turn in [0, 1] {
+            let mut turned = vec![Complex64::default(); self.stages[turn + 1].local_len(rank)];
+            self.turns[turn].execute(&array, &mut turned)?;
+            transform(&mut turned, self.line(turn + 1), FftDirection::Forward);
+            array = turned;
         }
         Ok(array)
     }
 
     /// The inverse, times the number of elements.
-    fn inverse(&mut self, mut array: Vec<Complex64>) -> Result<Vec<Complex64>, Failed> {
-        transform(&mut array, self.shapes[2][2], FftDirection::Inverse);
-        for line in [1, 0] {
-            array = self.turn(line, 1, &array)?;
-            transform(&mut array, self.shapes[line][2], FftDirection::Inverse);
+    fn inverse(&mut self, rank: usize, mut array: Vec<Complex64>) -> Result<Vec<Complex64>, Failed> {
+        transform(&mut array, self.line(2), FftDirection::Inverse);
+        for turn in [1, 0] {
+            let mut turned = vec![Complex64::default(); self.stages[turn].local_len(rank)];
+            self.turns[turn].execute_back(&array, &mut turned)?;
+            transform(&mut turned, self.line(turn), FftDirection::Inverse);
+            array = turned;
         }
         Ok(array)
     }
@@ -160,20 +162,16 @@ fn reference([x, y, z]: [usize; 3]) -> Vec<Complex64> {
 
 /// Transforms there and back, and compares both with what they should be.
 fn compare(mut comm: Communicator, extents: [usize; 3]) -> Result<String, Box<dyn Error>> {
-    let [x, y, z] = extents;
+    let rank = comm.rank();
     let mut pencils = Pencils::new(&mut comm, extents)?;
-    let [row, column] = &pencils.lines;
-    let (of_x, of_y) = (column.range_of(x), row.range_of(y));
-    let (of_turned_y, of_turned_z) = (column.range_of(y), row.range_of(z));
-
-    let at_start = |i: usize| of_y.clone().flat_map(move |j| (0..z).map(move |k| value([i, j, k])));
-    let array: Vec<Complex64> = of_x.clone().flat_map(at_start).collect();
-    let transformed = pencils.forward(array.clone())?;
-    let restored = pencils.inverse(transformed.clone())?;
+    let [start, _, end] = pencils.stages.clone();
+    let array: Vec<Complex64> = start.elements(rank).map(|(_, at)| value([at[0], at[1], at[2]])).collect();
+    let transformed = pencils.forward(rank, array.clone())?;
+    let restored = pencils.inverse(rank, transformed.clone())?;
 
     let whole = reference(extents);
-    let at_end = |j: usize| of_turned_z.clone().flat_map(move |k| (0..x).map(move |i| (i * y + j) * z + k));
-    let wanted = of_turned_y.clone().flat_map(at_end).map(|at| whole[at]);
+    let [_, y, z] = extents;
+    let wanted = end.elements(rank).map(|(_, at)| whole[(at[0] * y + at[1]) * z + at[2]]);
     let largest = whole.iter().map(|value| value.norm()).fold(0.0, f64::max);
     let elements = whole.len() as f64;
     let errors = transformed.iter().zip(wanted).map(|(found, wanted)| (found - wanted).norm() / largest);
@@ -181,10 +179,14 @@ fn compare(mut comm: Communicator, extents: [usize; 3]) -> Result<String, Box<dy
     let greatest = errors.chain(back).fold(0.0, |greatest: f64, error| greatest.max(error));
     // `f64::max` would ignore NaN.
     if greatest > 1e-12 || restored.iter().any(|value| !value.is_finite()) {
-        return Err(format!("rank {}: the error {greatest:e} is more than rounding", comm.rank()).into());
+        return Err(format!("rank {rank}: the error {greatest:e} is more than rounding").into());
     }
+    let range = |pencils: &Distribution, axis| pencils.range(rank, axis).unwrap_or_default();
     Ok(format!(
-        "rank {}: had x {of_x:?}, y {of_y:?}; transformed, y {of_turned_y:?}, z {of_turned_z:?}; error {greatest:.0e}",
-        comm.rank()
+        "rank {rank}: had x {:?}, y {:?}; transformed, y {:?}, z {:?}; error {greatest:.0e}",
+        range(&start, 0),
+        range(&start, 1),
+        range(&end, 1),
+        range(&end, 2),
     ))
 }

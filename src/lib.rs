@@ -48,6 +48,7 @@
 //!   schedule. The feature `json` writes and reads schedules, `draw` draws them.
 //! - [`plan`]: one rank's share of a schedule as byte ranges.
 //! - [`transport`]: the backends (threads, TCP, MPI), and the traits for a backend of your own.
+//! - [`array`]: how arrays are distributed over ranks.
 //! - [`permutation`]: permutations of distributed arrays by the bits of their addresses.
 //! - [`cost`], [`machine`], [`bounds`], [`simulate`], [`select`]: prices, lower bounds, simulated
 //!   times, and the choice of an algorithm by price.
@@ -72,10 +73,10 @@
 //! Versions follow [Semantic Versioning](https://semver.org). The API has two tiers.
 //!
 //! - **Upper tier**: programs that call collectives. [`Communicator`], [`launch()`](fn@launch),
-//!   [`local`], [`op`], [`error`], [`topology`], [`collective`], [`permutation`], [`algorithm`],
-//!   [`cost`], [`machine`], [`bounds`], [`simulate`], [`select`], the verification of schedules in
-//!   [`schedule`], all names that a user types, and the JSON format. So are the types of other
-//!   modules that errors and calls have: [`Failure`](transport::Failure),
+//!   [`local`], [`op`], [`error`], [`topology`], [`collective`], [`permutation`], [`array`],
+//!   [`algorithm`], [`cost`], [`machine`], [`bounds`], [`simulate`], [`select`], the verification of
+//!   schedules in [`schedule`], all names that a user types, and the JSON format. So are the types
+//!   of other modules that errors and calls have: [`Failure`](transport::Failure),
 //!   [`Cause`](transport::Cause), [`Deadline`](transport::Deadline),
 //!   [`OpenError`](transport::OpenError), `JoinError`, `MpiError`, [`PlanError`](plan::PlanError),
 //!   [`Strided`], and an [`Endpoint`](transport::Endpoint) that is passed on. Incompatible changes
@@ -97,8 +98,11 @@
 //! | `mpi` | ranks of Open MPI or MPICH: [`launch()`](fn@launch) under `mpirun`, [`connect`], `transport::mpi`. Needs one of these libraries and libclang | no |
 //! | `json` | schedules as JSON: `schedule::json`; machines from files | no |
 //! | `half` | reductions of `f16` and `bf16` of the crate `half` | no |
+//! | `ndarray` | a rank's part of a distributed array as a view of the crate `ndarray`: [`array`] | no |
 //! | `num-complex` | reductions of complex numbers of the crate `num-complex` | no |
 //! | `draw` | schedules as pictures: `schedule::draw` | no |
+//!
+//! [`array`]: mod@array
 
 pub mod algorithm;
 pub mod array;

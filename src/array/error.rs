@@ -150,6 +150,17 @@ pub enum ArrayError {
         /// The extents after.
         to: Vec<usize>,
     },
+    /// A buffer does not have the length of a rank's part.
+    #[error("the buffer has {found} elements; the part of rank {rank} has {expected}")]
+    #[non_exhaustive]
+    Buffer {
+        /// The rank.
+        rank: usize,
+        /// The length of its part in elements.
+        expected: usize,
+        /// The length of the buffer.
+        found: usize,
+    },
     /// A distribution is over another number of ranks.
     #[error("the array is distributed over {found} ranks; the communicator has {ranks}")]
     #[non_exhaustive]

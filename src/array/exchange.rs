@@ -30,11 +30,25 @@ impl Exchange {
             return Err(ArrayError::Shapes { from, to });
         }
         let ranks = together(from, to, rank);
-        let sends = Side { from, to, distances: from.distances(rank), sends: true };
-        let receives = Side { from, to, distances: to.distances(rank), sends: false };
+        let nesting = nesting(from, to);
+        let sends = Side { from, to, nesting: &nesting, distances: from.distances(rank), sends: true };
+        let receives = Side { from, to, nesting: &nesting, distances: to.distances(rank), sends: false };
         let [from, into] = [sends, receives].map(|side| side.blocks(rank, &ranks));
         Ok(Self { ranks, from, into })
     }
+}
+
+/// Returns the order in which the elements of a block are sent: that of the memory after, with the
+/// axis that is fastest in the memory before as the last but one. So where rows become columns, a
+/// block is a list of matrices that are transposed.
+fn nesting(from: &Distribution, to: &Distribution) -> Vec<usize> {
+    let mut nesting = to.order().to_vec();
+    let before = from.order().last();
+    if let Some(at) = nesting.iter().position(|axis| Some(axis) == before).filter(|at| at + 1 < nesting.len()) {
+        let axis = nesting.remove(at);
+        nesting.insert(nesting.len() - 1, axis);
+    }
+    nesting
 }
 
 /// Returns the ranks that differ from one only along the axes of the grid over which the array is
@@ -70,6 +84,8 @@ fn together(from: &Distribution, to: &Distribution, rank: usize) -> Vec<usize> {
 struct Side<'a> {
     from: &'a Distribution,
     to: &'a Distribution,
+    /// The order of the axes in a block, the same on both sides.
+    nesting: &'a [usize],
     /// In this rank's buffer.
     distances: Vec<usize>,
     sends: bool,
@@ -83,7 +99,7 @@ impl Side<'_> {
         let mut block = |&peer: &usize| {
             let mut block = vec![Strided::run(0, self.from.batch())];
             // The last axis is the innermost, so it is put first.
-            for &axis in self.to.order().iter().rev() {
+            for &axis in self.nesting.iter().rev() {
                 let coordinate = peer_side.coordinate(peer, axis);
                 let pieces = known.entry((axis, coordinate)).or_insert_with(|| self.pieces(rank, axis, coordinate));
                 block = pieces.iter().flat_map(|outer| block.iter().map(|inner| inner.within(outer))).collect();

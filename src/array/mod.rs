@@ -10,8 +10,13 @@ mod error;
 mod exchange;
 mod part;
 mod split;
+#[cfg(feature = "ndarray")]
+mod views;
 
 pub use distribution::Distribution;
 pub use error::ArrayError;
 pub(crate) use exchange::Exchange;
+/// The views of a rank's part.
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 pub use split::Split;

@@ -5,6 +5,7 @@
 //! | [Quick start](quick_start) | What does a program look like? How do I run it? |
 //! | [Collectives](collectives) | Which calls, algorithms and networks are there? How does `auto` choose? |
 //! | [Calls that do not block](overlap) | How do I compute during a call? How do I await calls? |
+//! | [Distributed arrays](arrays) | How do I change the distribution of an array? What replaces FFTW's transpose? |
 //! | [Choosing a backend](backends) | Threads, TCP or MPI? How do I start ranks? |
 //! | [Over MPI](mpi) | How do I build and run with Open MPI or MPICH? What does `native` do? |
 //! | [From MPI](from_mpi) | What is each call of MPI and rsmpi called here? |
@@ -34,6 +35,7 @@ chapters! {
     quick_start "quick_start.md"
     collectives "collectives.md"
     overlap "overlap.md"
+    arrays "arrays.md"
     backends "backends.md"
     mpi "mpi.md"
     from_mpi "from_mpi.md"

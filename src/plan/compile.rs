@@ -243,7 +243,12 @@ impl<'a> Compiler<'a> {
         let operand = |value: ValueId| self.all.values[value].place().unwrap_or_else(|| place.clone());
         let (first, second) = (operand(left), operand(right));
         let merges = side_by_side([&place, &first, &second]);
-        self.local(merges.map(|[into, left, right]| Local::Merge { into, left, right }), last_reads);
+        let merges = merges.flat_map(|[into, left, right]| {
+            let piece = |run: Run, i: u64| Run::new(run.buffer, run.offset + i * run.stride, run.len);
+            let merge = move |i| Local::Merge { into: piece(into, i), left: piece(left, i), right: piece(right, i) };
+            (0..into.count).map(merge)
+        });
+        self.local(merges, last_reads);
         self.merged = Some(into);
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::reduction::Reduction;
-use super::runs::{Place, side_by_side};
+use super::runs::{Place, tiles};
 use super::{Buffer, Buffers, Run};
 
 /// Work within the rank.
@@ -63,7 +63,13 @@ pub(super) fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&
             {
                 return copy(into, from, buffers);
             }
-            side_by_side([into, from]).try_for_each(|[into, from]| copy(&into, &from, buffers))
+            let mut done = Some(());
+            tiles([into, from], |rows| {
+                if done.is_some() {
+                    done = copy_rows(rows, buffers);
+                }
+            });
+            done
         }
         Local::Merge { into, left, right } => merge(into, left, right, buffers, reduction?),
     }
@@ -72,19 +78,74 @@ pub(super) fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&
 /// Copies one piece.
 #[inline]
 fn copy(into: &Run, from: &Run, buffers: &mut Buffers<'_>) -> Option<()> {
-    let Buffers { input, output, scratch } = buffers;
-    let (to, from_range) = (range(into), range(from));
-    let (target, source): (&mut [u8], &[u8]) = match (into.buffer, from.buffer) {
-        (Buffer::Input, _) => return None,
-        (Buffer::Output, Buffer::Input) => (output, input),
-        (Buffer::Output, Buffer::Scratch) => (output, scratch),
-        (Buffer::Scratch, Buffer::Input) => (scratch, input),
-        (Buffer::Scratch, Buffer::Output) => (scratch, output),
-        (Buffer::Output, Buffer::Output) => return copy_within(output, from_range, to),
-        (Buffer::Scratch, Buffer::Scratch) => return copy_within(scratch, from_range, to),
-    };
-    target.get_mut(to)?.copy_from_slice(source.get(from_range)?);
+    match sides(into.buffer, from.buffer, buffers)? {
+        Sides::Two(target, source) => target.get_mut(range(into))?.copy_from_slice(source.get(range(from))?),
+        Sides::One(buffer) => copy_within(buffer, range(from), range(into))?,
+    }
     Some(())
+}
+
+/// Copies rows, which are alike but for their offsets: the first piece of each, then the second.
+fn copy_rows(rows: &[[Run; 2]], buffers: &mut Buffers<'_>) -> Option<()> {
+    let [into, from] = rows.first()?;
+    match sides(into.buffer, from.buffer, buffers)? {
+        // The usual lengths of an element are known to the compiler, so that no piece is a call.
+        Sides::Two(target, source) => match into.len {
+            1 => copy_pieces::<1>(rows, target, source),
+            2 => copy_pieces::<2>(rows, target, source),
+            4 => copy_pieces::<4>(rows, target, source),
+            8 => copy_pieces::<8>(rows, target, source),
+            16 => copy_pieces::<16>(rows, target, source),
+            _ => each_piece(rows, |to, at| {
+                target.get_mut(to..to + into.len as usize)?.copy_from_slice(source.get(at..at + into.len as usize)?);
+                Some(())
+            }),
+        },
+        Sides::One(buffer) => {
+            each_piece(rows, |to, at| copy_within(buffer, at..at + into.len as usize, to..to + into.len as usize))
+        }
+    }
+}
+
+/// Copies pieces of a length that the compiler knows.
+fn copy_pieces<const LEN: usize>(rows: &[[Run; 2]], target: &mut [u8], source: &[u8]) -> Option<()> {
+    each_piece(rows, |to, at| {
+        *target.get_mut(to..)?.first_chunk_mut::<LEN>()? = *source.get(at..)?.first_chunk::<LEN>()?;
+        Some(())
+    })
+}
+
+/// Calls `each` with the places of all pieces, in the order of the pieces of a row.
+#[inline]
+fn each_piece(rows: &[[Run; 2]], mut each: impl FnMut(usize, usize) -> Option<()>) -> Option<()> {
+    let [into, from] = rows.first()?;
+    for i in 0..into.count {
+        for [to, at] in rows {
+            each((to.offset + i * into.stride) as usize, (at.offset + i * from.stride) as usize)?;
+        }
+    }
+    Some(())
+}
+
+/// The memory of a copy.
+enum Sides<'a> {
+    /// The target and the source.
+    Two(&'a mut [u8], &'a [u8]),
+    /// Both are in one buffer.
+    One(&'a mut [u8]),
+}
+
+fn sides<'a>(into: Buffer, from: Buffer, buffers: &'a mut Buffers<'_>) -> Option<Sides<'a>> {
+    let Buffers { input, output, scratch } = buffers;
+    Some(match (into, from) {
+        (Buffer::Input, _) => return None,
+        (Buffer::Output, Buffer::Input) => Sides::Two(output, input),
+        (Buffer::Output, Buffer::Scratch) => Sides::Two(output, scratch),
+        (Buffer::Scratch, Buffer::Input) => Sides::Two(scratch, input),
+        (Buffer::Scratch, Buffer::Output) => Sides::Two(scratch, output),
+        (Buffer::Output, Buffer::Output) => Sides::One(output),
+        (Buffer::Scratch, Buffer::Scratch) => Sides::One(scratch),
+    })
 }
 
 fn copy_within(buffer: &mut [u8], from: Range<usize>, to: Range<usize>) -> Option<()> {

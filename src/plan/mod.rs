@@ -42,6 +42,7 @@ pub use program::{Message, Program, ProgramError, ProgramRound, Sizes};
 #[cfg(feature = "local")]
 pub(crate) use program::{Piece, Pieces};
 pub use reduction::Reduction;
+pub(crate) use runs::tiles;
 pub use runs::{Place, Run};
 pub use strided::{BlockFault, Strided};
 pub(crate) use strided::{even_range, overlap as overlap_of};

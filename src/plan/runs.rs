@@ -227,7 +227,7 @@ fn continued(first: &Run, second: &Run) -> Option<Run> {
 }
 
 /// Returns the pieces of several places in parallel, up to the end of the shortest place: each item
-/// is one piece of equal length in each of them.
+/// is a run of equally many pieces of equal length in each of them.
 pub(super) fn side_by_side<const N: usize>(places: [&[Run]; N]) -> impl Iterator<Item = [Run; N]> {
     let mut cursors = places.map(|runs| Cursor { runs, piece: 0, used: 0 });
     std::iter::from_fn(move || {
@@ -237,12 +237,45 @@ pub(super) fn side_by_side<const N: usize>(places: [&[Run]; N]) -> impl Iterator
             *found = cursor.rest()?;
             len = len.min(found.len);
         }
+        let count = found.iter().map(|rest| if rest.len == len { rest.count } else { rest.len / len });
+        let count = count.min().unwrap_or(0);
         for (found, cursor) in found.iter_mut().zip(&mut cursors) {
-            *found = Run::new(found.buffer, found.offset, len);
-            cursor.advance(len);
+            let stride = if found.len == len && count > 1 { found.stride } else { len };
+            cursor.advance(found.len, len, count);
+            *found = Run { len, stride, count, ..*found };
         }
         Some(found)
     })
+}
+
+/// The longest piece that is copied as a part of a tile, in bytes: a cache line.
+const SHORT: u64 = 64;
+
+/// The maximum number of rows in a tile.
+const ROWS: usize = 8;
+
+/// Calls `each` with tiles of two places of equal length in parallel: up to eight rows of short
+/// pieces, alike but for their offsets, or one row of any pieces. A row is a run in each place.
+///
+/// To copy the first pieces of all rows of a tile, then the second ones and so on, uses whole cache
+/// lines where the rows of one place are neighbours and the pieces of the other: where a matrix is
+/// transposed.
+pub(crate) fn tiles(places: [&[Run]; 2], mut each: impl FnMut(&[[Run; 2]])) {
+    let mut rows = side_by_side(places);
+    let mut next = rows.next();
+    while let Some(first) = next {
+        let mut tile = [first; ROWS];
+        let mut filled = 1;
+        let is_short = first[0].len <= SHORT && first[0].count > 1;
+        let alike = |row: &[Run; 2]| (0..2).all(|i| Run { offset: first[i].offset, ..row[i] } == first[i]);
+        next = rows.next();
+        while let Some(row) = next.filter(|row| is_short && filled < ROWS && alike(row)) {
+            tile[filled] = row;
+            filled += 1;
+            next = rows.next();
+        }
+        each(&tile[..filled]);
+    }
 }
 
 /// A position in a place: a byte of a piece of the first run.
@@ -253,30 +286,40 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// Returns the rest of the current piece.
+    /// Returns the rest of the current run, or of its current piece if that has been begun.
     #[inline]
     fn rest(&mut self) -> Option<Run> {
         loop {
-            let run = self.runs.first()?;
+            let run = whole(self.runs.first()?);
             if self.piece < run.count && run.len > 0 {
-                return Some(Run::new(
-                    run.buffer,
-                    run.offset + self.piece * run.stride + self.used,
-                    run.len - self.used,
-                ));
+                let (offset, left) = (run.offset + self.piece * run.stride, run.count - self.piece);
+                return Some(match self.used {
+                    0 => Run { offset, count: left, ..run },
+                    used => Run::new(run.buffer, offset + used, run.len - used),
+                });
             }
             (self.runs, self.piece) = (&self.runs[1..], 0);
         }
     }
 
-    /// Advances within the current piece.
+    /// Advances by `count` pieces of `len` bytes, where pieces had `rest` bytes left.
     #[inline]
-    fn advance(&mut self, bytes: u64) {
-        self.used += bytes;
-        if self.runs.first().is_some_and(|run| run.len == self.used) {
-            (self.piece, self.used) = (self.piece + 1, 0);
+    fn advance(&mut self, rest: u64, len: u64, count: u64) {
+        if rest == len {
+            (self.piece, self.used) = (self.piece + count, 0);
+        } else {
+            self.used += len * count;
+            if len * count == rest {
+                (self.piece, self.used) = (self.piece + 1, 0);
+            }
         }
     }
+}
+
+/// Returns a run whose adjacent pieces are one.
+#[inline]
+fn whole(run: &Run) -> Run {
+    if run.count > 1 && run.stride == run.len { Run::new(run.buffer, run.offset, run.bytes()) } else { *run }
 }
 
 #[cfg(test)]
@@ -322,6 +365,23 @@ mod tests {
             let found = side_by_side([&a, &b]);
             let paired = found.flat_map(|[x, y]| bytes(&[x]).into_iter().zip(bytes(&[y]))).collect::<Vec<_>>();
             paired == pairs
+        }
+
+        fn tiles_are_rows_side_by_side(len: u8, extents: (u8, u8), gaps: (u8, u8), after: Vec<(u8, u8, u8, u8)>) -> bool {
+            // A matrix that is transposed, and other runs.
+            let (len, rows, columns) = (u64::from(len % 5) + 1, u64::from(extents.0 % 20), u64::from(extents.1 % 9));
+            let (width, height) = (columns + u64::from(gaps.0 % 3), rows + u64::from(gaps.1 % 3));
+            let column = |j| Run { buffer: Input, offset: j * len, len, stride: width * len, count: rows };
+            let row = |j| Run::new(Output, j * height * len, rows * len);
+            let [from, into] = [(0..columns).map(column).collect(), (0..columns).map(row).collect::<Vec<_>>()];
+            let [from, into] = [from, into].map(|runs: Vec<Run>| [runs, some_runs(&after)].concat());
+            let (mut all, mut alike) = (Vec::new(), true);
+            tiles([&into, &from], |tile| {
+                alike &= tile.len() <= ROWS;
+                alike &= tile.iter().all(|row| (0..2).all(|i| Run { offset: tile[0][i].offset, ..row[i] } == tile[0][i]));
+                all.extend_from_slice(tile);
+            });
+            alike && all == side_by_side([&into, &from]).collect::<Vec<_>>()
         }
     }
 

@@ -131,10 +131,10 @@ impl RandomExchange for Redistributed {
     fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
         let (me, ranks) = (comm.rank(), comm.size());
         let mut dice = Dice(seed.wrapping_mul(41));
-        let shape: Vec<usize> =
-            (0..1 + dice.below(5)).map(|_| [0, 1, 2, 3, 5, 6, 8, 12][dice.below(8)].min(12)).collect();
+        let shape: Vec<usize> = (0..1 + dice.below(5)).map(|_| [0, 1, 2, 3, 5, 6, 8, 12][dice.below(8)]).collect();
         // Most have elements.
-        let shape: Vec<usize> = shape.into_iter().map(|extent| extent.max(usize::from(seed % 8 > 0))).collect();
+        let shape: Vec<usize> =
+            shape.into_iter().map(|extent| extent.max(usize::from(!seed.is_multiple_of(8)))).collect();
         let batch = [1, 1, 1, 2, 3][dice.below(5)];
         let [before, after] = [0; 2].map(|_| placed(&shape, batch, ranks, &mut dice));
         let what = |step: &str| format!("{step} of {} to {}", before.distribution, after.distribution);
@@ -177,11 +177,19 @@ fn check_queries(placed: &Placed, rank: usize, shape: &[usize]) {
     let local: usize = distribution.local_shape(rank).iter().product();
     assert_eq!(local * batch, memory[rank].iter().flatten().count(), "{distribution}");
     let number = |index: &[usize]| index.iter().zip(shape).fold(0, |number, (at, extent)| number * extent + at);
+    let view = distribution.view(rank, &memory[rank]).unwrap();
+    let wrong = distribution.view(rank, &vec![(); memory[rank].len() + 1]).unwrap_err();
+    assert!(matches!(wrong, ArrayError::Buffer { .. }), "{wrong}");
     let mut elements = 0;
     for (at, index) in distribution.elements(rank) {
         assert_eq!(memory[rank][at], Some(number(&index) * batch), "{distribution}");
         assert_eq!(distribution.owner(&index), Some(rank), "{distribution}");
         assert_eq!(distribution.local_index(&index), Some(at), "{distribution}");
+        let local = index.iter().enumerate();
+        let local = local.map(|(axis, x)| distribution.indices(rank, axis).position(|index| index == *x).unwrap());
+        let several = (batch > 1).then_some(batch - 1);
+        let in_view: Vec<usize> = local.chain(several).collect();
+        assert_eq!(view[&in_view[..]], Some(number(&index) * batch + batch - 1), "{distribution}");
         for (axis, &x) in index.iter().enumerate() {
             assert!(distribution.indices(rank, axis).any(|index| index == x), "{distribution}");
             assert!(distribution.range(rank, axis).is_none_or(|range| range.contains(&x)), "{distribution}");

@@ -1,6 +1,10 @@
 //! Copies from one rank's runs to another's. Both name the same number of bytes, cut differently.
 
-use crate::plan::{Buffer, Piece, Run};
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use crate::plan::{Buffer, Piece, Run, tiles};
 use crate::transport::bases::Bases;
 
 impl Bases {
@@ -64,23 +68,79 @@ pub(super) unsafe fn copy(from: (&[Run], Bases), to: (&[Run], Bases), mut moving
         }
         return;
     }
-    let (mut from, mut to) = (PieceCursor::new(from.0, from.1), PieceCursor::new(to.0, to.1));
     let mut since = 0;
-    // SAFETY: the runs lie inside their buffers, as the caller promises.
-    while unsafe { from.refill() && to.refill() } {
-        let bytes = from.left.min(to.left).min(LONGEST);
-        // SAFETY: `bytes` are left in the current piece of both sides, each inside its buffer. The
+    tiles([to.0, from.0], |rows| {
+        let [target, source] = rows[0];
+        // SAFETY: the runs lie inside their buffers, and pieces of both sides are equally long. The
         // receiver's buffers are exclusively its own, so the two do not overlap, and no other
         // thread accesses them (the caller's promise).
-        unsafe {
-            std::ptr::copy_nonoverlapping(from.at, to.at, bytes);
-            from.advance(bytes);
-            to.advance(bytes);
+        let place = |[target, source]: &[Run; 2]| unsafe { (from.1.run(source), to.1.run(target)) };
+        let places: SmallVec<[_; 8]> = rows.iter().map(place).collect();
+        let strides = (source.stride as usize, target.stride as usize);
+        let (len, count) = (source.len as usize, source.count as usize);
+        let at_once = (LONGEST / len / rows.len()).max(1);
+        for first in (0..count).step_by(at_once) {
+            let some = first..count.min(first + at_once);
+            since += len.min(LONGEST) * some.len() * rows.len();
+            // SAFETY: as above.
+            unsafe {
+                match len {
+                    1 => copy_pieces::<u8>(&places, strides, some),
+                    2 => copy_pieces::<u16>(&places, strides, some),
+                    4 => copy_pieces::<u32>(&places, strides, some),
+                    8 => copy_pieces::<u64>(&places, strides, some),
+                    16 => copy_pieces::<[u64; 2]>(&places, strides, some),
+                    _ => each_piece(&places, strides, some, |(mut source, mut target)| {
+                        let mut left = len;
+                        while left > LONGEST {
+                            std::ptr::copy_nonoverlapping(source, target, LONGEST);
+                            (source, target, left) = (source.add(LONGEST), target.add(LONGEST), left - LONGEST);
+                            moving();
+                        }
+                        std::ptr::copy_nonoverlapping(source, target, left);
+                    }),
+                }
+            }
+            if since > LONGEST {
+                since = 0;
+                moving();
+            }
         }
-        since += bytes;
-        if since >= LONGEST {
-            since = 0;
-            moving();
+    });
+}
+
+/// Copies pieces that have the length of a `T`.
+///
+/// # Safety
+///
+/// As for [`each_piece`], whose places have room for a `T`.
+#[inline]
+unsafe fn copy_pieces<T: Copy>(rows: &[(*mut u8, *mut u8)], strides: (usize, usize), some: Range<usize>) {
+    let copy = |(source, target): (*mut u8, *mut u8)| {
+        // SAFETY: as the caller promises.
+        unsafe { target.cast::<T>().write_unaligned(source.cast::<T>().read_unaligned()) };
+    };
+    // SAFETY: as the caller promises.
+    unsafe { each_piece(rows, strides, some, copy) };
+}
+
+/// Calls `copy` with source and target of some pieces of rows: the first of each row, then the
+/// second of each, and so on.
+///
+/// # Safety
+///
+/// Each row has these pieces, that many bytes apart, inside its buffers.
+#[inline]
+unsafe fn each_piece(
+    rows: &[(*mut u8, *mut u8)],
+    strides: (usize, usize),
+    some: Range<usize>,
+    mut copy: impl FnMut((*mut u8, *mut u8)),
+) {
+    for i in some {
+        for (source, target) in rows {
+            // SAFETY: as the caller promises.
+            unsafe { copy((source.add(i * strides.0), target.add(i * strides.1))) };
         }
     }
 }
@@ -177,71 +237,6 @@ pub(super) unsafe fn scatter(from: *const u8, bytes: u64, to: (&[Run], Bases)) {
         let whole = [Run::new(Buffer::Input, 0, bytes)];
         // SAFETY: as the caller promises.
         unsafe { copy((&whole, Bases { input: from, ..to.1 }), to, || ()) };
-    }
-}
-
-/// Walks over the pieces of runs. Adjacent pieces of a run are taken as one.
-struct PieceCursor<'a> {
-    runs: std::slice::Iter<'a, Run>,
-    bases: Bases,
-    /// The next byte of the current piece.
-    at: *mut u8,
-    /// The number of bytes of the current piece that are left.
-    left: usize,
-    /// Of the current run: the length of a piece, the distance from the end of a piece to the start
-    /// of the next, and how many more pieces there are.
-    len: usize,
-    gap: usize,
-    more: u64,
-}
-
-impl<'a> PieceCursor<'a> {
-    fn new(runs: &'a [Run], bases: Bases) -> Self {
-        Self { runs: runs.iter(), bases, at: bases.output, left: 0, len: 0, gap: 0, more: 0 }
-    }
-
-    /// Goes to the next piece if the current one has no bytes left. Returns false at the end of the
-    /// runs.
-    ///
-    /// # Safety
-    ///
-    /// Every run lies inside its buffer.
-    #[inline]
-    unsafe fn refill(&mut self) -> bool {
-        while self.left == 0 {
-            if self.more > 0 {
-                self.more -= 1;
-                self.left = self.len;
-                // SAFETY: the run has one more piece, which starts inside its buffer.
-                self.at = unsafe { self.at.add(self.gap) };
-                continue;
-            }
-            let Some(run) = self.runs.next() else { return false };
-            let pieces = if run.len == 0 { 0 } else { run.count };
-            if pieces == 0 {
-                continue;
-            }
-            // SAFETY: the run lies inside its buffer.
-            self.at = unsafe { self.bases.run(run) };
-            let whole = pieces == 1 || run.stride == run.len;
-            self.left = if whole { run.bytes() } else { run.len } as usize;
-            self.more = if whole { 0 } else { pieces - 1 };
-            self.len = run.len as usize;
-            self.gap = if whole { 0 } else { (run.stride - run.len) as usize };
-        }
-        true
-    }
-
-    /// Advances within the current piece.
-    ///
-    /// # Safety
-    ///
-    /// At least `bytes` bytes are left of the current piece.
-    #[inline]
-    unsafe fn advance(&mut self, bytes: usize) {
-        // SAFETY: at most one past the end of the piece.
-        self.at = unsafe { self.at.add(bytes) };
-        self.left -= bytes;
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn random_frame(random: &mut Random) -> Frame {
         }
         Kind::StatusReply => write_status(&RankStatus {
             posted: Some((random.number(), random.number() as u32)),
-            awaits: (random.below(2) == 0).then(|| (context, random.number() as u32)),
+            awaits: (random.below(2) == 0).then(|| (context, random.number() as u32, random.number())),
             progress: random.number(),
             left: random.below(2) == 0,
             failed: None,
