@@ -48,7 +48,8 @@ impl Distribution {
             shape.push(self.batch());
             distances.push(1);
         }
-        Ok(IxDyn(&shape).strides(IxDyn(&distances)))
+        // Only the usual strides are taken for a view without elements.
+        Ok(if found == 0 { IxDyn(&shape).into() } else { IxDyn(&shape).strides(IxDyn(&distances)) })
     }
 
     fn wrong_buffer(&self, rank: usize, found: usize) -> ArrayError {
