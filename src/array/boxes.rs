@@ -1,5 +1,6 @@
 //! Boxes that divide an array: whether they overlap or leave gaps.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::ArrayError;
@@ -32,8 +33,8 @@ pub(super) fn check(boxes: &[Box], shape: &[usize]) -> Result<(), ArrayError> {
     if covered == shape.iter().map(|&extent| extent as u128).product() {
         return Ok(());
     }
-    let all: Vec<&Box> = full.iter().map(|&rank| &boxes[rank]).collect();
-    Err(ArrayError::BoxGap { index: gap(&all, shape, 0).unwrap_or_default() })
+    let all = full.iter().map(|&rank| &boxes[rank]).collect();
+    Err(ArrayError::BoxGap { index: gap(all, shape) })
 }
 
 fn volume(range: &[Range<usize>]) -> u128 {
@@ -44,19 +45,70 @@ fn meet(a: &[Range<usize>], b: &[Range<usize>]) -> bool {
     a.iter().zip(b).all(|(a, b)| a.start < b.end && b.start < a.end)
 }
 
-/// Returns the first index that no box has, from an axis on: along each axis the first is 0 or the
-/// end of a box.
-fn gap(boxes: &[&Box], shape: &[usize], axis: usize) -> Option<Vec<usize>> {
-    if axis == shape.len() {
-        return boxes.is_empty().then(Vec::new);
+/// Returns the first index that none of some disjoint boxes has, if they leave one out: axis by
+/// axis the first at which they have too little.
+fn gap(mut boxes: Vec<&Box>, shape: &[usize]) -> Vec<usize> {
+    let mut index = Vec::with_capacity(shape.len());
+    for axis in 0..shape.len() {
+        let wanted: u128 = shape[axis + 1..].iter().map(|&extent| extent as u128).product();
+        // What begins and what ends at an index.
+        let mut changes = BTreeMap::from([(0, (0, 0))]);
+        for range in &boxes {
+            let beyond = volume(&range[axis + 1..]);
+            changes.entry(range[axis].start).or_insert((0, 0)).0 += beyond;
+            changes.entry(range[axis].end).or_insert((0, 0)).1 += beyond;
+        }
+        let mut covered = 0;
+        let first = changes.into_iter().find(|(_, (begins, ends))| {
+            covered = covered + begins - ends;
+            covered < wanted
+        });
+        let at = first.map_or(0, |(at, _)| at);
+        boxes.retain(|range| range[axis].contains(&at));
+        index.push(at);
     }
-    let mut at: Vec<usize> = boxes.iter().map(|range| range[axis].end).chain([0]).collect();
-    at.sort_unstable();
-    at.dedup();
-    at.into_iter().filter(|&at| at < shape[axis]).find_map(|at| {
-        let with: Vec<&Box> = boxes.iter().copied().filter(|range| range[axis].contains(&at)).collect();
-        let mut rest = gap(&with, shape, axis + 1)?;
-        rest.insert(0, at);
-        Some(rest)
-    })
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_gap_is_found_in_any_box_that_is_left_out() {
+        let mut boxes: Vec<Box> = Vec::new();
+        for (x, y) in [(0..2, 0..3), (2..5, 0..1), (2..5, 1..3)] {
+            for z in [0..1, 1..4] {
+                boxes.push(vec![x.clone(), y.clone(), z]);
+            }
+        }
+        assert_eq!(check(&boxes, &[5, 3, 4]), Ok(()));
+        for left_out in 0..boxes.len() {
+            let mut some = boxes.clone();
+            let missing = some.remove(left_out);
+            let index = missing.iter().map(|range| range.start).collect();
+            assert_eq!(check(&some, &[5, 3, 4]), Err(ArrayError::BoxGap { index }));
+        }
+    }
+
+    /// Does not finish if each axis doubles the time.
+    #[test]
+    fn gap_of_many_axes_is_found() {
+        let axes = 40;
+        let whole: Box = (0..axes).map(|_| 0..2).chain([0..axes]).collect();
+        let shape: Vec<usize> = whole.iter().map(|range| range.end).collect();
+        let mut boxes = Vec::new();
+        for layer in 0..axes {
+            for half in 0..2 {
+                let mut range = whole.clone();
+                range[axes] = layer..layer + 1;
+                range[layer] = half..half + 1;
+                boxes.push(range);
+            }
+        }
+        boxes.remove(1);
+        let mut index = vec![0; axes + 1];
+        index[0] = 1;
+        assert_eq!(check(&boxes, &shape), Err(ArrayError::BoxGap { index }));
+    }
 }

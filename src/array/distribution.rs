@@ -1,11 +1,10 @@
 //! How an array is distributed over ranks.
 
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::error::times;
+use super::error::joined;
 use super::part::Part;
 use super::{ArrayError, Split, boxes};
 use crate::ids::Node;
@@ -17,7 +16,7 @@ use crate::topology::{Coordinates, Grid, Topology};
 /// Each axis is [divided](Split) over an axis of a process grid, or whole. Rank r is node r of the
 /// grid: ranks are numbered row-major, as those of
 /// [`on_grid`](crate::Communicator::on_grid). Or each rank has an explicit [box](Self::boxes). A
-/// rank may have nothing.
+/// rank may have nothing. No element is on several ranks.
 ///
 /// A part lies in memory row by row, the last axis fastest, unless it is changed:
 /// [`in_order`](Self::in_order) chooses another order of the axes, [`padded`](Self::padded) places
@@ -63,12 +62,14 @@ impl Distribution {
     ///
     /// # Errors
     ///
-    /// An [`ArrayError`] if there is no axis, or the array exceeds 2^63 - 1 elements; if there is
-    /// not one split for each axis; if a split names an axis that the grid lacks or that another
+    /// An [`ArrayError`] if there is no axis, or the product of the extents other than 0 exceeds
+    /// 2^63 - 1; if there is not one split for each axis; if a split names an axis that the grid lacks or that another
     /// one names, or none names an axis of several ranks; if blocks are empty.
     pub fn new(shape: &[usize], grid: &Grid, splits: &[Split]) -> Result<Self, ArrayError> {
         let (axes, dimensions) = (shape.len(), grid.extents().len());
-        let this = Self::undivided(shape, Division::Grid(grid.clone(), splits.to_vec()))?;
+        if axes == 0 {
+            return Err(ArrayError::NoAxes);
+        }
         if splits.len() != axes {
             return Err(ArrayError::Splits { axes, found: splits.len() });
         }
@@ -85,7 +86,7 @@ impl Distribution {
         }
         match (0..dimensions).find(|&over| divided[over].is_none() && grid.extents()[over] > 1) {
             Some(over) => Err(ArrayError::UnusedGridAxis { over, extent: grid.extents()[over] }),
-            None => Ok(this),
+            None => Self::divided(shape, Division::Grid(grid.clone(), splits.to_vec())),
         }
     }
 
@@ -107,8 +108,8 @@ impl Distribution {
     /// is in none.
     pub fn boxes(shape: &[usize], boxes: &[impl AsRef<[Range<usize>]>]) -> Result<Self, ArrayError> {
         let boxes: Arc<[boxes::Box]> = boxes.iter().map(|range| range.as_ref().to_vec()).collect();
-        let this = Self::undivided(shape, Division::Boxes(Arc::clone(&boxes)))?;
-        boxes::check(&boxes, shape).map(|()| this)
+        boxes::check(&boxes, shape)?;
+        Self::divided(shape, Division::Boxes(boxes))
     }
 
     /// Divides an array into slabs: one axis in ranges over all ranks, the others whole.
@@ -118,9 +119,12 @@ impl Distribution {
     /// [`ArrayError::Axis`] unless there is such an axis, [`ArrayError::Grid`] unless
     /// `1 <= ranks <= MAX_NODES`; otherwise those of [`new`](Self::new).
     pub fn slabs(shape: &[usize], axis: usize, ranks: usize) -> Result<Self, ArrayError> {
-        let grid = Grid::line(ranks).ok_or(ArrayError::Grid { ranks })?;
-        let mut splits = vec![Split::Whole; shape.len()];
         let axes = shape.len();
+        if axes == 0 {
+            return Err(ArrayError::NoAxes);
+        }
+        let grid = Grid::line(ranks).ok_or(ArrayError::Grid { ranks })?;
+        let mut splits = vec![Split::Whole; axes];
         *splits.get_mut(axis).ok_or(ArrayError::Axis { axis, axes })? = Split::Block(0);
         Self::new(shape, &grid, &splits)
     }
@@ -133,8 +137,10 @@ impl Distribution {
     /// [`ArrayError::Axis`] unless there is such an axis; otherwise those of [`new`](Self::new).
     pub fn pencils(shape: &[usize], whole: usize, grid: &Grid) -> Result<Self, ArrayError> {
         let (axes, mut over) = (shape.len(), 0..grid.extents().len());
-        if whole >= axes {
-            return Err(ArrayError::Axis { axis: whole, axes });
+        match axes {
+            0 => return Err(ArrayError::NoAxes),
+            _ if whole >= axes => return Err(ArrayError::Axis { axis: whole, axes }),
+            _ => {}
         }
         let split = |axis| match axis == whole {
             true => Split::Whole,
@@ -144,10 +150,9 @@ impl Distribution {
         Self::new(shape, grid, &splits)
     }
 
-    fn undivided(shape: &[usize], division: Division) -> Result<Self, ArrayError> {
+    fn divided(shape: &[usize], division: Division) -> Result<Self, ArrayError> {
         let (shape, order) = (shape.to_vec(), (0..shape.len()).collect());
-        let this = Self { shape, division, order, padding: None, batch: 1 };
-        if this.shape.is_empty() { Err(ArrayError::NoAxes) } else { this.of_possible_size() }
+        Self { shape, division, order, padding: None, batch: 1 }.of_possible_size()
     }
 
     /// Chooses the order of the axes in memory, the last fastest. The axes keep their numbers:
@@ -175,7 +180,7 @@ impl Distribution {
         Self { order: order.to_vec(), ..self }.of_possible_size()
     }
 
-    /// Places rows in memory so that each begins `padding` indices after the last one. A row is
+    /// Sets the distance between the starts of rows, in indices: the leading dimension. A row is
     /// along the axis that is fastest in memory. The elements between rows are in the buffer, and
     /// are neither read nor written. A transform of real numbers in place needs
     /// `2 * (n / 2 + 1)`.
@@ -278,20 +283,22 @@ impl Distribution {
     }
 
     /// Returns the indices of an axis that a rank has, if they are consecutive, as they are unless
-    /// the axis is divided cyclically over several ranks. `None` also if there is no such axis.
+    /// the axis is divided cyclically over several ranks. Empty for a rank that does not exist;
+    /// `None` also if there is no such axis.
     #[must_use]
     pub fn range(&self, rank: usize, axis: usize) -> Option<Range<usize>> {
         if axis < self.shape.len() { self.part_of(rank, axis).as_range() } else { None }
     }
 
-    /// Returns the indices of an axis that a rank has, in ascending order. None if there is no such
-    /// axis.
+    /// Returns the indices of an axis that a rank has, in ascending order. Empty if there is no such
+    /// axis or rank.
     pub fn indices(&self, rank: usize, axis: usize) -> impl ExactSizeIterator<Item = usize> + Clone + use<> {
         let part = if axis < self.shape.len() { self.part_of(rank, axis) } else { Part::range(0..0) };
         (0..part.count()).map(move |position| part.index(position))
     }
 
-    /// Returns the rank that has the element at an index. `None` outside the array.
+    /// Returns the rank that has the element at an index. `None` outside the array. Looks at each
+    /// box, if ranks have boxes.
     #[must_use]
     pub fn owner(&self, index: &[usize]) -> Option<usize> {
         let inside = index.len() == self.shape.len() && index.iter().zip(&self.shape).all(|(at, extent)| at < extent);
@@ -357,7 +364,11 @@ impl Distribution {
 
     /// Returns the maximum number of indices of an axis that a rank has.
     fn longest(&self, axis: usize) -> usize {
-        (0..self.coordinates(axis)).map(|at| self.part(axis, at).count()).max().unwrap_or(0)
+        match &self.division {
+            // The first has the remainders.
+            Division::Grid(..) => self.part(axis, 0).count(),
+            Division::Boxes(boxes) => boxes.iter().map(|range| range[axis].len()).max().unwrap_or(0),
+        }
     }
 
     /// Returns the distance in a rank's buffer between elements that are neighbours along each
@@ -409,7 +420,7 @@ impl Distribution {
     }
 
     /// Returns the extents, and the elements at each index as a last one if there are several.
-    pub(super) fn extents_with_batch(&self) -> Vec<usize> {
+    fn extents_with_batch(&self) -> Vec<usize> {
         let several = (self.batch > 1).then_some(self.batch);
         self.shape.iter().copied().chain(several).collect()
     }
@@ -419,20 +430,21 @@ impl Distribution {
 /// them.
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ", times(&self.shape))?;
+        write!(f, "{} ", joined(&self.shape, "x"))?;
         match &self.division {
             Division::Grid(grid, splits) => {
                 let splits: Vec<String> = splits.iter().map(ToString::to_string).collect();
-                write!(f, "on {} ranks: {}", times(grid.extents()), splits.join(", "))?;
+                write!(f, "on {} ranks: {}", joined(grid.extents(), "x"), splits.join(", "))?;
             }
             Division::Boxes(boxes) => {
-                let mut digest = DefaultHasher::new();
-                boxes.hash(&mut digest);
-                write!(f, "in {} boxes [{:016x}]", boxes.len(), digest.finish())?;
+                let step =
+                    |hash: u64, word: usize| (hash.rotate_left(5) ^ word as u64).wrapping_mul(0x517c_c1b7_2722_0a95);
+                let digest = boxes.iter().flatten().flat_map(|range| [range.start, range.end]).fold(0, step);
+                write!(f, "in {} boxes [{digest:016x}]", boxes.len())?;
             }
         }
         if !self.order.is_sorted() {
-            write!(f, "; order {}", times(&self.order).replace('x', " "))?;
+            write!(f, "; order {}", joined(&self.order, " "))?;
         }
         if let Some(padding) = self.padding {
             write!(f, "; rows padded to {padding}")?;

@@ -12,8 +12,8 @@ pub enum ArrayError {
     #[error("an array has at least one axis; the shape is []")]
     NoAxes,
     /// The array, or the memory for it, is too large.
-    #[error("an array of {} elements{} exceeds 2^63 - 1 of them", times(shape), match padding {
-        Some(padding) => format!(", rows padded to {padding}"),
+    #[error("an array of {} elements{} has more than 2^63 - 1", times(shape), match padding {
+        Some(padding) => format!(", rows padded to {padding},"),
         None => String::new(),
     })]
     #[non_exhaustive]
@@ -70,7 +70,7 @@ pub enum ArrayError {
     },
     /// No axis is divided over an axis of the grid, so several ranks would have the same elements.
     #[error(
-        "no axis of the array is divided over axis {over} of the grid, which has {extent} ranks; divide one over it, or leave it out"
+        "no axis of the array is divided over axis {over} of the grid, whose extent is {extent}; divide one over it, or leave it out"
     )]
     #[non_exhaustive]
     UnusedGridAxis {
@@ -87,7 +87,7 @@ pub enum ArrayError {
         axis: usize,
     },
     /// The order does not name each axis once.
-    #[error("the order of memory {order:?} does not name each of the axes 0 to {} once", axes - 1)]
+    #[error("the order of memory [{}] does not name each of the axes 0 to {} once", cut(&joined(order, ", "), SHOWN), axes - 1)]
     #[non_exhaustive]
     Order {
         /// The order.
@@ -96,7 +96,7 @@ pub enum ArrayError {
         axes: usize,
     },
     /// Rows are longer than they are padded to.
-    #[error("rows of {row} elements cannot be padded to {padding}; expected {row} or more")]
+    #[error("rows of {row} indices cannot be padded to {padding}; expected {row} or more")]
     #[non_exhaustive]
     Padding {
         /// The longest row of a rank, in indices of the axis that is fastest in memory.
@@ -131,7 +131,7 @@ pub enum ArrayError {
         boxes: (Vec<Range<usize>>, Vec<Range<usize>>),
     },
     /// No box has an element.
-    #[error("no box has the element at {index:?}")]
+    #[error("no box has the element at [{}]", cut(&joined(index, ", "), SHOWN))]
     #[non_exhaustive]
     BoxGap {
         /// The index.
@@ -139,16 +139,30 @@ pub enum ArrayError {
     },
     /// The distributions of one array are of two shapes.
     #[error(
-        "an array of {} elements cannot become one of {}; both distributions need the same shape",
-        times(from),
-        times(to)
+        "an array of {}, {} at each index, cannot become one of {}, {} at each index; expected the same of both",
+        times(&from.0), elements(from.1), times(&to.0), elements(to.1)
     )]
     #[non_exhaustive]
     Shapes {
-        /// The extents before, with the elements at each index as a last one if there are several.
-        from: Vec<usize>,
-        /// The extents after.
-        to: Vec<usize>,
+        /// The extents before, and the elements at each index.
+        from: (Vec<usize>, usize),
+        /// The extents after, and the elements at each index.
+        to: (Vec<usize>, usize),
+    },
+    /// A block consists of too many pieces.
+    #[error(
+        "rank {rank} exchanges {pieces} pieces with rank {peer}; expected at most {most}; larger blocks have fewer"
+    )]
+    #[non_exhaustive]
+    Pieces {
+        /// A rank.
+        rank: usize,
+        /// The rank that it exchanges elements with.
+        peer: usize,
+        /// The number of pieces.
+        pieces: u64,
+        /// The maximum number.
+        most: u64,
     },
     /// A buffer does not have the length of a rank's part.
     #[error("the buffer has {found} elements; the part of rank {rank} has {expected}")]
@@ -176,8 +190,17 @@ pub enum ArrayError {
 const SHOWN: usize = 120;
 
 /// Returns extents as in `4x3`.
-pub(super) fn times(extents: &[usize]) -> String {
-    cut(&extents.iter().map(usize::to_string).collect::<Vec<_>>().join("x"), SHOWN).into_owned()
+fn times(extents: &[usize]) -> String {
+    cut(&joined(extents, "x"), SHOWN).into_owned()
+}
+
+/// Returns numbers with something between them.
+pub(super) fn joined(numbers: &[usize], between: &str) -> String {
+    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(between)
+}
+
+fn elements(number: usize) -> String {
+    format!("{number} element{}", if number == 1 { "" } else { "s" })
 }
 
 /// Returns a box as in `[0..4, 1..3]`.

@@ -9,6 +9,9 @@ use crate::ids::Node;
 use crate::plan::Strided;
 use crate::topology::{Grid, Topology};
 
+/// The maximum number of pieces that a rank exchanges with another, each of them an array.
+const MOST_PIECES: u64 = 1 << 20;
+
 /// The blocks of one rank in an exchange that takes an array from one distribution to another.
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
@@ -24,16 +27,16 @@ impl Exchange {
     /// Returns the blocks of a rank. Takes time and memory in proportion to the ranks that exchange
     /// blocks and to the pieces of these blocks.
     pub(crate) fn new(from: &Distribution, to: &Distribution, rank: usize) -> Result<Self, ArrayError> {
-        let shapes = [from, to].map(Distribution::extents_with_batch);
-        if shapes[0] != shapes[1] || from.batch() != to.batch() {
-            let [from, to] = shapes;
+        let [before, after] = [from, to].map(|distribution| (distribution.shape(), distribution.batch()));
+        if before != after {
+            let [from, to] = [before, after].map(|(shape, batch)| (shape.to_vec(), batch));
             return Err(ArrayError::Shapes { from, to });
         }
         let ranks = together(from, to, rank);
         let nesting = nesting(from, to);
         let sends = Side { from, to, nesting: &nesting, distances: from.distances(rank), sends: true };
         let receives = Side { from, to, nesting: &nesting, distances: to.distances(rank), sends: false };
-        let [from, into] = [sends, receives].map(|side| side.blocks(rank, &ranks));
+        let (from, into) = (sends.blocks(rank, &ranks)?, receives.blocks(rank, &ranks)?);
         Ok(Self { ranks, from, into })
     }
 }
@@ -92,7 +95,7 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    fn blocks(&self, rank: usize, peers: &[usize]) -> Vec<Vec<Strided>> {
+    fn blocks(&self, rank: usize, peers: &[usize]) -> Result<Vec<Vec<Strided>>, ArrayError> {
         // Many peers have the same coordinate along an axis.
         let mut known: HashMap<(usize, usize), Vec<Strided>> = HashMap::new();
         let peer_side = if self.sends { self.to } else { self.from };
@@ -102,12 +105,16 @@ impl Side<'_> {
             for &axis in self.nesting.iter().rev() {
                 let coordinate = peer_side.coordinate(peer, axis);
                 let pieces = known.entry((axis, coordinate)).or_insert_with(|| self.pieces(rank, axis, coordinate));
+                let all = pieces.len() as u64 * block.len() as u64;
+                if all > MOST_PIECES {
+                    return Err(ArrayError::Pieces { rank, peer, pieces: all, most: MOST_PIECES });
+                }
                 block = pieces.iter().flat_map(|outer| block.iter().map(|inner| inner.within(outer))).collect();
                 if block.is_empty() {
                     break;
                 }
             }
-            block
+            Ok(block)
         };
         peers.iter().map(&mut block).collect()
     }

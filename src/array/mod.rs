@@ -16,7 +16,7 @@ mod views;
 pub use distribution::Distribution;
 pub use error::ArrayError;
 pub(crate) use exchange::Exchange;
-/// The views of a rank's part.
+/// The crate `ndarray`, in the version that the views use.
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 pub use split::Split;

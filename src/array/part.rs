@@ -34,7 +34,7 @@ impl Part {
         match () {
             () if of == 1 => Self::range(0..extent),
             () if first >= extent => Self::range(0..0),
-            () if period >= extent => Self::range(first..first.saturating_add(block).min(extent)),
+            () if first.saturating_add(period) >= extent => Self::range(first..first.saturating_add(block).min(extent)),
             () => Self { first, block, period, end: extent },
         }
     }

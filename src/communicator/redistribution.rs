@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 
-use super::lengths::check;
+use super::lengths::{BufferLength, check};
 use super::{Communicator, Persistent};
 use crate::array::{ArrayError, Distribution, Exchange};
 use crate::error::{CallError, Error};
@@ -12,8 +12,8 @@ use crate::error::{CallError, Error};
 /// A persistent plan that takes an array from one distribution to another, and back.
 ///
 /// Made by [`redistribute_init`](Communicator::redistribute_init). It has a communicator of its
-/// own, of the ranks that exchange elements with each other, so it is executed without one. An
-/// execution allocates nothing.
+/// own, of the ranks that may exchange elements with each other, so it is executed without one. An
+/// execution allocates nothing, but for the first one in one buffer.
 pub struct Redistribution<T> {
     comm: Communicator,
     forward: Persistent<T>,
@@ -27,11 +27,11 @@ pub struct Redistribution<T> {
 
 /// The buffers of a redistribution, as errors name them: those with the distributions before and
 /// after.
-const BUFFERS: [&str; 2] = ["buffer of the distribution before", "buffer of the distribution after"];
+const BUFFERS: [&str; 2] = ["buffer `before`", "buffer `after`"];
 
 impl<T: Pod> Redistribution<T> {
-    /// Takes the array from the distribution before to the one after. Collective among the ranks
-    /// that exchange elements.
+    /// Moves the elements of `before` to their places in `after`. Collective among the ranks that
+    /// may exchange elements.
     ///
     /// The buffers have the [lengths](Distribution::local_len) of this rank's parts. Elements
     /// between [padded](Distribution::padded) rows do not change.
@@ -46,7 +46,7 @@ impl<T: Pod> Redistribution<T> {
         self.forward.execute(&mut self.comm, before, after)
     }
 
-    /// Takes the array from the distribution after to the one before. Collective, as
+    /// Moves the elements of `after` back to their places in `before`. Collective, as
     /// [`execute`](Self::execute).
     ///
     /// # Errors
@@ -58,10 +58,10 @@ impl<T: Pod> Redistribution<T> {
         self.back.execute(&mut self.comm, after, before)
     }
 
-    /// Takes the array to the distribution after within one buffer, which is as long as the longer
-    /// part: each part is at its beginning. Collective, as [`execute`](Self::execute).
+    /// Moves the elements within one buffer, which is at least as long as the longer part: each
+    /// part is at its beginning. Collective, as [`execute`](Self::execute).
     ///
-    /// The first call allocates a copy of the part before; each call copies that part.
+    /// Each call copies the part before. The first one allocates memory for that.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl<T: Pod> Redistribution<T> {
         self.moved_in_place(buffer, true)
     }
 
-    /// Takes the array back within one buffer, as [`execute_in_place`](Self::execute_in_place).
+    /// Moves the elements back within one buffer, as [`execute_in_place`](Self::execute_in_place).
     ///
     /// # Errors
     ///
@@ -85,7 +85,8 @@ impl<T: Pod> Redistribution<T> {
     fn moved_in_place(&mut self, buffer: &mut [T], forward: bool) -> Result<(), Error> {
         let longer = self.lengths[0].max(self.lengths[1]);
         let call = if forward { "execute_in_place" } else { "execute_back_in_place" };
-        check("buffer", buffer.len(), longer).map_err(self.comm.context.error_of(call))?;
+        let length = BufferLength::AtLeast(longer);
+        length.check("buffer", buffer.len()).map_err(self.comm.context.error_of(call))?;
         self.copy.resize(longer, T::zeroed());
         let [before, after] = self.lengths;
         let (plan, from, to) =
@@ -114,10 +115,15 @@ impl<T: Pod> Redistribution<T> {
         &self.distributions[1]
     }
 
-    /// Returns the communicator of the ranks that exchange elements with each other, to
-    /// [abort](Communicator::abort) the exchange or ask about its [failure](Communicator::failure).
+    /// Returns the communicator of the ranks that may exchange elements with this one.
     #[must_use]
-    pub fn communicator(&mut self) -> &mut Communicator {
+    pub fn communicator(&self) -> &Communicator {
+        &self.comm
+    }
+
+    /// Returns that communicator, to [abort](Communicator::abort) the exchange or for other calls.
+    #[must_use]
+    pub fn communicator_mut(&mut self) -> &mut Communicator {
         &mut self.comm
     }
 }
@@ -142,7 +148,7 @@ impl Communicator {
     ///
     /// If both are over the same grid, only ranks that differ along the axes whose splits change
     /// exchange elements, over their part of the network. Elements are sent from their place and
-    /// received into theirs, without packing. So the axis that is fastest in memory should be the
+    /// received into theirs; only a transport may gather short pieces. So the axis that is fastest in memory should be the
     /// same before and after where that is possible: then whole rows are moved, otherwise single
     /// elements.
     ///
@@ -200,8 +206,10 @@ impl Communicator {
         self.barrier_for(self.local_parts.said_in(purpose.into()))?;
         let context = self.next_context(ranks[0] as u64);
         let mut comm = self.part_with(context, &ranks)?;
+        comm.using = self.using.clone();
         let forward = comm.strided_exchange_init(&from, &into)?;
         let back = comm.strided_exchange_init(&into, &from)?;
+        comm.using = None;
         let distributions = [before.clone(), after.clone()];
         let lengths = [before.local_len(rank), after.local_len(rank)];
         Ok(Redistribution { comm, forward, back, distributions, lengths, copy: Vec::new() })

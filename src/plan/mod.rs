@@ -42,6 +42,7 @@ pub use program::{Message, Program, ProgramError, ProgramRound, Sizes};
 #[cfg(feature = "local")]
 pub(crate) use program::{Piece, Pieces};
 pub use reduction::Reduction;
+#[cfg(feature = "local")]
 pub(crate) use runs::tiles;
 pub use runs::{Place, Run};
 pub use strided::{BlockFault, Strided};

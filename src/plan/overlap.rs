@@ -2,8 +2,8 @@
 //! of every run.
 //!
 //! Runs with disjoint spans cannot overlap. Runs whose spans meet are mostly columns of one matrix:
-//! runs of one stride overlap only if they overlap modulo the stride. Only the remaining runs are
-//! examined piece by piece.
+//! runs whose strides divide one stride overlap only if they overlap modulo it. Only the remaining
+//! runs are examined piece by piece.
 
 use super::runs::Access;
 use super::{Buffer, Run};
@@ -49,7 +49,7 @@ fn in_cluster(cluster: &[Access], most: u64) -> Result<Option<Overlap>, u64> {
     if cluster.iter().filter(|access| access.write).count() == 0 || cluster.len() == 1 {
         return Ok(None);
     }
-    let stride = cluster.iter().find(|access| access.run.count > 1).map(|access| access.run.stride);
+    let stride = cluster.iter().filter(|access| access.run.count > 1).map(|access| access.run.stride).max();
     if stride.is_some_and(|stride| are_apart_modulo(cluster, stride)) {
         return Ok(None);
     }
@@ -61,13 +61,17 @@ fn in_cluster(cluster: &[Access], most: u64) -> Result<Option<Overlap>, u64> {
     Ok(sweep(pieces.collect()).map(|(offset, sent)| Overlap { buffer: cluster[0].run.buffer, offset, sent }))
 }
 
-/// Returns whether runs of one stride (single pieces have any) do not overlap modulo the stride.
+/// Returns whether runs whose strides divide `stride` (single pieces have any) do not overlap modulo
+/// it.
 fn are_apart_modulo(cluster: &[Access], stride: u64) -> bool {
-    let fits = |run: &Run| run.len <= stride && (run.count == 1 || run.stride == stride);
+    let fits = |run: &Run| run.len <= stride && (run.count == 1 || stride.is_multiple_of(run.stride));
     // Laid twice, so that a piece across the end meets those at the beginning.
     let laid = |access: &Access| {
-        let at = access.run.offset % stride;
-        [at, at + stride].map(|at| (at, at + access.run.len, access.write))
+        let Access { run, write } = *access;
+        // Those after them are where these are.
+        let different = if run.count == 1 { 1 } else { run.count.min(stride / run.stride) };
+        let places = (0..different).map(move |i| (run.offset + i * run.stride) % stride);
+        places.flat_map(move |at| [at, at + stride].map(|at| (at, at + run.len, write)))
     };
     cluster.iter().all(|access| fits(&access.run)) && sweep(cluster.iter().flat_map(laid).collect()).is_none()
 }

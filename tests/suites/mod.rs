@@ -209,6 +209,9 @@ macro_rules! suites {
                 arrays_go_from_any_distribution_to_any_other
                 only_ranks_along_the_axis_that_changes_exchange_elements
                 mistakes_in_redistributions_are_refused
+                impossible_distributions_are_refused
+                plans_of_long_rows_are_made_by_runs
+                chosen_algorithm_plans_redistributions
             }
             reductions {
                 every_operation_works_on_every_integer_type

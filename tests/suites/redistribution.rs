@@ -192,7 +192,10 @@ fn check_queries(placed: &Placed, rank: usize, shape: &[usize]) {
         assert_eq!(view[&in_view[..]], Some(number(&index) * batch + batch - 1), "{distribution}");
         for (axis, &x) in index.iter().enumerate() {
             assert!(distribution.indices(rank, axis).any(|index| index == x), "{distribution}");
-            assert!(distribution.range(rank, axis).is_none_or(|range| range.contains(&x)), "{distribution}");
+            let indices: Vec<usize> = distribution.indices(rank, axis).collect();
+            let range = indices[0]..indices[indices.len() - 1] + 1;
+            let consecutive = (range.len() == indices.len()).then_some(range);
+            assert_eq!(distribution.range(rank, axis), consecutive, "{distribution}");
         }
         elements += 1;
     }
@@ -219,7 +222,7 @@ pub(super) fn only_ranks_along_the_axis_that_changes_exchange_elements() {
             let mut order =
                 comm.redistribute_init::<u8>(&pencils(1), &pencils(1).in_order(&[2, 0, 1]).unwrap()).unwrap();
             let network = |comm: &mut Communicator| (comm.size(), comm.topology().text());
-            (network(rows.communicator()), network(columns.communicator()), network(order.communicator()).0)
+            (network(rows.communicator_mut()), network(columns.communicator_mut()), network(order.communicator_mut()).0)
         });
         for (rows, columns, order) in run.unwrap() {
             assert_eq!((rows.0, columns.0, order), (4, 3, 1));
@@ -244,7 +247,7 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
             assert!(matches!(found, ArrayError::Shapes { .. }), "{found}");
             assert!(found.to_string().contains("5x7") && found.to_string().contains("7x5"), "{found}");
             let found = of(comm.redistribute_init::<u8>(&rows.clone().batched(2).unwrap(), &rows).unwrap_err());
-            assert!(found.to_string().contains("5x7x2"), "{found}");
+            assert!(found.to_string().contains("5x7, 2 elements at each index"), "{found}");
             let few = Distribution::slabs(&[5, 7], 0, 2).unwrap();
             let found = of(comm.redistribute_init::<u8>(&rows, &few).unwrap_err());
             assert!(matches!(found, ArrayError::Ranks { found: 2, ranks: 3, .. }), "{found}");
@@ -254,9 +257,9 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
             let lengths = [&rows, &columns].map(|distribution| distribution.local_len(comm.rank()));
             let error = plan.execute(&vec![0; lengths[0] - 1], &mut vec![0; lengths[1]]).unwrap_err().to_string();
             let words = format!("expected {}", lengths[0]);
-            assert!(error.contains("distribution before") && error.contains(&words), "{error}");
+            assert!(error.contains("buffer `before`") && error.contains(&words), "{error}");
             let error = plan.execute(&vec![0; lengths[0]], &mut vec![0; lengths[1] + 1]).unwrap_err().to_string();
-            assert!(error.contains("distribution after") && error.contains(&lengths[1].to_string()), "{error}");
+            assert!(error.contains("buffer `after`") && error.contains(&lengths[1].to_string()), "{error}");
             // It still works.
             plan.execute(&vec![1; lengths[0]], &mut vec![0; lengths[1]]).unwrap();
 
@@ -264,6 +267,101 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
             let wanted = if comm.rank() == 1 { &rows } else { &columns };
             let error = comm.redistribute_init::<u64>(&rows, wanted).unwrap_err().to_string();
             assert!(error.contains("redistribution of 5x7 on 3 ranks: block over 0, whole to 5x7"), "{error}");
+        });
+        run.unwrap();
+    });
+}
+
+/// Errors are found before anything else is computed from the values, also where these are absurd.
+pub(super) fn impossible_distributions_are_refused() {
+    let grid = |extents: &[usize]| Grid::mesh(extents).unwrap();
+    let refused = |shape: &[usize], extents: &[usize], splits: &[Split]| {
+        Distribution::new(shape, &grid(extents), splits).unwrap_err().to_string()
+    };
+    let (whole, huge) = (Split::Whole, usize::MAX);
+    let cases = [
+        (refused(&[], &[1], &[]), "at least one axis"),
+        (refused(&[4, 6], &[2], &[Split::Block(0)]), "1 splits for an array of 2 axes"),
+        (refused(&[4, 6], &[2], &[whole, Split::Block(5)]), "over axis 5 of the grid"),
+        (refused(&[4, 6], &[2], &[Split::Cyclic(0), Split::Block(0)]), "axes 0 and 1 are both"),
+        (refused(&[4, 6], &[2, 3], &[whole, Split::Block(0)]), "axis 1 of the grid, whose extent is 3"),
+        (refused(&[4, 6], &[2], &[whole, Split::BlockCyclic { axis: 0, block: 0 }]), "blocks of 0"),
+        (refused(&[huge, huge], &[2], &[whole, Split::Block(0)]), "more than 2^63 - 1"),
+        (refused(&[1 << 32, 1 << 31], &[2], &[whole, Split::Block(0)]), "4294967296x2147483648"),
+        (Distribution::slabs(&[], 0, 2).unwrap_err().to_string(), "at least one axis"),
+        (Distribution::slabs(&[3], 1, 2).unwrap_err().to_string(), "no axis 1"),
+        (Distribution::slabs(&[3], 0, 0).unwrap_err().to_string(), "0 ranks; expected 1 to"),
+        (Distribution::pencils(&[], 0, &grid(&[2])).unwrap_err().to_string(), "at least one axis"),
+        (Distribution::pencils(&[3, 4], 2, &grid(&[2])).unwrap_err().to_string(), "no axis 2"),
+    ];
+    for (found, words) in cases {
+        assert!(found.contains(words), "{found}");
+    }
+    let boxes = |boxes: &[&[Range<usize>]]| Distribution::boxes(&[4, 6], boxes).unwrap_err().to_string();
+    let cases = [
+        (boxes(&[]), "no boxes"),
+        (boxes(&[&[0..4]]), "the box [0..4] of rank 0"),
+        (boxes(&[&[0..4, 0..huge]]), "does not lie in an array of 4x6"),
+        (boxes(&[&[0..4, 0..4], &[2..4, 3..6]]), "[0..4, 0..4] of rank 0 and [2..4, 3..6] of rank 1 overlap"),
+        (boxes(&[&[0..4, 0..4], &[0..3, 4..6]]), "no box has the element at [3, 4]"),
+    ];
+    for (found, words) in cases {
+        assert!(found.contains(words), "{found}");
+    }
+    let rows = Distribution::slabs(&[4, 6], 0, 3).unwrap();
+    assert!(rows.clone().padded(5).unwrap_err().to_string().contains("rows of 6 indices"));
+    assert!(rows.clone().padded(huge).unwrap_err().to_string().contains("more than 2^63"));
+    assert!(rows.clone().batched(0).unwrap_err().to_string().contains("0 elements"));
+    assert!(rows.clone().batched(huge).unwrap_err().to_string().contains("more than 2^63"));
+    assert!(rows.clone().in_order(&[1, 1]).unwrap_err().to_string().contains("[1, 1]"));
+    // Ranks, axes and indices that do not exist.
+    assert_eq!((rows.local_shape(7), rows.local_len(7), rows.range(7, 0)), (vec![0, 0], 0, Some(0..0)));
+    assert_eq!((rows.range(0, 2), rows.indices(0, 9).len(), rows.elements(huge).count()), (None, 0, 0));
+    assert_eq!((rows.owner(&[4, 0]), rows.owner(&[0]), rows.local_index(&[0, 0, 0])), (None, None, None));
+    // The largest array, and many ranks.
+    let long = Distribution::slabs(&[(1 << 63) - 1], 0, necklace::MAX_NODES).unwrap();
+    assert_eq!(long.owner(&[(1 << 63) - 2]), Some(necklace::MAX_NODES - 1));
+    let odd = Split::BlockCyclic { axis: 0, block: huge };
+    let odd = Distribution::new(&[10], &grid(&[3]), &[odd]).unwrap();
+    assert_eq!((odd.range(0, 0), odd.range(1, 0)), (Some(0..10), Some(0..0)));
+}
+
+/// Runs of several strides lie side by side in these, and no piece of them is looked at alone.
+pub(super) fn plans_of_long_rows_are_made_by_runs() {
+    watched("many pieces", || {
+        let run = on("complete:6").run(|mut comm| {
+            let grid = Grid::mesh(&[2, 3]).unwrap();
+            let (first, second) = (Split::Block(0), Split::Block(1));
+            let divided = |splits: [Split; 3], order: [usize; 3]| {
+                Distribution::new(&[5, 4608, 4608], &grid, &splits).unwrap().in_order(&order).unwrap()
+            };
+            let before = divided([Split::Whole, second, first], [2, 1, 0]);
+            let after = divided([second, first, Split::Whole], [2, 0, 1]);
+            comm.redistribute_init::<u64>(&before, &after).unwrap();
+            // Blocks of one index, of 2^40 pieces together.
+            let blocks = |block| {
+                let split = |axis| Split::BlockCyclic { axis, block };
+                Distribution::new(&[1 << 20, 1 << 20], &grid, &[split(0), split(1)]).unwrap()
+            };
+            let error = comm.redistribute_init::<u8>(&blocks(1000), &blocks(999)).unwrap_err().to_string();
+            assert!(error.contains("pieces with rank"), "{error}");
+        });
+        run.unwrap();
+    });
+}
+
+pub(super) fn chosen_algorithm_plans_redistributions() {
+    watched("using", || {
+        let run = on("torus:2x3").run(|mut comm| {
+            let rows = Distribution::slabs(&[12, 12], 0, 6).unwrap();
+            let columns = Distribution::slabs(&[12, 12], 1, 6).unwrap();
+            let mine: Vec<usize> = rows.elements(comm.rank()).map(|(_, at)| 12 * at[0] + at[1]).collect();
+            let mut found = vec![0; columns.local_len(comm.rank())];
+            let mut plan = comm.using("torus-exchange").redistribute_init(&rows, &columns).unwrap();
+            plan.execute(&mine, &mut found).unwrap();
+            assert!(columns.elements(comm.rank()).all(|(at, index)| found[at] == 12 * index[0] + index[1]));
+            let error = comm.using("mesh-exchange").redistribute_init::<u8>(&rows, &columns).unwrap_err();
+            assert!(error.to_string().contains("mesh-exchange"), "{error}");
         });
         run.unwrap();
     });
