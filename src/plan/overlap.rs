@@ -2,8 +2,8 @@
 //! of every run.
 //!
 //! Runs with disjoint spans cannot overlap. Runs whose spans meet are mostly columns of one matrix:
-//! runs whose strides divide one stride overlap only if they overlap modulo it. Only the remaining
-//! runs are examined piece by piece.
+//! runs whose strides divide one stride overlap only if they overlap modulo it, and if their spans
+//! meet. Only the remaining runs are examined piece by piece.
 
 use super::runs::Access;
 use super::{Buffer, Run};
@@ -50,7 +50,7 @@ fn in_cluster(cluster: &[Access], most: u64) -> Result<Option<Overlap>, u64> {
         return Ok(None);
     }
     let stride = cluster.iter().filter(|access| access.run.count > 1).map(|access| access.run.stride).max();
-    if stride.is_some_and(|stride| are_apart_modulo(cluster, stride)) {
+    if stride.is_some_and(|stride| are_apart_modulo(cluster, stride, most)) {
         return Ok(None);
     }
     let count = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(access.run.count));
@@ -62,18 +62,36 @@ fn in_cluster(cluster: &[Access], most: u64) -> Result<Option<Overlap>, u64> {
 }
 
 /// Returns whether runs whose strides divide `stride` (single pieces have any) do not overlap modulo
-/// it.
-fn are_apart_modulo(cluster: &[Access], stride: u64) -> bool {
+/// it, or where they do, lie one after the other. Examines at most `most` places.
+fn are_apart_modulo(cluster: &[Access], stride: u64, most: u64) -> bool {
     let fits = |run: &Run| run.len <= stride && (run.count == 1 || stride.is_multiple_of(run.stride));
-    // Laid twice, so that a piece across the end meets those at the beginning.
-    let laid = |access: &Access| {
+    // Pieces of a run that are so many pieces apart are at one place.
+    let places = |run: &Run| if run.count == 1 { 1 } else { stride / run.stride };
+    let different = |run: &Run| run.count.min(places(run));
+    let all = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(different(&access.run)));
+    if all > most || !cluster.iter().all(|access| fits(&access.run)) {
+        return false;
+    }
+    let spans = |access: &Access| {
         let Access { run, write } = *access;
-        // Those after them are where these are.
-        let different = if run.count == 1 { 1 } else { run.count.min(stride / run.stride) };
-        let places = (0..different).map(move |i| (run.offset + i * run.stride) % stride);
-        places.flat_map(move |at| [at, at + stride].map(|at| (at, at + run.len, write)))
+        (0..different(&run)).map(move |i| {
+            let (start, more) = (run.offset + i * run.stride, (run.count - 1 - i) / places(&run));
+            (start % stride, run.len, (start, start + more * stride + run.len, write))
+        })
     };
-    cluster.iter().all(|access| fits(&access.run)) && sweep(cluster.iter().flat_map(laid).collect()).is_none()
+    let mut spans: Vec<_> = cluster.iter().flat_map(spans).collect();
+    spans.sort_unstable();
+    let mut laid = Vec::new();
+    for at_one_place in spans.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        if sweep(at_one_place.iter().map(|span| span.2).collect()).is_some() {
+            return false;
+        }
+        let (at, len, _) = at_one_place[0];
+        let write = at_one_place.iter().any(|span| span.2.2);
+        // Laid twice, so that a piece across the end meets those at the beginning.
+        laid.extend([at, at + stride].map(|at| (at, at + len, write)));
+    }
+    sweep(laid).is_none()
 }
 
 /// Returns the first byte that one piece writes and another accesses, and whether the other reads
@@ -101,8 +119,8 @@ mod tests {
 
     fn accesses(seed: &[(u8, u8, u8, u8, bool)]) -> Vec<Access> {
         let access = |&(offset, len, stride, count, write): &(u8, u8, u8, u8, bool)| {
-            let (len, strides) = (u64::from(len % 3) + 1, [3, 8, 8, 11]);
-            let stride = strides[usize::from(stride % 4)].max(len);
+            let (len, strides) = (u64::from(len % 3) + 1, [3, 4, 8, 8, 11, 24]);
+            let stride = strides[usize::from(stride % 6)].max(len);
             let run =
                 Run { buffer: Buffer::Output, offset: offset.into(), len, stride, count: u64::from(count % 5) + 1 };
             Access { run, write }

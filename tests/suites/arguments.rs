@@ -385,7 +385,7 @@ pub(super) fn blocks_of_too_many_runs_are_refused() {
             let parts = [vec![Strided::run(0, 1).repeated(2, 2).repeated(1 << 12, 8).repeated(1 << 11, 1 << 30); 3]];
             says(comm.alltoallw_init::<u8>(&parts, &parts), is_runs, &["alltoallw_init (", "8388608 runs"]);
             // Few runs, but of pieces that lie between each other, in 2^40 places.
-            let tangled = [vec![Strided::run(0, 1).repeated(1 << 39, 4), Strided::run(1, 1).repeated(1 << 38, 8)]];
+            let tangled = [vec![Strided::run(0, 1).repeated(1 << 39, 4), Strided::run(1, 1).repeated(1 << 38, 6)]];
             says(
                 comm.alltoallw_init::<u8>(&tangled, &tangled),
                 is_interlocked,
