@@ -338,13 +338,13 @@ pub(super) fn plans_of_long_rows_are_made_by_runs() {
             let before = divided([Split::Whole, second, first], [2, 1, 0]);
             let after = divided([second, first, Split::Whole], [2, 0, 1]);
             comm.redistribute_init::<u64>(&before, &after).unwrap();
-            // Small blocks on both sides have millions of pieces.
+            // Small blocks on both sides meet in millions of rows.
             let blocks = |block| {
                 let split = |axis| Split::BlockCyclic { axis, block };
                 Distribution::new(&[1 << 20, 1 << 20], &grid, &[split(0), split(1)]).unwrap()
             };
             let error = comm.redistribute_init::<u8>(&blocks(100), &blocks(99)).unwrap_err().to_string();
-            assert!(error.contains("pieces with rank"), "{error}");
+            assert!(error.contains("runs, at most 16777216 are allowed"), "{error}");
         });
         run.unwrap();
     });
