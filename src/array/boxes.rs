@@ -72,6 +72,8 @@ fn gap(mut boxes: Vec<&Box>, shape: &[usize]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
 
     #[test]
@@ -95,7 +97,7 @@ mod tests {
     #[test]
     fn gap_of_many_axes_is_found() {
         let axes = 40;
-        let whole: Box = (0..axes).map(|_| 0..2).chain([0..axes]).collect();
+        let whole: Box = (0..axes).map(|_| 0..2).chain(iter::once(0..axes)).collect();
         let shape: Vec<usize> = whole.iter().map(|range| range.end).collect();
         let mut boxes = Vec::new();
         for layer in 0..axes {

@@ -300,7 +300,7 @@ pub(super) fn impossible_distributions_are_refused() {
     let boxes = |boxes: &[&[Range<usize>]]| Distribution::boxes(&[4, 6], boxes).unwrap_err().to_string();
     let cases = [
         (boxes(&[]), "no boxes"),
-        (boxes(&[&[0..4]]), "the box [0..4] of rank 0"),
+        (boxes(&[&[0..4, 0..6, 0..1]]), "the box [0..4, 0..6, 0..1] of rank 0"),
         (boxes(&[&[0..4, 0..huge]]), "does not lie in an array of 4x6"),
         (boxes(&[&[0..4, 0..4], &[2..4, 3..6]]), "[0..4, 0..4] of rank 0 and [2..4, 3..6] of rank 1 overlap"),
         (boxes(&[&[0..4, 0..4], &[0..3, 4..6]]), "no box has the element at [3, 4]"),
