@@ -45,13 +45,13 @@ fn meet(a: &[Range<usize>], b: &[Range<usize>]) -> bool {
     a.iter().zip(b).all(|(a, b)| a.start < b.end && b.start < a.end)
 }
 
-/// Returns the first index that none of some disjoint boxes has, if they leave one out: axis by
-/// axis the first at which they have too little.
+/// Returns the first index that no box has. The boxes are disjoint and do not cover the array. Axis
+/// by axis, this is the first position at which they cover too little.
 fn gap(mut boxes: Vec<&Box>, shape: &[usize]) -> Vec<usize> {
     let mut index = Vec::with_capacity(shape.len());
     for axis in 0..shape.len() {
         let wanted: u128 = shape[axis + 1..].iter().map(|&extent| extent as u128).product();
-        // What begins and what ends at an index.
+        // The volumes of the boxes that begin and of those that end at each position.
         let mut changes = BTreeMap::from([(0, (0, 0))]);
         for range in &boxes {
             let beyond = volume(&range[axis + 1..]);

@@ -63,8 +63,9 @@ impl Distribution {
     /// # Errors
     ///
     /// An [`ArrayError`] if there is no axis, or the product of the extents other than 0 exceeds
-    /// 2^63 - 1; if there is not one split for each axis; if a split names an axis that the grid lacks or that another
-    /// one names, or none names an axis of several ranks; if blocks are empty.
+    /// 2^63 - 1; if there is not one split for each axis; if a split names an axis that the grid
+    /// lacks or that another split names; if no split names an axis of several ranks; if blocks are
+    /// empty.
     pub fn new(shape: &[usize], grid: &Grid, splits: &[Split]) -> Result<Self, ArrayError> {
         let (axes, dimensions) = (shape.len(), grid.extents().len());
         if axes == 0 {
@@ -212,16 +213,10 @@ impl Distribution {
         if padding < row {
             return Err(ArrayError::Padding { row, padding });
         }
-        let fits = |extents: &mut dyn Iterator<Item = usize>| {
-            let mut extents = extents.peekable();
-            let all = extents.try_fold(1_u128, |product, extent| product.checked_mul(extent as u128));
-            // Sums of positions must not overflow either.
-            all.is_some_and(|all| all < 1 << 63)
-        };
-        let whole = &mut self.shape.iter().copied().filter(|&extent| extent > 0).chain([self.batch]);
+        let whole = self.shape.iter().copied().filter(|&extent| extent > 0).chain([self.batch]);
         let others = (0..self.shape.len()).filter(|&axis| axis != fastest).map(|axis| self.longest(axis).max(1));
-        let part = &mut others.chain([padding.max(1), self.batch]);
-        if fits(whole) && fits(part) {
+        let part = others.chain([padding.max(1), self.batch]);
+        if is_possible(whole) && is_possible(part) {
             return Ok(self);
         }
         Err(ArrayError::Size { shape: self.extents_with_batch(), padding: self.padding })
@@ -426,8 +421,14 @@ impl Distribution {
     }
 }
 
-/// Writes as in `10x9x14 on 2x3 ranks: block over 0, block over 1, whole`. Boxes are a digest of
-/// them.
+/// Returns whether an array of these extents has less than 2^63 elements.
+fn is_possible(mut extents: impl Iterator<Item = usize>) -> bool {
+    let all = extents.try_fold(1_u128, |product, extent| product.checked_mul(extent as u128));
+    all.is_some_and(|all| all < 1 << 63)
+}
+
+/// Writes as in `10x9x14 on 2x3 ranks: block over 0, block over 1, whole`. Boxes are
+/// written as a digest.
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", joined(&self.shape, "x"))?;

@@ -52,7 +52,7 @@ pub enum ArrayError {
         /// The number of axes.
         axes: usize,
     },
-    /// There cannot be so many ranks.
+    /// The number of ranks is 0 or exceeds the maximum.
     #[error("{ranks} ranks; expected 1 to {}", crate::ids::MAX_NODES)]
     #[non_exhaustive]
     Grid {
@@ -137,9 +137,9 @@ pub enum ArrayError {
         /// The index.
         index: Vec<usize>,
     },
-    /// The distributions of one array are of two shapes.
+    /// The distributions have different shapes or numbers of elements at each index.
     #[error(
-        "an array of {}, {} at each index, cannot become one of {}, {} at each index; expected the same of both",
+        "an array of {}, {} at each index, cannot become one of {}, {} at each index; expected equal shapes and equal numbers",
         times(&from.0), elements(from.1), times(&to.0), elements(to.1)
     )]
     #[non_exhaustive]
@@ -175,7 +175,7 @@ pub enum ArrayError {
         /// The length of the buffer.
         found: usize,
     },
-    /// A distribution is over another number of ranks.
+    /// The distribution and the communicator have different numbers of ranks.
     #[error("the array is distributed over {found} ranks; the communicator has {ranks}")]
     #[non_exhaustive]
     Ranks {
@@ -194,7 +194,7 @@ fn times(extents: &[usize]) -> String {
     cut(&joined(extents, "x"), SHOWN).into_owned()
 }
 
-/// Returns numbers with something between them.
+/// Joins numbers by a separator.
 pub(super) fn joined(numbers: &[usize], between: &str) -> String {
     numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(between)
 }

@@ -1,4 +1,4 @@
-//! What each rank sends where when an array changes from one distribution to another.
+//! The blocks that ranks exchange when the distribution of an array changes.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Exchange {
     pub(crate) ranks: Vec<usize>,
     /// The elements to send to each of them.
     pub(crate) from: Vec<Vec<Strided>>,
-    /// Where those from each of them belong, in the order in which they are sent.
+    /// The places of the elements to receive from each of them, in the order of sending.
     pub(crate) into: Vec<Vec<Strided>>,
 }
 

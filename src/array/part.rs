@@ -27,8 +27,8 @@ impl Part {
         Self { first: range.start, block: range.len(), period: usize::MAX, end: range.end }
     }
 
-    /// Returns blocks dealt to `of` coordinates in turn: those of one coordinate, of an axis of
-    /// `extent` indices.
+    /// Deals the blocks of an axis of `extent` indices to `of` coordinates in turn, and returns the
+    /// indices of one coordinate.
     pub(super) fn dealt(block: usize, coordinate: usize, of: usize, extent: usize) -> Self {
         let (first, period) = (block.saturating_mul(coordinate), block.saturating_mul(of));
         match () {

@@ -21,7 +21,7 @@ use crate::quote::panic_message;
 /// future of the same, for any runtime: `let (buffers, result) = pending.await`.
 ///
 /// To drop or forget it does not cancel the call. The buffers stay with the call, and are dropped
-/// when it is done. If the call fails and nobody waits for it, the error is logged.
+/// when it is done. Its error is logged unless the program waits for the call.
 ///
 /// [`Scope::start`]: super::Scope::start
 #[must_use = "the buffers and the result of the call come back from `wait`"]
@@ -331,7 +331,7 @@ impl<B, R> Slot<B, R> {
 impl<B, R> Drop for Slot<B, R> {
     fn drop(&mut self) {
         if let Stage::Done(_, Err(error)) = &self.lock().stage {
-            log::warn!("a started call that nobody waits for: {error}");
+            log::warn!("a started call failed, and the program did not wait for it: {error}");
         }
     }
 }

@@ -148,9 +148,8 @@ impl Communicator {
     ///
     /// If both are over the same grid, only ranks that differ along the axes whose splits change
     /// exchange elements, over their part of the network. Elements are sent from their place and
-    /// received into theirs; only a transport may gather short pieces. So the axis that is fastest in memory should be the
-    /// same before and after where that is possible: then whole rows are moved, otherwise single
-    /// elements.
+    /// received into theirs; only a transport may gather short pieces. If possible, keep the axis
+    /// that is fastest in memory: then whole rows are moved, otherwise single elements.
     ///
     /// Uses the algorithm that [`alltoallw_init`](Self::alltoallw_init) would use. Takes time and
     /// memory in proportion to the ranks that exchange elements and to the pieces that this rank
@@ -178,8 +177,9 @@ impl Communicator {
     ///
     /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Ranks`]
     /// unless both are over as many ranks as this communicator has, with [`ArrayError::Shapes`]
-    /// unless the shapes agree; otherwise those of [`alltoallw_init`](Self::alltoallw_init). Ranks
-    /// that pass other distributions find it.
+    /// unless the shapes agree, with [`ArrayError::Pieces`] if a block has too many pieces; otherwise
+    /// those of [`alltoallw_init`](Self::alltoallw_init). [`Error::Failed`] if ranks pass different
+    /// distributions.
     #[track_caller]
     pub fn redistribute_init<T: Pod>(
         &mut self,

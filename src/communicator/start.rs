@@ -49,7 +49,7 @@ impl Communicator {
     /// Over every backend, the thread that makes the calls makes progress while the program
     /// computes. It sleeps while it waits, except over MPI, where a rank that waits polls. Where
     /// all cores compute, it takes its share of their time. The first start makes the thread.
-    /// To hand a call over takes 10 to 80 µs; a short call is faster if it blocks.
+    /// Handing a call over takes 8 to 80 µs; a short call is faster if it blocks.
     ///
     /// # Errors
     ///

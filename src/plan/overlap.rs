@@ -65,7 +65,7 @@ fn in_cluster(cluster: &[Access], most: u64) -> Result<Option<Overlap>, u64> {
 /// it, or where they do, lie one after the other. Examines at most `most` places.
 fn are_apart_modulo(cluster: &[Access], stride: u64, most: u64) -> bool {
     let fits = |run: &Run| run.len <= stride && (run.count == 1 || stride.is_multiple_of(run.stride));
-    // Pieces of a run that are so many pieces apart are at one place.
+    // After this number of pieces, a run repeats its places modulo the stride.
     let places = |run: &Run| if run.count == 1 { 1 } else { stride / run.stride };
     let different = |run: &Run| run.count.min(places(run));
     let all = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(different(&access.run)));

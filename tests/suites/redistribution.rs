@@ -50,7 +50,7 @@ fn cut(whole: Vec<Range<usize>>, parts: usize, dice: &mut Dice) -> Vec<Vec<Range
     [cut(low, first, dice), cut(high, parts - first, dice)].concat()
 }
 
-/// An array of this shape over so many ranks, divided in any way.
+/// Returns a random distribution of an array of this shape over this number of ranks.
 fn placed(shape: &[usize], batch: usize, ranks: usize, dice: &mut Dice) -> Placed {
     let axes = shape.len();
     let whole: Vec<Range<usize>> = shape.iter().map(|&extent| 0..extent).collect();
