@@ -1,0 +1,307 @@
+//! What to transform, and how.
+
+use necklace::Communicator;
+use necklace::array::Split;
+use necklace::topology::Grid;
+use realfft::RealFftPlanner;
+use rustfft::FftPlanner;
+
+use crate::float::nearest;
+use crate::layout::Layout;
+use crate::lines::Shape;
+use crate::one_axis::{self, OneAxis};
+use crate::pipeline::{Pipeline, shape};
+use crate::real::Ends;
+use crate::real_lines::{RealLines, frequencies};
+use crate::{Distribution, Error, FftError, Float, Norm, RealTransform, Transform};
+
+/// A transform to be planned: of an array of these extents, and how.
+///
+/// Every rank of the communicator asks for the same transform.
+///
+/// ```
+/// use necklace::topology::Grid;
+/// use necklace_fft::{Fft, Norm};
+///
+/// // Real numbers on 2 x 3 ranks, as pencils; the last axis is left alone.
+/// let shapes = necklace::local::run(6, |mut comm| {
+///     let transform = Fft::new(&[12, 10, 7])
+///         .axes(&[0, 1])
+///         .grid(&Grid::mesh(&[2, 3]).unwrap())
+///         .norm(Norm::Unitary)
+///         .real::<f32>(&mut comm)?;
+///     Ok::<_, necklace_fft::Error>((transform.input().shape().to_vec(), transform.output().shape().to_vec()))
+/// })?;
+/// assert_eq!(shapes[0].as_ref().unwrap(), &(vec![12, 10, 7], vec![12, 6, 7]));
+/// # Ok::<(), necklace::JobError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Fft {
+    extents: Vec<usize>,
+    axes: Option<Vec<usize>>,
+    grid: Option<Grid>,
+    batch: usize,
+    norm: Norm,
+    modes: Option<Vec<usize>>,
+    transposed: bool,
+    cyclic: bool,
+}
+
+impl Fft {
+    /// A transform along all axes of an array.
+    #[must_use]
+    pub fn new(extents: &[usize]) -> Self {
+        Self {
+            extents: extents.to_vec(),
+            axes: None,
+            grid: None,
+            batch: 1,
+            norm: Norm::default(),
+            modes: None,
+            transposed: false,
+            cyclic: false,
+        }
+    }
+
+    /// Transforms these axes only. A real transform halves the last one of them.
+    #[must_use]
+    pub fn axes(mut self, axes: &[usize]) -> Self {
+        self.axes = Some(axes.to_vec());
+        self
+    }
+
+    /// Divides the array over this process grid: slabs with one axis of several nodes, pencils with
+    /// two, and so on. Its nodes are the ranks, numbered row-major.
+    ///
+    /// Unless set: slabs, which need the fewest exchanges, if each rank gets something; otherwise
+    /// pencils, on the network's own rows and columns if it is a grid of two axes, or on a grid that
+    /// is as square as can be.
+    #[must_use]
+    pub fn grid(mut self, grid: &Grid) -> Self {
+        self.grid = Some(grid.clone());
+        self
+    }
+
+    /// Puts several elements at each index, which are next to each other in memory: as many
+    /// transforms at once.
+    #[must_use]
+    pub fn batch(mut self, elements: usize) -> Self {
+        self.batch = elements;
+        self
+    }
+
+    /// Chooses the factors, [`Norm::Inverse`] unless set.
+    #[must_use]
+    pub fn norm(mut self, norm: Norm) -> Self {
+        self.norm = norm;
+        self
+    }
+
+    /// Keeps this number of frequencies of each axis, those of the smallest absolute value. The
+    /// inverse takes the others as zero.
+    ///
+    /// With 3 M / 2 points and M modes, the product of two arrays has no aliases among the modes (the
+    /// 3/2 rule). Of an even number of modes, the one at M / 2 stands for both signs: forward adds
+    /// the two, the inverse gives each one half. [`Norm`] counts points.
+    #[must_use]
+    pub fn modes(mut self, modes: &[usize]) -> Self {
+        self.modes = Some(modes.to_vec());
+        self
+    }
+
+    /// Leaves the spectrum as the last exchange divides it, which saves the exchanges back: half of
+    /// them. [`Transform::output`] says how.
+    ///
+    /// A complex array of one axis becomes a matrix of A x B, A the largest divisor that is at most
+    /// the square root: frequency k + l A is at (k, l). A real one is not changed by this.
+    #[must_use]
+    pub fn transposed(mut self) -> Self {
+        self.transposed = true;
+        self
+    }
+
+    /// Divides an array of one axis cyclically, before and after. The square of the number of ranks
+    /// divides its extent. It takes one exchange, where ranges take three.
+    ///
+    /// Source: Koopman & Bisseling, "Minimizing communication in the multidimensional FFT", SIAM
+    /// Journal on Scientific Computing 45, 2023.
+    #[must_use]
+    pub fn cyclic(mut self) -> Self {
+        self.cyclic = true;
+        self
+    }
+
+    /// Plans the transform of complex numbers. Collective.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Transform`] if what was set does not fit the array or the ranks, [`Error::Array`] if
+    /// the array cannot be divided, [`Error::Exchange`] as
+    /// [`redistribute_init`](Communicator::redistribute_init).
+    #[track_caller]
+    pub fn complex<T: Float>(&self, comm: &mut Communicator) -> Result<Transform<T>, Error> {
+        let planner = &mut FftPlanner::new();
+        if self.is_one_axis(comm)? {
+            let OneAxis { input, output, stages } = self.one_axis(comm, !self.transposed)?;
+            return Ok(Transform::new(Pipeline::new(comm, &stages, planner)?, [input, output], self.factors()));
+        }
+        let checked = self.checked(comm)?;
+        let stages = checked.layout(self.extents.clone(), checked.modes.clone(), self.batch).stages(!self.transposed)?;
+        let ends = [&stages[0].entry, &stages[stages.len() - 1].exit].map(Distribution::clone);
+        Ok(Transform::new(Pipeline::new(comm, &stages, planner)?, ends, self.factors()))
+    }
+
+    /// Plans the transform of real numbers: of the last axis, n / 2 + 1 of the frequencies are kept,
+    /// and the others are their conjugates. Collective.
+    ///
+    /// A real array of one axis that is divided among ranks is transformed as a complex one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`complex`](Self::complex).
+    #[track_caller]
+    pub fn real<T: Float>(&self, comm: &mut Communicator) -> Result<RealTransform<T>, Error> {
+        let planner = &mut FftPlanner::new();
+        if self.is_one_axis(comm)? {
+            let OneAxis { input, output, stages } = self.one_axis(comm, true)?;
+            let half = one_axis::half(&output, frequencies(self.extents[0]), self.batch)?;
+            let pipeline = Pipeline::new(comm, &stages, planner)?;
+            let ends = Ends::complex(&half, self.extents[0], comm.rank());
+            return Ok(RealTransform::new(pipeline, [input, half], self.factors(), ends));
+        }
+        let mut checked = self.checked(comm)?;
+        let axis = checked.axes.pop().expect("an axis to transform");
+        let (mut extents, mut modes) = (self.extents.clone(), checked.modes.clone());
+        let input = checked.layout(extents.clone(), modes.clone(), self.batch);
+        let input = input.distribution(&extents, &input.splits)?;
+        extents[axis] = frequencies(modes[axis]);
+        modes[axis] = extents[axis];
+        let stages = checked.layout(extents, modes, self.batch).stages(!self.transposed)?;
+        let mut pipeline = Pipeline::new(comm, &stages, planner)?;
+        let seen: Shape = shape(&input, &input.local_shape(comm.rank()), axis, checked.modes[axis]);
+        let lines = RealLines::new(seen, &mut RealFftPlanner::new(), &mut pipeline.space);
+        let output = stages[stages.len() - 1].exit.clone();
+        Ok(RealTransform::new(pipeline, [input, output], self.factors(), Ends::Lines(Box::new(lines))))
+    }
+
+    /// Returns the factors forward and inverse.
+    fn factors<T: Float>(&self) -> [T; 2] {
+        let axes = self.axes.clone().unwrap_or_else(|| (0..self.extents.len()).collect());
+        let points: f64 = axes.iter().map(|&axis| self.extents[axis].max(1) as f64).product();
+        [false, true].map(|inverse| nearest::<T>(self.norm.factor(points, inverse)))
+    }
+
+    /// Whether it is a transform of one axis that is divided.
+    fn is_one_axis(&self, comm: &Communicator) -> Result<bool, FftError> {
+        let ranks = comm.size();
+        let divided = self.extents.len() == 1 && ranks > 1;
+        if self.cyclic && (self.extents.len() != 1 || !self.extents[0].is_multiple_of(ranks * ranks)) {
+            return Err(FftError::Cyclic { extents: self.extents.clone(), ranks });
+        }
+        Ok(divided)
+    }
+
+    fn one_axis(&self, comm: &Communicator, natural: bool) -> Result<OneAxis, Error> {
+        let (points, ranks) = (self.extents[0], comm.size());
+        self.checked_axes()?;
+        let modes = self.checked_modes(&[0])?;
+        for (what, is_set) in [("a grid", self.grid.is_some()), ("fewer modes than points", modes[0] != points)] {
+            if is_set {
+                return Err(FftError::OneAxis { what, ranks }.into());
+            }
+        }
+        Ok(match self.cyclic {
+            true => one_axis::cyclic(points, ranks, self.batch)?,
+            false => one_axis::four_steps(points, ranks, self.batch, natural)?,
+        })
+    }
+
+    /// Returns the axes that are transformed, the last one last.
+    fn checked_axes(&self) -> Result<Vec<usize>, FftError> {
+        let axes = self.extents.len();
+        let chosen = self.axes.clone().unwrap_or_else(|| (0..axes).collect());
+        if chosen.is_empty() {
+            return Err(FftError::NoAxes);
+        }
+        for (at, &axis) in chosen.iter().enumerate() {
+            if axis >= axes {
+                return Err(FftError::Axis { axis, axes });
+            }
+            if chosen[..at].contains(&axis) {
+                return Err(FftError::AxisTwice { axis });
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn checked_modes(&self, transformed: &[usize]) -> Result<Vec<usize>, FftError> {
+        let axes = self.extents.len();
+        let modes = self.modes.clone().unwrap_or_else(|| self.extents.clone());
+        if modes.len() != axes {
+            return Err(FftError::Modes { found: modes.len(), axes });
+        }
+        for (axis, (&extent, &found)) in self.extents.iter().zip(&modes).enumerate() {
+            let transformed = transformed.contains(&axis);
+            if found != extent && (!transformed || !(1..=extent).contains(&found)) {
+                return Err(FftError::ModesOfAxis { axis, extent, found, transformed });
+            }
+        }
+        Ok(modes)
+    }
+
+    fn checked(&self, comm: &Communicator) -> Result<Checked, Error> {
+        let axes = self.checked_axes()?;
+        let modes = self.checked_modes(&axes)?;
+        // The axes that are divided first: those that are not transformed, then from the first one.
+        let mut divisible: Vec<usize> = (0..self.extents.len()).filter(|axis| !axes.contains(axis)).collect();
+        divisible.extend(&axes[..axes.len() - 1]);
+        let ranks = comm.size();
+        let grid = match &self.grid {
+            Some(grid) => grid.clone(),
+            None => self.usual_grid(comm, &divisible, axes[axes.len() - 1]),
+        };
+        let found = grid.extents().iter().product();
+        if found != ranks {
+            return Err(FftError::Grid { found, ranks }.into());
+        }
+        let several: Vec<usize> = (0..grid.extents().len()).filter(|&over| grid.extents()[over] > 1).collect();
+        if several.len() > divisible.len() {
+            return Err(FftError::GridAxes { found: several.len(), axes: self.extents.len() }.into());
+        }
+        let mut splits = vec![Split::Whole; self.extents.len()];
+        for (&over, &axis) in several.iter().zip(&divisible) {
+            splits[axis] = Split::Block(over);
+        }
+        Ok(Checked { axes, modes, grid, splits })
+    }
+
+    /// Returns the grid of a transform that has none set. `last` is the axis that is whole at first.
+    fn usual_grid(&self, comm: &Communicator, divisible: &[usize], last: usize) -> Grid {
+        let ranks = comm.size();
+        let of_slabs = Grid::line(ranks).expect("the ranks of a communicator are the nodes of a line");
+        let given_up = divisible.get(1).copied().unwrap_or(last);
+        let enough = |axis: usize| self.extents[axis] >= ranks;
+        let slabs = divisible.first().is_none_or(|&first| enough(first) && enough(given_up));
+        if slabs || divisible.len() < 2 {
+            return of_slabs;
+        }
+        let network = Grid::of(&**comm.topology()).filter(|grid| grid.extents().len() == 2);
+        network.or_else(|| Grid::balanced(ranks, 2)).unwrap_or(of_slabs)
+    }
+}
+
+/// What is to be transformed, after it has been checked.
+struct Checked {
+    /// The axes that are transformed, the last one first to be.
+    axes: Vec<usize>,
+    modes: Vec<usize>,
+    grid: Grid,
+    splits: Vec<Split>,
+}
+
+impl Checked {
+    fn layout(&self, extents: Vec<usize>, modes: Vec<usize>, batch: usize) -> Layout<'_> {
+        let (axes, splits) = (self.axes.clone(), self.splits.clone());
+        Layout { extents, modes, axes, grid: &self.grid, splits, batch }
+    }
+}

@@ -1,0 +1,136 @@
+//! Errors of transforms.
+
+use necklace::array::ArrayError;
+
+/// The reason why a transform cannot be planned or executed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The transform, or a buffer, is not as it should be.
+    #[error(transparent)]
+    Transform(#[from] FftError),
+    /// The array cannot be divided in this way.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
+    /// An exchange failed, or could not be planned.
+    #[error(transparent)]
+    Exchange(#[from] necklace::Error),
+}
+
+/// A mistake in what a transform is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FftError {
+    /// There is no axis to transform.
+    #[error("no axis to transform; expected one or more")]
+    NoAxes,
+    /// The array does not have an axis.
+    #[error("no axis {axis}; an array of {axes} axes has 0 to {}", axes.saturating_sub(1))]
+    #[non_exhaustive]
+    Axis {
+        /// The number that was given.
+        axis: usize,
+        /// The number of axes.
+        axes: usize,
+    },
+    /// An axis is named twice.
+    #[error("axis {axis} is to be transformed twice; name each axis once")]
+    #[non_exhaustive]
+    AxisTwice {
+        /// The axis.
+        axis: usize,
+    },
+    /// The grid has another number of nodes than there are ranks.
+    #[error("a grid of {found} nodes for {ranks} ranks; expected {ranks} nodes")]
+    #[non_exhaustive]
+    Grid {
+        /// The nodes of the grid.
+        found: usize,
+        /// The ranks of the communicator.
+        ranks: usize,
+    },
+    /// The grid has too many axes, so that no axis of the array is whole.
+    #[error(
+        "a grid with {found} axes of several nodes for an array of {axes} axes, one of which must be whole; \
+         expected at most {}", axes.saturating_sub(1)
+    )]
+    #[non_exhaustive]
+    GridAxes {
+        /// The axes of the grid that have several nodes.
+        found: usize,
+        /// The axes of the array.
+        axes: usize,
+    },
+    /// There is not one number of modes for each axis.
+    #[error("{found} numbers of modes for an array of {axes} axes; expected one for each axis")]
+    #[non_exhaustive]
+    Modes {
+        /// The numbers that were given.
+        found: usize,
+        /// The axes of the array.
+        axes: usize,
+    },
+    /// An axis has no modes, or more than points, or is not transformed.
+    #[error("{found} modes of axis {axis}, which has {extent} points; expected {}", match transformed {
+        true => format!("1 to {extent}"),
+        false => format!("{extent}, because it is not transformed"),
+    })]
+    #[non_exhaustive]
+    ModesOfAxis {
+        /// The axis.
+        axis: usize,
+        /// Its extent.
+        extent: usize,
+        /// The number of modes that was given.
+        found: usize,
+        /// Whether the axis is transformed.
+        transformed: bool,
+    },
+    /// The transform cannot be cyclic.
+    #[error("{extents:?} points on {ranks} ranks cannot be divided cyclically; expected one axis, whose extent {} divides", ranks * ranks)]
+    #[non_exhaustive]
+    Cyclic {
+        /// The extents of the array.
+        extents: Vec<usize>,
+        /// The ranks of the communicator.
+        ranks: usize,
+    },
+    /// What was set has no meaning for one divided axis.
+    #[error("{what} cannot be set for a transform of one axis that is divided among {ranks} ranks")]
+    #[non_exhaustive]
+    OneAxis {
+        /// What was set.
+        what: &'static str,
+        /// The ranks of the communicator.
+        ranks: usize,
+    },
+    /// A buffer has another length.
+    #[error("{buffer}: {found} elements; expected {expected}")]
+    #[non_exhaustive]
+    Length {
+        /// The name of the buffer.
+        buffer: &'static str,
+        /// Its length in elements.
+        found: usize,
+        /// The length that is right.
+        expected: String,
+    },
+}
+
+impl FftError {
+    /// Checks that a buffer has a length.
+    pub(crate) fn check(buffer: &'static str, found: usize, expected: usize) -> Result<(), Self> {
+        match found == expected {
+            true => Ok(()),
+            false => Err(Self::Length { buffer, found, expected: expected.to_string() }),
+        }
+    }
+
+    /// Checks that a buffer has a length or a greater one.
+    pub(crate) fn check_least(buffer: &'static str, found: usize, least: usize) -> Result<(), Self> {
+        match found >= least {
+            true => Ok(()),
+            false => Err(Self::Length { buffer, found, expected: format!("at least {least}") }),
+        }
+    }
+}

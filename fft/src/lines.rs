@@ -1,0 +1,189 @@
+//! Transforms of all lines along one axis of an array in memory.
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+use rustfft::{Fft, FftPlanner};
+
+use crate::Float;
+use crate::float::nearest;
+
+/// The number of lines that are gathered at once, if they are not contiguous: enough for whole cache
+/// lines.
+pub(crate) const WIDTH: usize = 8;
+/// The bytes of contiguous lines that are transformed and then multiplied, while they are in the
+/// cache.
+const BAND: usize = 1 << 18;
+
+/// An array seen along one of its axes: `outer` x `length` x `inner` elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) outer: usize,
+    /// The number of points of a line.
+    pub(crate) length: usize,
+    /// The number of frequencies that are kept.
+    pub(crate) modes: usize,
+    pub(crate) inner: usize,
+}
+
+impl Shape {
+    /// Returns the length of the array with all points.
+    pub(crate) fn points(&self) -> usize {
+        self.outer * self.length * self.inner
+    }
+
+    /// Calls the function for each gathered group of lines: the first line's place in an array of
+    /// `rows` rows and of `other` rows, and the number of lines. An array that grows is taken from
+    /// its end, so that one buffer can have both.
+    pub(crate) fn groups(&self, rows: [usize; 2], mut group: impl FnMut([usize; 2], usize)) {
+        let mut slice = |slice: usize| {
+            for first in (0..self.inner).step_by(WIDTH) {
+                let place = rows.map(|rows| slice * rows * self.inner + first);
+                group(place, WIDTH.min(self.inner - first));
+            }
+        };
+        match rows[0] < rows[1] {
+            true => (0..self.outer).rev().for_each(&mut slice),
+            false => (0..self.outer).for_each(&mut slice),
+        }
+    }
+}
+
+/// The memory that lines are gathered in, and that of rustfft.
+pub(crate) struct Space<T> {
+    pub(crate) lines: Vec<Complex<T>>,
+    pub(crate) scratch: Vec<Complex<T>>,
+}
+
+impl<T: Float> Space<T> {
+    pub(crate) fn new() -> Self {
+        Self { lines: Vec::new(), scratch: Vec::new() }
+    }
+
+    /// Makes it as large as gathered lines of a length and a scratch need.
+    pub(crate) fn grow(&mut self, length: usize, scratch: usize) {
+        let longer = |buffer: &mut Vec<Complex<T>>, length| buffer.resize(buffer.len().max(length), Complex::default());
+        longer(&mut self.lines, WIDTH * pitch(length));
+        longer(&mut self.scratch, scratch);
+    }
+}
+
+/// Returns the distance of gathered lines, which keeps them from the same places of a cache.
+pub(crate) fn pitch(length: usize) -> usize {
+    length + WIDTH
+}
+
+/// The transforms of all lines along an axis, in place.
+pub(crate) struct Lines<T> {
+    shape: Shape,
+    forward: Arc<dyn Fft<T>>,
+    inverse: Arc<dyn Fft<T>>,
+}
+
+impl<T: Float> Lines<T> {
+    pub(crate) fn new(shape: Shape, planner: &mut FftPlanner<T>, space: &mut Space<T>) -> Self {
+        let Shape { length, .. } = shape;
+        let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
+        space.grow(length, forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len()));
+        Self { shape, forward, inverse }
+    }
+
+    /// Transforms the lines at the beginning of `data` and multiplies them by a factor.
+    pub(crate) fn run(&self, data: &mut [Complex<T>], inverse: bool, factor: T, space: &mut Space<T>) {
+        let Shape { length, modes, inner, .. } = self.shape;
+        if self.shape.points() == 0 {
+            return;
+        }
+        let fft = if inverse { &self.inverse } else { &self.forward };
+        let Space { lines, scratch } = space;
+        if inner == 1 && modes == length {
+            let band = (BAND / size_of::<Complex<T>>() / length).max(1) * length;
+            for band in data[..self.shape.points()].chunks_mut(band) {
+                fft.process_with_scratch(band, scratch);
+                if factor != T::one() {
+                    band.iter_mut().for_each(|value| *value = value.scale(factor));
+                }
+            }
+            return;
+        }
+        let pitch = pitch(length);
+        let rows = if inverse { [modes, length] } else { [length, modes] };
+        self.shape.groups(rows, |[from, to], width| {
+            match inverse {
+                true => self.spread(&data[from..], lines, width),
+                false => gather(&data[from..], lines, [length, width, inner]),
+            }
+            for line in lines.chunks_exact_mut(pitch).take(width) {
+                fft.process_with_scratch(&mut line[..length], scratch);
+            }
+            match inverse {
+                true => scatter(lines, &mut data[to..], [length, width, inner], factor),
+                false => self.keep(lines, &mut data[to..], width, factor),
+            }
+        });
+    }
+
+    /// Gathers the frequencies that are kept, with zeros for the others. The one at half of the
+    /// extent stands for two, as long as there are more.
+    fn spread(&self, from: &[Complex<T>], lines: &mut [Complex<T>], width: usize) {
+        let Shape { length, modes, inner, .. } = self.shape;
+        if modes == length {
+            return gather(from, lines, [length, width, inner]);
+        }
+        let (positive, pitch) = (modes.div_ceil(2), pitch(length));
+        for (column, line) in lines.chunks_exact_mut(pitch).take(width).enumerate() {
+            let kept = |row: usize| from[row * inner + column];
+            line[..length].fill(Complex::default());
+            (0..positive).for_each(|row| line[row] = kept(row));
+            (positive..modes).for_each(|row| line[length - modes + row] = kept(row));
+            if modes.is_multiple_of(2) {
+                let half = kept(positive).scale(nearest::<T>(0.5));
+                line[positive] = half;
+                line[length - positive] = half;
+            }
+        }
+    }
+
+    /// The opposite of [`spread`](Self::spread).
+    fn keep(&self, lines: &[Complex<T>], to: &mut [Complex<T>], width: usize, factor: T) {
+        let Shape { length, modes, inner, .. } = self.shape;
+        if modes == length {
+            return scatter(lines, to, [length, width, inner], factor);
+        }
+        let (positive, pitch) = (modes.div_ceil(2), pitch(length));
+        for (column, line) in lines.chunks_exact(pitch).take(width).enumerate() {
+            let mut keep = |row: usize, value: Complex<T>| to[row * inner + column] = value.scale(factor);
+            (0..positive).for_each(|row| keep(row, line[row]));
+            (positive..modes).for_each(|row| keep(row, line[length - modes + row]));
+            if modes.is_multiple_of(2) {
+                keep(positive, line[positive] + line[length - positive]);
+            }
+        }
+    }
+}
+
+/// Copies columns of rows that are `inner` apart into lines. The extents are those of a line, of the
+/// group, and of a row.
+fn gather<C: Copy>(from: &[C], lines: &mut [C], [length, width, inner]: [usize; 3]) {
+    let pitch = pitch(length);
+    for (row, values) in from.chunks(inner).take(length).enumerate() {
+        for (column, value) in values[..width].iter().enumerate() {
+            lines[column * pitch + row] = *value;
+        }
+    }
+}
+
+/// The opposite of [`gather`], times a factor.
+fn scatter<T: Float>(
+    lines: &[Complex<T>],
+    to: &mut [Complex<T>],
+    [length, width, inner]: [usize; 3],
+    factor: T,
+) {
+    let pitch = pitch(length);
+    for (row, values) in to.chunks_mut(inner).take(length).enumerate() {
+        for (column, value) in values[..width].iter_mut().enumerate() {
+            *value = lines[column * pitch + row].scale(factor);
+        }
+    }
+}

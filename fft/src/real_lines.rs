@@ -1,0 +1,108 @@
+//! Transforms of all real lines along one axis of an array in memory.
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+
+use crate::Float;
+use crate::float::nearest;
+use crate::lines::{Shape, Space};
+
+/// The transforms of all real lines along an axis, from one array into another: of `length` real
+/// numbers into `length / 2 + 1` frequencies, of which `modes / 2 + 1` are kept.
+pub(crate) struct RealLines<T> {
+    shape: Shape,
+    forward: Arc<dyn RealToComplex<T>>,
+    inverse: Arc<dyn ComplexToReal<T>>,
+    /// A line of numbers.
+    line: Vec<T>,
+    /// Its frequencies.
+    half: Vec<Complex<T>>,
+}
+
+/// Returns the number of frequencies of a number of points.
+pub(crate) fn frequencies(points: usize) -> usize {
+    if points == 0 { 0 } else { points / 2 + 1 }
+}
+
+impl<T: Float> RealLines<T> {
+    pub(crate) fn new(shape: Shape, planner: &mut RealFftPlanner<T>, space: &mut Space<T>) -> Self {
+        let Shape { length, .. } = shape;
+        let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
+        space.grow(0, forward.get_scratch_len().max(inverse.get_scratch_len()));
+        let (line, half) = (vec![T::zero(); length], vec![Complex::default(); frequencies(length)]);
+        Self { shape, forward, inverse, line, half }
+    }
+
+    /// Returns the length of the array of real numbers.
+    pub(crate) fn points(&self) -> usize {
+        self.shape.points()
+    }
+
+    /// Transforms real numbers, which are used as memory, and multiplies by a factor.
+    pub(crate) fn forward(&mut self, from: &mut [T], to: &mut [Complex<T>], factor: T, space: &mut Space<T>) {
+        let Shape { outer, length, modes, inner } = self.shape;
+        if self.shape.points() == 0 {
+            return;
+        }
+        let Self { line, half, .. } = self;
+        let kept = frequencies(modes);
+        for outer in 0..outer {
+            let (from, to) = (&mut from[outer * length * inner..], &mut to[outer * kept * inner..]);
+            for column in 0..inner {
+                let line = match inner {
+                    1 => &mut from[..length],
+                    _ => {
+                        line.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * inner + column]);
+                        &mut line[..]
+                    }
+                };
+                let done = self.forward.process_with_scratch(line, half, &mut space.scratch);
+                done.expect("lengths that were planned");
+                if halved(modes, length) {
+                    half[modes / 2] = Complex::new(nearest::<T>(2.0) * half[modes / 2].re, T::zero());
+                }
+                for (row, value) in half[..kept].iter().enumerate() {
+                    to[row * inner + column] = value.scale(factor);
+                }
+            }
+        }
+    }
+
+    /// Transforms frequencies back, and multiplies by a factor. What a real array does not have, an
+    /// imaginary part of the first frequency or of that at half the extent, is taken as zero.
+    pub(crate) fn inverse(&mut self, from: &[Complex<T>], to: &mut [T], factor: T, space: &mut Space<T>) {
+        let Shape { outer, length, modes, inner } = self.shape;
+        if self.shape.points() == 0 {
+            return;
+        }
+        let Self { line, half, .. } = self;
+        let kept = frequencies(modes);
+        for outer in 0..outer {
+            let (from, to) = (&from[outer * kept * inner..], &mut to[outer * length * inner..]);
+            for column in 0..inner {
+                let (kept, rest) = half.split_at_mut(kept);
+                kept.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * inner + column]);
+                rest.fill(Complex::default());
+                if halved(modes, length) {
+                    half[modes / 2] = Complex::new(half[modes / 2].re * nearest::<T>(0.5), T::zero());
+                }
+                half[0].im = T::zero();
+                if length.is_multiple_of(2) {
+                    half[length / 2].im = T::zero();
+                }
+                let done = self.inverse.process_with_scratch(half, line, &mut space.scratch);
+                done.expect("lengths that were planned");
+                for (row, value) in line.iter().enumerate() {
+                    to[row * inner + column] = *value * factor;
+                }
+            }
+        }
+    }
+}
+
+/// Whether the last frequency that is kept stands for two.
+fn halved(modes: usize, length: usize) -> bool {
+    modes < length && modes.is_multiple_of(2)
+}
