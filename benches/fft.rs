@@ -32,8 +32,7 @@ struct Arguments {
 impl Arguments {
     fn read(mut given: Parser) -> Result<Self, lexopt::Error> {
         // Without arguments, as by `cargo bench`, run a short trial.
-        let mut read =
-            Self { shape: vec![64; 3], ranks: 2, calls: 3, real: false, transposed: false, grid: None };
+        let mut read = Self { shape: vec![64; 3], ranks: 2, calls: 3, real: false, transposed: false, grid: None };
         let extents = |parser: &mut Parser| -> Result<Vec<usize>, lexopt::Error> {
             let text = parser.value()?.string()?;
             text.split('x').map(|extent| extent.parse().map_err(|_| format!("{text}: not extents").into())).collect()

@@ -1,58 +1,104 @@
-/* Times FFTW's two-dimensional transform over MPI, in normal order. Prints one time per line, in
- * milliseconds.
+/* Times FFTW's transform over MPI, of any number of dimensions. Prints the milliseconds that planning
+ * takes, then those of each transform, one a line.
  *
- * mpirun -n 2 ./fftw_mpi SIZE CALLS measure|patient|estimate in|out
+ * mpirun -n 2 ./fftw_mpi 256x256x256 CALLS measure|patient|estimate complex|real in|out [transposed]
  */
 #include <complex.h>
 #include <fftw3-mpi.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { AXES = 8 };
+
+static void stop(const char *why) {
+    fprintf(stderr, "%s\n", why);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+static double number(ptrdiff_t at) {
+    return (double)(at % 1009) / 1009.0;
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     fftw_mpi_init();
-    if (argc != 5) {
-        fprintf(stderr, "usage: fftw_mpi SIZE CALLS measure|patient|estimate in|out\n");
-        MPI_Abort(MPI_COMM_WORLD, 2);
+    if (argc < 6) {
+        stop("usage: fftw_mpi SHAPE CALLS measure|patient|estimate complex|real in|out [transposed]");
     }
-    const ptrdiff_t n = atol(argv[1]);
+    ptrdiff_t shape[AXES], spectrum[AXES];
+    int axes = 0;
+    for (char *extent = strtok(argv[1], "x"); extent != NULL && axes < AXES; extent = strtok(NULL, "x")) {
+        spectrum[axes] = shape[axes] = atol(extent);
+        axes += 1;
+    }
     const int calls = atoi(argv[2]);
-    const unsigned flags = !strcmp(argv[3], "patient") ? FFTW_PATIENT
-                         : !strcmp(argv[3], "measure") ? FFTW_MEASURE
-                                                       : FFTW_ESTIMATE;
-    const int in_place = !strcmp(argv[4], "in");
+    unsigned flags = !strcmp(argv[3], "patient") ? FFTW_PATIENT
+                   : !strcmp(argv[3], "measure") ? FFTW_MEASURE
+                                                 : FFTW_ESTIMATE;
+    const int real = !strcmp(argv[4], "real"), in_place = !strcmp(argv[5], "in");
+    const int transposed = argc > 6;
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 
-    ptrdiff_t rows, first;
-    const ptrdiff_t local = fftw_mpi_local_size_2d(n, n, MPI_COMM_WORLD, &rows, &first);
-    fftw_complex *in = fftw_alloc_complex(local);
-    fftw_complex *out = in_place ? in : fftw_alloc_complex(local);
-    fftw_plan forward = fftw_mpi_plan_dft_2d(n, n, in, out, MPI_COMM_WORLD, FFTW_FORWARD, flags);
-    fftw_plan inverse = fftw_mpi_plan_dft_2d(n, n, out, in, MPI_COMM_WORLD, FFTW_BACKWARD, FFTW_ESTIMATE);
+    const ptrdiff_t last = shape[axes - 1];
+    double elements = 1;
+    for (int axis = 0; axis < axes; axis++) {
+        elements *= (double)shape[axis];
+    }
+    if (real) {
+        spectrum[axes - 1] = last / 2 + 1;
+    }
+    ptrdiff_t rows, first, rows_out, first_out;
+    const ptrdiff_t local =
+        fftw_mpi_local_size_transposed(axes, spectrum, MPI_COMM_WORLD, &rows, &first, &rows_out, &first_out);
+    ptrdiff_t lines = rows;
+    for (int axis = 1; axis + 1 < axes; axis++) {
+        lines *= shape[axis];
+    }
+    fftw_complex *data = fftw_alloc_complex(local);
+    fftw_complex *out = in_place ? data : fftw_alloc_complex(local);
+    const unsigned there = transposed ? FFTW_MPI_TRANSPOSED_OUT : 0, back = transposed ? FFTW_MPI_TRANSPOSED_IN : 0;
+    const double start = MPI_Wtime();
+    fftw_plan forward = real ? fftw_mpi_plan_dft_r2c(axes, shape, (double *)data, out, MPI_COMM_WORLD, flags | there)
+                             : fftw_mpi_plan_dft(axes, shape, data, out, MPI_COMM_WORLD, FFTW_FORWARD, flags | there);
+    const double planned = MPI_Wtime() - start;
+    fftw_plan inverse =
+        real ? fftw_mpi_plan_dft_c2r(axes, shape, out, (double *)data, MPI_COMM_WORLD, FFTW_ESTIMATE | back)
+             : fftw_mpi_plan_dft(axes, shape, out, data, MPI_COMM_WORLD, FFTW_BACKWARD, FFTW_ESTIMATE | back);
+    if (forward == NULL || inverse == NULL) {
+        stop("FFTW does not plan this");
+    }
+    if (rank == 0) {
+        printf("%.3f\n", planned * 1e3);
+    }
 
+    /* Lines of real numbers are padded to those of the spectrum. */
+    const ptrdiff_t numbers = real ? last : 2 * last, distance = 2 * spectrum[axes - 1];
     for (int call = 0; call <= calls; call++) {
-        for (ptrdiff_t i = 0; i < rows * n; i++) {
-            const ptrdiff_t index = first * n + i;
-            in[i] = (index % 1009) / 1009.0 + I * ((index % 2003) / 2003.0);
+        for (ptrdiff_t line = 0; line < lines; line++) {
+            for (ptrdiff_t at = 0; at < numbers; at++) {
+                ((double *)data)[line * distance + at] = number(line * numbers + at);
+            }
         }
         MPI_Barrier(MPI_COMM_WORLD);
         const double start = MPI_Wtime();
         fftw_execute(forward);
         MPI_Barrier(MPI_COMM_WORLD);
         const double time = MPI_Wtime() - start;
-        if (call == 0) { /* not timed: the inverse must give the matrix back */
+        if (call == 0) { /* not timed: the inverse must give the array back */
             fftw_execute(inverse);
             long wrong = 0;
-            for (ptrdiff_t i = 0; i < rows * n; i++) {
-                const ptrdiff_t index = first * n + i;
-                const fftw_complex value = (index % 1009) / 1009.0 + I * ((index % 2003) / 2003.0);
-                wrong += !(cabs(in[i] / ((double)n * n) - value) < 1e-12);
+            for (ptrdiff_t line = 0; line < lines; line++) {
+                for (ptrdiff_t at = 0; at < numbers; at++) {
+                    const double found = ((double *)data)[line * distance + at] / elements;
+                    wrong += !(fabs(found - number(line * numbers + at)) < 1e-12);
+                }
             }
             if (wrong) {
-                fprintf(stderr, "the inverse does not give %ld elements back\n", wrong);
+                fprintf(stderr, "the inverse does not give %ld numbers back\n", wrong);
                 MPI_Abort(MPI_COMM_WORLD, 1);
             }
         } else if (rank == 0) {

@@ -10,12 +10,20 @@ pub(crate) struct Stage {
     /// The array when it leaves. It has other extents if frequencies are left out.
     pub(crate) exit: Distribution,
     pub(crate) work: Vec<Work>,
+    /// The axis that is divided here and whole at the next stage, along which the array can be worked
+    /// on and sent in portions.
+    pub(crate) along: Option<usize>,
 }
 
 impl Stage {
+    /// A stage that does not change the extents.
+    pub(crate) fn on(distribution: Distribution, work: Vec<Work>) -> Self {
+        Self { entry: distribution.clone(), exit: distribution, work, along: None }
+    }
+
     /// A stage in which nothing is done.
     pub(crate) fn idle(distribution: Distribution) -> Self {
-        Self { entry: distribution.clone(), exit: distribution, work: Vec::new() }
+        Self::on(distribution, Vec::new())
     }
 }
 
@@ -54,7 +62,7 @@ impl Layout<'_> {
     pub(crate) fn stages(&self, natural: bool) -> Result<Vec<Stage>, ArrayError> {
         let (mut extents, mut splits, mut pending) = (self.extents.clone(), self.splits.clone(), self.axes.clone());
         let mut stages = Vec::new();
-        let mut passed = Vec::new();
+        let mut swaps = Vec::new();
         loop {
             let entry = self.distribution(&extents, &splits)?;
             let mut work = Vec::new();
@@ -65,17 +73,21 @@ impl Layout<'_> {
                 extents[axis] = self.modes[axis];
                 work.push(Work::Lines { axis, modes: self.modes[axis] });
             }
-            stages.push(Stage { entry, exit: self.distribution(&extents, &splits)?, work });
-            let Some(&next) = pending.last() else { break };
-            passed.push(splits.clone());
+            let next = pending.last().copied();
+            stages.push(Stage { entry, exit: self.distribution(&extents, &splits)?, work, along: next });
+            let Some(next) = next else { break };
             // Of the axes after it, the first one leaves the longest rows.
             let done = |axis: &usize| splits[*axis] == Split::Whole && !pending.contains(axis);
-            let after = (next + 1..extents.len()).find(done).or_else(|| (0..next).rev().find(done));
-            splits.swap(next, after.expect("an axis that is whole, and that has been transformed or is not to be"));
+            let given_up = (next + 1..extents.len()).find(done).or_else(|| (0..next).rev().find(done));
+            let given_up = given_up.expect("an axis that is whole, and that has been transformed or is not to be");
+            splits.swap(next, given_up);
+            swaps.push((next, given_up));
         }
         if natural {
-            for splits in passed.iter().rev() {
-                stages.push(Stage::idle(self.distribution(&extents, splits)?));
+            for (next, given_up) in swaps.into_iter().rev() {
+                stages.iter_mut().next_back().into_iter().for_each(|stage| stage.along = Some(given_up));
+                splits.swap(next, given_up);
+                stages.push(Stage::idle(self.distribution(&extents, &splits)?));
             }
         }
         Ok(stages)

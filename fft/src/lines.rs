@@ -1,5 +1,6 @@
 //! Transforms of all lines along one axis of an array in memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use num_complex::Complex;
@@ -32,20 +33,52 @@ impl Shape {
         self.outer * self.length * self.inner
     }
 
-    /// Calls the function for each gathered group of lines: the first line's place in an array of
-    /// `rows` rows and of `other` rows, and the number of lines. An array that grows is taken from
-    /// its end, so that one buffer can have both.
-    pub(crate) fn groups(&self, rows: [usize; 2], mut group: impl FnMut([usize; 2], usize)) {
+    /// Calls the function for each gathered group of lines of a window: the first line's place in an
+    /// array of `rows` rows and of `other` rows, and the number of lines. An array that grows is taken
+    /// from its end, so that one buffer can have both.
+    fn groups(&self, window: Window, rows: [usize; 2], mut group: impl FnMut([usize; 2], usize)) {
+        let Window { outer, inner } = window;
         let mut slice = |slice: usize| {
-            for first in (0..self.inner).step_by(WIDTH) {
+            for first in inner.clone().step_by(WIDTH) {
                 let place = rows.map(|rows| slice * rows * self.inner + first);
-                group(place, WIDTH.min(self.inner - first));
+                group(place, WIDTH.min(inner.end - first));
             }
         };
         match rows[0] < rows[1] {
-            true => (0..self.outer).rev().for_each(&mut slice),
-            false => (0..self.outer).for_each(&mut slice),
+            true => outer.rev().for_each(&mut slice),
+            false => outer.for_each(&mut slice),
         }
+    }
+}
+
+/// The lines at these places before and behind the axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Window {
+    outer: Range<usize>,
+    inner: Range<usize>,
+}
+
+/// Another axis, along which some lines can be chosen, seen from that of the lines: it is before or
+/// behind, with so many slices before itself there, and so many elements behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Across {
+    pub(crate) is_outer: bool,
+    pub(crate) slices: usize,
+    pub(crate) extent: usize,
+    pub(crate) each: usize,
+}
+
+impl Across {
+    /// Returns the windows of the lines at these indices of the axis.
+    fn windows(self, shape: Shape, range: Range<usize>) -> impl Iterator<Item = Window> {
+        let Self { is_outer, slices, extent, each } = self;
+        (0..slices).map(move |slice| {
+            let [start, end] = [range.start, range.end].map(|index| (slice * extent + index) * each);
+            match is_outer {
+                true => Window { outer: start..end, inner: 0..shape.inner },
+                false => Window { outer: 0..shape.outer, inner: start..end },
+            }
+        })
     }
 }
 
@@ -76,29 +109,48 @@ pub(crate) fn pitch(length: usize) -> usize {
 /// The transforms of all lines along an axis, in place.
 pub(crate) struct Lines<T> {
     shape: Shape,
+    across: Option<Across>,
     forward: Arc<dyn Fft<T>>,
     inverse: Arc<dyn Fft<T>>,
 }
 
 impl<T: Float> Lines<T> {
-    pub(crate) fn new(shape: Shape, planner: &mut FftPlanner<T>, space: &mut Space<T>) -> Self {
+    pub(crate) fn new(shape: Shape, across: Option<Across>, planner: &mut FftPlanner<T>, space: &mut Space<T>) -> Self {
         let Shape { length, .. } = shape;
         let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
         space.grow(length, forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len()));
-        Self { shape, forward, inverse }
+        Self { shape, across, forward, inverse }
     }
 
-    /// Transforms the lines at the beginning of `data` and multiplies them by a factor.
-    pub(crate) fn run(&self, data: &mut [Complex<T>], inverse: bool, factor: T, space: &mut Space<T>) {
+    /// Transforms the lines of the array at the beginning of `data` and multiplies them by a factor:
+    /// all of them, or those at some indices of the other axis.
+    pub(crate) fn run(
+        &self,
+        data: &mut [Complex<T>],
+        inverse: bool,
+        factor: T,
+        some: Option<Range<usize>>,
+        space: &mut Space<T>,
+    ) {
+        let Shape { outer, inner, .. } = self.shape;
+        match self.across.zip(some) {
+            Some((across, range)) => across
+                .windows(self.shape, range)
+                .for_each(|window| self.run_window(data, inverse, factor, window, space)),
+            None => self.run_window(data, inverse, factor, Window { outer: 0..outer, inner: 0..inner }, space),
+        }
+    }
+
+    fn run_window(&self, data: &mut [Complex<T>], inverse: bool, factor: T, window: Window, space: &mut Space<T>) {
         let Shape { length, modes, inner, .. } = self.shape;
-        if self.shape.points() == 0 {
+        if self.shape.points() == 0 || window.outer.is_empty() || window.inner.is_empty() {
             return;
         }
         let fft = if inverse { &self.inverse } else { &self.forward };
         let Space { lines, scratch } = space;
         if inner == 1 && modes == length {
             let band = (BAND / size_of::<Complex<T>>() / length).max(1) * length;
-            for band in data[..self.shape.points()].chunks_mut(band) {
+            for band in data[window.outer.start * length..window.outer.end * length].chunks_mut(band) {
                 fft.process_with_scratch(band, scratch);
                 if factor != T::one() {
                     band.iter_mut().for_each(|value| *value = value.scale(factor));
@@ -108,7 +160,7 @@ impl<T: Float> Lines<T> {
         }
         let pitch = pitch(length);
         let rows = if inverse { [modes, length] } else { [length, modes] };
-        self.shape.groups(rows, |[from, to], width| {
+        self.shape.groups(window, rows, |[from, to], width| {
             match inverse {
                 true => self.spread(&data[from..], lines, width),
                 false => gather(&data[from..], lines, [length, width, inner]),
@@ -174,12 +226,7 @@ fn gather<C: Copy>(from: &[C], lines: &mut [C], [length, width, inner]: [usize; 
 }
 
 /// The opposite of [`gather`], times a factor.
-fn scatter<T: Float>(
-    lines: &[Complex<T>],
-    to: &mut [Complex<T>],
-    [length, width, inner]: [usize; 3],
-    factor: T,
-) {
+fn scatter<T: Float>(lines: &[Complex<T>], to: &mut [Complex<T>], [length, width, inner]: [usize; 3], factor: T) {
     let pitch = pitch(length);
     for (row, values) in to.chunks_mut(inner).take(length).enumerate() {
         for (column, value) in values[..width].iter_mut().enumerate() {

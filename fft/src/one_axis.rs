@@ -34,14 +34,10 @@ pub(crate) fn four_steps(points: usize, ranks: usize, batch: usize, natural: boo
     };
     let (by_rows, by_columns) = (slabs(0)?, slabs(1)?);
     let lines = |axis| Work::Lines { axis, modes: [rows, columns][axis] };
-    let stage = |distribution: &Distribution, work| {
-        let distribution = distribution.clone();
-        Stage { entry: distribution.clone(), exit: distribution, work }
-    };
     let mut stages = vec![
         Stage::idle(by_rows.clone()),
-        stage(&by_columns, vec![lines(0), Work::Twiddle]),
-        stage(&by_rows, vec![lines(1)]),
+        Stage::on(by_columns.clone(), vec![lines(0), Work::Twiddle]),
+        Stage::on(by_rows.clone(), vec![lines(1)]),
     ];
     let input = ranges(&by_rows, 0, columns)?;
     let output = match natural {
@@ -63,13 +59,12 @@ pub(crate) fn cyclic(points: usize, ranks: usize, batch: usize) -> Result<OneAxi
     let grid = Grid::line(ranks).expect("the ranks of a communicator are the nodes of a line");
     let matrix = [ranks, points / ranks];
     let of_matrix = |splits: &[Split]| Distribution::new(&matrix, &grid, splits)?.batched(batch);
-    let stage = |distribution: Distribution, work| Stage { entry: distribution.clone(), exit: distribution, work };
     let stages = vec![
-        stage(
+        Stage::on(
             of_matrix(&[Split::Block(0), Split::Whole])?,
             vec![Work::Lines { axis: 1, modes: matrix[1] }, Work::Twiddle],
         ),
-        stage(of_matrix(&[Split::Whole, Split::Cyclic(0)])?, vec![Work::Lines { axis: 0, modes: ranks }]),
+        Stage::on(of_matrix(&[Split::Whole, Split::Cyclic(0)])?, vec![Work::Lines { axis: 0, modes: ranks }]),
     ];
     let cyclic = Distribution::new(&[points], &grid, &[Split::Cyclic(0)])?.batched(batch)?;
     Ok(OneAxis { input: cyclic.clone(), output: cyclic, stages })

@@ -1,5 +1,7 @@
 //! Executes the stages of a transform, and the exchanges between them.
 
+use std::ops::Range;
+
 use necklace::Communicator;
 use necklace::communicator::Redistribution;
 use num_complex::Complex;
@@ -7,15 +9,17 @@ use rustfft::FftPlanner;
 
 use crate::float::root;
 use crate::layout::{Stage, Work};
-use crate::lines::{Lines, Shape, Space};
+use crate::lines::{Across, Lines, Shape, Space};
 use crate::{Distribution, Error, Float};
+
+/// The maximum number of messages that a rank sends in all portions of an exchange.
+const MOST_MESSAGES: usize = 1 << 14;
 
 /// The planned stages of a transform on one rank.
 pub(crate) struct Pipeline<T: Float> {
     stages: Vec<Local<T>>,
-    /// The exchange before each stage but the first: a plan, and whether it goes back.
-    exchanges: Vec<(usize, bool)>,
-    plans: Vec<Redistribution<Complex<T>>>,
+    /// The exchange after each stage but the last.
+    exchanges: Vec<Redistribution<Complex<T>>>,
     pub(crate) space: Space<T>,
 }
 
@@ -45,6 +49,7 @@ impl<T: Float> Pipeline<T> {
     pub(crate) fn new(
         comm: &mut Communicator,
         stages: &[Stage],
+        portion: usize,
         planner: &mut FftPlanner<T>,
     ) -> Result<Self, Error> {
         let mut space = Space::new();
@@ -54,23 +59,12 @@ impl<T: Float> Pipeline<T> {
         let steps = locals.iter_mut().flat_map(|local| &mut local.steps).rev();
         let mut scales = steps.filter_map(|step| if let Step::Lines(_, scales) = step { Some(scales) } else { None });
         scales.next().into_iter().for_each(|scales| *scales = true);
-        let mut planned: Vec<[&Distribution; 2]> = Vec::new();
-        let mut plans = Vec::new();
-        let mut exchanges = Vec::new();
-        for pair in stages.windows(2) {
-            let [before, after] = [&pair[0].exit, &pair[1].entry];
-            let known = planned.iter().position(|plan| *plan == [before, after] || *plan == [after, before]);
-            let plan = match known {
-                Some(plan) => plan,
-                None => {
-                    plans.push(comm.redistribute_init(before, after)?);
-                    planned.push([before, after]);
-                    plans.len() - 1
-                }
-            };
-            exchanges.push((plan, planned[plan] != [before, after]));
-        }
-        Ok(Self { stages: locals, exchanges, plans, space })
+        let mut exchange = |pair: &[Stage]| {
+            let portions = portions::<T>(&pair[0], portion, comm.size());
+            comm.redistribute_portions_init(&pair[0].exit, &pair[1].entry, pair[0].along.unwrap_or(0), portions)
+        };
+        let exchanges = stages.windows(2).map(&mut exchange).collect::<Result<_, _>>()?;
+        Ok(Self { stages: locals, exchanges, space })
     }
 
     /// Returns the lengths that the stages need in a direction, in the order of the execution.
@@ -99,23 +93,32 @@ impl<T: Float> Pipeline<T> {
         route: &[usize],
         buffers: &mut [&mut [Complex<T>]; 4],
     ) -> Result<(), Error> {
-        let Self { stages, exchanges, plans, space } = self;
+        let Self { stages, exchanges, space } = self;
         let count = stages.len();
-        let [arrives, leaves] = if inverse { [1, 0] } else { [0, 1] };
-        for turn in 0..count {
-            let stage = &stages[if inverse { count - 1 - turn } else { turn }];
-            if turn > 0 {
-                let before = &stages[if inverse { count - turn } else { turn - 1 }];
-                let (plan, back) = exchanges[if inverse { count - 1 - turn } else { turn - 1 }];
-                let places = [route[turn - 1], route[turn]];
-                let [from, to] = buffers.get_disjoint_mut(places).expect("an exchange between two buffers");
-                let (from, to) = (&from[..before.lengths[leaves]], &mut to[..stage.lengths[arrives]]);
-                match back != inverse {
-                    false => plans[plan].execute(from, to)?,
-                    true => plans[plan].execute_back(from, to)?,
+        let run = Run { inverse, factor };
+        if inverse {
+            stages[count - 1].run(run, buffers[route[0]], None, space);
+        }
+        for turn in 1..count {
+            let at = if inverse { count - 1 - turn } else { turn - 1 };
+            let (stage, next, exchange) = (&stages[at], &stages[at + 1], &mut exchanges[at]);
+            let places = [route[turn - 1], route[turn]];
+            let [from, to] = buffers.get_disjoint_mut(places).expect("an exchange between two buffers");
+            for portion in 0..exchange.portions() {
+                let some = (exchange.portions() > 1).then(|| exchange.portion(portion));
+                if inverse {
+                    let (from, into) = (&from[..next.lengths[0]], &mut to[..stage.lengths[1]]);
+                    exchange.execute_back_portion(portion, from, into)?;
+                    stage.run(run, to, some, space);
+                } else {
+                    stage.run(run, from, some, space);
+                    let (from, into) = (&from[..stage.lengths[1]], &mut to[..next.lengths[0]]);
+                    exchange.execute_portion(portion, from, into)?;
                 }
             }
-            stage.run(Run { inverse, factor }, buffers[route[turn]], space);
+        }
+        if !inverse {
+            stages[count - 1].run(run, buffers[route[count - 1]], None, space);
         }
         Ok(())
     }
@@ -130,11 +133,12 @@ impl<T: Float> Pipeline<T> {
 
 impl<T: Float> Local<T> {
     fn new(stage: &Stage, rank: usize, planner: &mut FftPlanner<T>, space: &mut Space<T>) -> Self {
-        let Stage { entry, exit, work } = stage;
+        let Stage { entry, exit, work, along } = stage;
         let mut extents = entry.local_shape(rank);
         let mut step = |work: &Work| match *work {
             Work::Lines { axis, modes } => {
-                let lines = Lines::new(shape(entry, &extents, axis, modes), planner, space);
+                let across = along.filter(|&along| along != axis).map(|along| across(entry, &extents, axis, along));
+                let lines = Lines::new(shape(entry, &extents, axis, modes), across, planner, space);
                 extents[axis] = modes;
                 Step::Lines(lines, false)
             }
@@ -144,10 +148,19 @@ impl<T: Float> Local<T> {
         Self { lengths: [entry.local_len(rank), exit.local_len(rank)], steps }
     }
 
-    fn run(&self, Run { inverse, factor }: Run<T>, data: &mut [Complex<T>], space: &mut Space<T>) {
+    /// Works on the array at the beginning of `data`, or on some indices of the axis along which it is
+    /// sent in portions.
+    fn run(
+        &self,
+        Run { inverse, factor }: Run<T>,
+        data: &mut [Complex<T>],
+        some: Option<Range<usize>>,
+        space: &mut Space<T>,
+    ) {
         let mut step = |step: &Step<T>| match step {
             Step::Lines(lines, scales) => {
-                lines.run(data, inverse, if *scales { factor } else { T::one() }, space);
+                let factor = if *scales { factor } else { T::one() };
+                lines.run(data, inverse, factor, some.clone(), space);
             }
             Step::Twiddle(roots, batch) => {
                 for (values, root) in data.chunks_mut(*batch).zip(roots) {
@@ -171,6 +184,27 @@ pub(crate) fn shape(distribution: &Distribution, extents: &[usize], axis: usize,
         modes,
         inner: extents[axis + 1..].iter().product::<usize>() * distribution.batch(),
     }
+}
+
+/// Returns another axis of a part, as seen from that of the lines.
+fn across(distribution: &Distribution, extents: &[usize], axis: usize, along: usize) -> Across {
+    let is_outer = along < axis;
+    let product = |range: Range<usize>| extents[range].iter().product::<usize>();
+    let (slices, each) = match is_outer {
+        true => (product(0..along), product(along + 1..axis)),
+        false => (product(axis + 1..along), product(along + 1..extents.len()) * distribution.batch()),
+    };
+    Across { is_outer, slices, extent: extents[along], each }
+}
+
+/// Returns in how many portions the array of a stage is worked on and sent. All ranks have the same
+/// number, which the part of rank 0, the largest, decides.
+fn portions<T>(stage: &Stage, portion: usize, ranks: usize) -> usize {
+    let Stage { entry, exit, work, along } = stage;
+    let Some(along) = along.filter(|_| !work.is_empty() && entry == exit) else { return 1 };
+    let bytes = entry.local_len(0).saturating_mul(size_of::<Complex<T>>());
+    let most = entry.local_shape(0)[along].min(MOST_MESSAGES / ranks).max(1);
+    bytes.div_ceil(portion.max(1)).clamp(1, most)
 }
 
 /// Returns the root of unity of the product of the two indices for each index of a rank's part.

@@ -49,12 +49,7 @@ impl<T: Float> Ends<T> {
 }
 
 impl<T: Float> RealTransform<T> {
-    pub(crate) fn new(
-        pipeline: Pipeline<T>,
-        ends: [Distribution; 2],
-        factors: [T; 2],
-        kind: Ends<T>,
-    ) -> Self {
+    pub(crate) fn new(pipeline: Pipeline<T>, ends: [Distribution; 2], factors: [T; 2], kind: Ends<T>) -> Self {
         let (array, spectrum) = (pipeline.length(false), pipeline.length(true));
         let (array, spectrum) = match &kind {
             Ends::Lines(lines) => (lines.points(), spectrum),

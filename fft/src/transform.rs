@@ -89,11 +89,7 @@ impl<T: Float> Transform<T> {
     /// Those of [`forward`](Self::forward), and [`FftError::Length`] unless the scratch memory has at
     /// least [`scratch_len`](Self::scratch_len) elements.
     #[track_caller]
-    pub fn forward_with_scratch(
-        &mut self,
-        data: &mut [Complex<T>],
-        scratch: &mut [Complex<T>],
-    ) -> Result<(), Error> {
+    pub fn forward_with_scratch(&mut self, data: &mut [Complex<T>], scratch: &mut [Complex<T>]) -> Result<(), Error> {
         self.in_place(false, data, scratch)
     }
 
@@ -103,11 +99,7 @@ impl<T: Float> Transform<T> {
     ///
     /// Those of [`forward_with_scratch`](Self::forward_with_scratch).
     #[track_caller]
-    pub fn inverse_with_scratch(
-        &mut self,
-        data: &mut [Complex<T>],
-        scratch: &mut [Complex<T>],
-    ) -> Result<(), Error> {
+    pub fn inverse_with_scratch(&mut self, data: &mut [Complex<T>], scratch: &mut [Complex<T>]) -> Result<(), Error> {
         self.in_place(true, data, scratch)
     }
 

@@ -23,6 +23,7 @@ struct Case {
     norm: Norm,
     transposed: bool,
     cyclic: bool,
+    portion: usize,
     seed: u32,
 }
 
@@ -70,8 +71,9 @@ impl Arbitrary for Case {
         };
         let norm = [Norm::None, Norm::Forward, Norm::Inverse, Norm::Unitary][below(4)];
         let (batch, transposed) = (1 + below(3), below(2) == 0);
+        let portion = [0, 100, 1000, 1 << 19][below(4)];
         let seed = u32::arbitrary(g);
-        Self { extents, axes, modes, grid, ranks, batch, norm, transposed, cyclic, seed }
+        Self { extents, axes, modes, grid, ranks, batch, norm, transposed, cyclic, portion, seed }
     }
 
     fn shrink(&self) -> Box<dyn Iterator<Item = Self>> {
@@ -91,7 +93,12 @@ impl Arbitrary for Case {
 
 impl Case {
     fn planner(&self) -> Fft {
-        let fft = Fft::new(&self.extents).axes(&self.axes).batch(self.batch).norm(self.norm).modes(&self.modes);
+        let fft = Fft::new(&self.extents)
+            .axes(&self.axes)
+            .batch(self.batch)
+            .norm(self.norm)
+            .modes(&self.modes)
+            .portion(self.portion);
         let fft = self.grid.iter().fold(fft, |fft, grid| fft.grid(&Grid::torus(grid).unwrap()));
         let fft = if self.transposed { fft.transposed() } else { fft };
         if self.cyclic { fft.cyclic() } else { fft }

@@ -406,6 +406,11 @@ impl Distribution {
         }
     }
 
+    /// Returns the positions along an axis of one of the portions of a rank's part.
+    pub(crate) fn portion(&self, rank: usize, axis: usize, portion: usize, portions: usize) -> Range<usize> {
+        self.part_of(rank, axis).portion(portion, portions)
+    }
+
     fn part_of(&self, rank: usize, axis: usize) -> Part {
         if rank < self.ranks() { self.part(axis, self.coordinate(rank, axis)) } else { Part::range(0..0) }
     }

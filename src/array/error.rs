@@ -107,6 +107,26 @@ pub enum ArrayError {
     /// There are no elements at an index.
     #[error("0 elements at each index; expected 1 or more")]
     EmptyBatch,
+    /// An exchange has no portions, or more than there are indices.
+    #[error("{found} portions along axis {axis}, whose extent is {extent}; expected 1 to {}", (*extent).max(1))]
+    #[non_exhaustive]
+    Portions {
+        /// The number that was given.
+        found: usize,
+        /// The axis of the array.
+        axis: usize,
+        /// Its extent.
+        extent: usize,
+    },
+    /// A redistribution does not have a portion.
+    #[error("no portion {found}; a redistribution of {portions} has 0 to {}", portions - 1)]
+    #[non_exhaustive]
+    Portion {
+        /// The number that was given.
+        found: usize,
+        /// The number of portions.
+        portions: usize,
+    },
     /// There is no box.
     #[error("no boxes; expected one for each rank")]
     NoBoxes,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::distribution::Division;
-use super::part::Piece;
+use super::part::{Part, Piece};
 use super::{ArrayError, Distribution};
 use crate::ids::Node;
 use crate::plan::Strided;
@@ -24,21 +24,42 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Returns the blocks of a rank. Takes time and memory in proportion to the ranks that exchange
-    /// blocks and to the pieces of these blocks.
-    pub(crate) fn new(from: &Distribution, to: &Distribution, rank: usize) -> Result<Self, ArrayError> {
+    /// Returns the blocks of a rank in each portion of an exchange. Takes time and memory in
+    /// proportion to the portions, the ranks that exchange blocks and the pieces of these blocks.
+    pub(crate) fn new(
+        from: &Distribution,
+        to: &Distribution,
+        rank: usize,
+        Portions { axis, count }: Portions,
+    ) -> Result<Vec<Self>, ArrayError> {
         let [before, after] = [from, to].map(|distribution| (distribution.shape(), distribution.batch()));
         if before != after {
             let [from, to] = [before, after].map(|(shape, batch)| (shape.to_vec(), batch));
             return Err(ArrayError::Shapes { from, to });
         }
+        let extents = from.shape();
+        let extent = *extents.get(axis).ok_or(ArrayError::Axis { axis, axes: extents.len() })?;
+        if count == 0 || count > extent.max(1) {
+            return Err(ArrayError::Portions { found: count, axis, extent });
+        }
         let ranks = together(from, to, rank);
         let nesting = nesting(from, to);
-        let sends = Side { from, to, nesting: &nesting, distances: from.distances(rank), sends: true };
-        let receives = Side { from, to, nesting: &nesting, distances: to.distances(rank), sends: false };
-        let (from, into) = (sends.blocks(rank, &ranks)?, receives.blocks(rank, &ranks)?);
-        Ok(Self { ranks, from, into })
+        let one = |portion| {
+            let portion = (axis, portion, count);
+            let side = |distances, sends| Side { from, to, nesting: &nesting, distances, sends, portion };
+            let from = side(from.distances(rank), true).blocks(rank, &ranks)?;
+            let into = side(to.distances(rank), false).blocks(rank, &ranks)?;
+            Ok(Self { ranks: ranks.clone(), from, into })
+        };
+        (0..count).map(one).collect()
     }
+}
+
+/// Into how many portions an exchange is divided, along which axis: those of each sender's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Portions {
+    pub(crate) axis: usize,
+    pub(crate) count: usize,
 }
 
 /// Returns the order in which the elements of a block are sent: that of the memory after, with the
@@ -92,6 +113,8 @@ struct Side<'a> {
     /// In this rank's buffer.
     distances: Vec<usize>,
     sends: bool,
+    /// The axis that is divided into portions, the number of this portion, and of all.
+    portion: (usize, usize, usize),
 }
 
 impl Side<'_> {
@@ -124,9 +147,13 @@ impl Side<'_> {
     fn pieces(&self, rank: usize, axis: usize, peer: usize) -> Vec<Strided> {
         let own = if self.sends { self.from } else { self.to };
         let mine = own.part(axis, own.coordinate(rank, axis));
+        let sent = |part: Part| match self.portion {
+            (divided, portion, of) if divided == axis => part.at(part.portion(portion, of)),
+            _ => part,
+        };
         let shared = match self.sends {
-            true => mine.shared(&self.to.part(axis, peer)),
-            false => self.from.part(axis, peer).shared(&mine),
+            true => sent(mine).shared(&self.to.part(axis, peer)),
+            false => sent(self.from.part(axis, peer)).shared(&mine),
         };
         let distance = self.distances[axis];
         let place = |Piece { start, dimensions }: Piece| {

@@ -15,7 +15,7 @@ mod views;
 
 pub use distribution::Distribution;
 pub use error::ArrayError;
-pub(crate) use exchange::Exchange;
+pub(crate) use exchange::{Exchange, Portions};
 /// The crate `ndarray`, in the version that the views use.
 #[cfg(feature = "ndarray")]
 pub use ndarray;

@@ -4,13 +4,17 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use crate::plan::even_range;
+
 /// Indices of an axis: blocks of `block` indices whose starts are `period` apart, the first at
-/// `first`, all below `end`. A range is one block, with a period that is never reached.
+/// `first`, as far as they lie from `begin` to below `end`. A range is one block, with a period that
+/// is never reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     first: usize,
     block: usize,
     period: usize,
+    begin: usize,
     end: usize,
 }
 
@@ -24,7 +28,7 @@ pub(super) struct Piece {
 
 impl Part {
     pub(super) fn range(range: Range<usize>) -> Self {
-        Self { first: range.start, block: range.len(), period: usize::MAX, end: range.end }
+        Self { first: range.start, block: range.len(), period: usize::MAX, begin: 0, end: range.end }
     }
 
     /// Deals the blocks of an axis of `extent` indices to `of` coordinates in turn, and returns the
@@ -35,11 +39,11 @@ impl Part {
             () if of == 1 => Self::range(0..extent),
             () if first >= extent => Self::range(0..0),
             () if first.saturating_add(period) >= extent => Self::range(first..first.saturating_add(block).min(extent)),
-            () => Self { first, block, period, end: extent },
+            () => Self { first, block, period, begin: 0, end: extent },
         }
     }
 
-    /// Returns the number of indices.
+    /// Returns the number of indices, of a part that is not a portion.
     pub(super) fn count(&self) -> usize {
         let span = self.end.saturating_sub(self.first);
         span / self.period * self.block + (span % self.period).min(self.block)
@@ -61,34 +65,59 @@ impl Part {
         self.first + position / self.block * self.period + position % self.block
     }
 
+    /// Divides the indices into portions of whole blocks, as even as can be, and returns the positions
+    /// of those of one. A range is divided anywhere.
+    pub(super) fn portion(&self, portion: usize, portions: usize) -> Range<usize> {
+        if self.as_range().is_some() {
+            return even_range(self.block, portions, portion);
+        }
+        let count = self.count();
+        let blocks = even_range(count.div_ceil(self.block), portions, portion);
+        blocks.start * self.block..(blocks.end * self.block).min(count)
+    }
+
+    /// Returns the indices at the positions of a portion.
+    pub(super) fn at(&self, positions: Range<usize>) -> Self {
+        match self.as_range() {
+            _ if positions.is_empty() => Self::range(0..0),
+            Some(range) => Self::range(range.start + positions.start..range.start + positions.end),
+            None => Self { begin: self.index(positions.start), end: self.index(positions.end - 1) + 1, ..*self },
+        }
+    }
+
     /// Returns the indices that two parts of an axis share. The list depends on nothing else, so
     /// both ranks have the same.
     pub(super) fn shared(&self, other: &Self) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        if self.count() == 0 || other.count() == 0 {
+        let (begin, end) = (self.begin.max(other.begin), self.end.min(other.end));
+        if self.count() == 0 || other.count() == 0 || begin >= end {
             return pieces;
         }
         let (coarse, fine) = if self.period < other.period { (other, self) } else { (self, other) };
-        let end = self.end.min(other.end);
         let repeat = common_multiple(coarse.period, fine.period);
-        let times = end / repeat;
+        // What lies between multiples of the common period repeats.
+        let first = begin.div_ceil(repeat);
+        let times = (end / repeat).saturating_sub(first);
         if times < 2 {
-            coarse.within(fine, 0..end, &mut pieces);
+            coarse.within(fine, begin..end, &mut pieces);
             return pieces;
         }
-        coarse.within(fine, 0..repeat, &mut pieces);
+        coarse.within(fine, first * repeat..(first + 1) * repeat, &mut pieces);
         pieces.iter_mut().for_each(|piece| piece.dimensions.insert(0, (times, repeat)));
-        coarse.within(fine, times * repeat..end, &mut pieces);
+        coarse.within(fine, begin..first * repeat, &mut pieces);
+        coarse.within(fine, (first + times) * repeat..end, &mut pieces);
         pieces
     }
 
-    /// Adds the indices in a window that `fine` shares with the blocks of this part. The window
-    /// starts at a multiple of the period.
+    /// Adds the indices in a window that `fine` shares with the blocks of this part.
     fn within(&self, fine: &Self, window: Range<usize>, pieces: &mut Vec<Piece>) {
-        let starts =
-            (0..).map_while(|i: usize| window.start.checked_add(self.first)?.checked_add(i.checked_mul(self.period)?));
+        let skipped = window.start.saturating_sub(self.first) / self.period;
+        let starts = (skipped..).map_while(|i: usize| self.first.checked_add(i.checked_mul(self.period)?));
         for start in starts.take_while(|&start| start < window.end) {
-            fine.inside(start..start.saturating_add(self.block).min(window.end), pieces);
+            let range = start.max(window.start)..start.saturating_add(self.block).min(window.end);
+            if !range.is_empty() {
+                fine.inside(range, pieces);
+            }
         }
     }
 
@@ -145,7 +174,8 @@ mod tests {
     }
 
     fn has(part: &Part, index: usize) -> bool {
-        index < part.end && index.checked_sub(part.first).is_some_and(|from| from % part.period < part.block)
+        (part.begin..part.end).contains(&index)
+            && index.checked_sub(part.first).is_some_and(|from| from % part.period < part.block)
     }
 
     fn indices(piece: &Piece) -> Vec<usize> {
@@ -165,9 +195,29 @@ mod tests {
                 && all.iter().enumerate().all(|(i, &index)| part.position(index) == i && part.index(i) == index)
         }
 
-        fn shared_indices_are_those_of_both(a: (bool, u8, u8, u8), b: (bool, u8, u8, u8), extent: u8) -> bool {
+        fn portions_are_even_and_have_each_index_once(kind: (bool, u8, u8, u8), extent: u8, portions: u8) -> bool {
+            let (extent, portions) = (usize::from(extent), usize::from(portions % 7) + 1);
+            let part = some(kind, extent);
+            let positions: Vec<Range<usize>> = (0..portions).map(|portion| part.portion(portion, portions)).collect();
+            let blocks = |range: &Range<usize>| range.len().div_ceil(if part.as_range().is_some() { 1 } else { part.block });
+            let (least, most) = (positions.iter().map(blocks).min(), positions.iter().map(blocks).max());
+            let found = positions.iter().flat_map(|range| {
+                let portion = part.at(range.clone());
+                (0..extent).filter(move |&index| has(&portion, index))
+            });
+            found.eq((0..extent).filter(|&index| has(&part, index))) && most.unwrap() - least.unwrap() <= 1
+        }
+
+        fn shared_indices_are_those_of_both(
+            a: (bool, u8, u8, u8),
+            b: (bool, u8, u8, u8),
+            extent: u8,
+            portions: (u8, u8)
+        ) -> bool {
             let extent = usize::from(extent);
             let (a, b) = (some(a, extent), some(b, extent));
+            let of = usize::from(portions.0 % 5) + 1;
+            let a = a.at(a.portion(usize::from(portions.1) % of, of));
             let mut found: Vec<usize> = a.shared(&b).iter().flat_map(indices).collect();
             found.sort_unstable();
             found.into_iter().eq((0..extent).filter(|&index| has(&a, index) && has(&b, index)))

@@ -1,12 +1,13 @@
 //! Redistribution of arrays.
 
 use std::fmt;
+use std::ops::Range;
 
 use bytemuck::Pod;
 
 use super::lengths::{BufferLength, check};
 use super::{Communicator, Persistent};
-use crate::array::{ArrayError, Distribution, Exchange};
+use crate::array::{ArrayError, Distribution, Exchange, Portions};
 use crate::error::{CallError, Error};
 
 /// A persistent plan that takes an array from one distribution to another, and back.
@@ -16,8 +17,11 @@ use crate::error::{CallError, Error};
 /// execution allocates nothing, but for the first one in one buffer.
 pub struct Redistribution<T> {
     comm: Communicator,
-    forward: Persistent<T>,
-    back: Persistent<T>,
+    /// The plans of each portion, there and back.
+    plans: Vec<[Persistent<T>; 2]>,
+    axis: usize,
+    /// This rank in the communicator that the distributions are over.
+    rank: usize,
     distributions: [Distribution; 2],
     /// The lengths of the buffers, in elements.
     lengths: [usize; 2],
@@ -43,7 +47,8 @@ impl<T: Pod> Redistribution<T> {
     #[track_caller]
     pub fn execute(&mut self, before: &[T], after: &mut [T]) -> Result<(), Error> {
         self.check([before.len(), after.len()], "execute")?;
-        self.forward.execute(&mut self.comm, before, after)
+        let Self { comm, plans, .. } = self;
+        plans.iter_mut().try_for_each(|[forward, _]| forward.execute(comm, before, after))
     }
 
     /// Moves the elements of `after` back to their places in `before`. Collective, as
@@ -55,7 +60,61 @@ impl<T: Pod> Redistribution<T> {
     #[track_caller]
     pub fn execute_back(&mut self, after: &[T], before: &mut [T]) -> Result<(), Error> {
         self.check([before.len(), after.len()], "execute_back")?;
-        self.back.execute(&mut self.comm, after, before)
+        let Self { comm, plans, .. } = self;
+        plans.iter_mut().try_for_each(|[_, back]| back.execute(comm, after, before))
+    }
+
+    /// Returns the number of portions, 1 unless planned
+    /// [otherwise](Communicator::redistribute_portions_init).
+    #[must_use]
+    pub fn portions(&self) -> usize {
+        self.plans.len()
+    }
+
+    /// Returns the positions of a portion within this rank's part before, along the axis that is
+    /// divided into portions. Empty if there is no such portion.
+    #[must_use]
+    pub fn portion(&self, portion: usize) -> Range<usize> {
+        let portions = self.portions();
+        if portion < portions { self.before().portion(self.rank, self.axis, portion, portions) } else { 0..0 }
+    }
+
+    /// Moves the elements of one portion of each rank to their places in `after`, which keeps its
+    /// other elements. Collective, as [`execute`](Self::execute).
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Portion`] if
+    /// there is no such portion; otherwise those of [`execute`](Self::execute).
+    #[track_caller]
+    pub fn execute_portion(&mut self, portion: usize, before: &[T], after: &mut [T]) -> Result<(), Error> {
+        self.check([before.len(), after.len()], "execute_portion")?;
+        let plan = self.planned(portion, "execute_portion")?;
+        self.plans[plan][0].execute(&mut self.comm, before, after)
+    }
+
+    /// Moves the elements of one portion of each rank back to their places in `before`, which keeps
+    /// its other elements. Collective, as [`execute`](Self::execute).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`execute_portion`](Self::execute_portion).
+    #[track_caller]
+    pub fn execute_back_portion(&mut self, portion: usize, after: &[T], before: &mut [T]) -> Result<(), Error> {
+        self.check([before.len(), after.len()], "execute_back_portion")?;
+        let plan = self.planned(portion, "execute_back_portion")?;
+        self.plans[plan][1].execute(&mut self.comm, after, before)
+    }
+
+    /// Returns the number of a portion that exists.
+    #[track_caller]
+    fn planned(&self, portion: usize, call: &'static str) -> Result<usize, Error> {
+        let portions = self.portions();
+        if portion < portions {
+            return Ok(portion);
+        }
+        let error = ArrayError::Portion { found: portion, portions };
+        Err(self.comm.context.error_of(call)(error))
     }
 
     /// Moves the elements within one buffer, which is at least as long as the longer part: each
@@ -89,11 +148,11 @@ impl<T: Pod> Redistribution<T> {
         length.check("buffer", buffer.len()).map_err(self.comm.context.error_of(call))?;
         self.copy.resize(longer, T::zeroed());
         let [before, after] = self.lengths;
-        let (plan, from, to) =
-            if forward { (&mut self.forward, before, after) } else { (&mut self.back, after, before) };
-        let copy = &mut self.copy[..from];
+        let (way, from, to) = if forward { (0, before, after) } else { (1, after, before) };
+        let Self { comm, plans, copy, .. } = self;
+        let copy = &mut copy[..from];
         copy.copy_from_slice(&buffer[..from]);
-        plan.execute(&mut self.comm, copy, &mut buffer[..to])
+        plans.iter_mut().try_for_each(|plan| plan[way].execute(comm, copy, &mut buffer[..to]))
     }
 
     #[track_caller]
@@ -186,13 +245,66 @@ impl Communicator {
         before: &Distribution,
         after: &Distribution,
     ) -> Result<Redistribution<T>, Error> {
-        self.redistribution(before, after).map_err(self.context.error_of("redistribute_init"))
+        let whole = Portions { axis: 0, count: 1 };
+        self.redistribution(before, after, whole).map_err(self.context.error_of("redistribute_init"))
+    }
+
+    /// Plans to take an array from one distribution to another in portions, to compute between them.
+    /// Collective.
+    ///
+    /// Each rank's part before is divided along an axis into as many portions, which have equal
+    /// numbers of indices but for one. A portion is moved by
+    /// [`execute_portion`](Redistribution::execute_portion), so a rank can compute a portion and
+    /// send it while it is in the cache, and on the way back compute each portion when it has
+    /// arrived. Choose an axis that the exchange makes whole: then every rank has something to send
+    /// and to receive in each portion. [`execute`](Redistribution::execute) moves all portions, one
+    /// after the other.
+    ///
+    /// Otherwise as [`redistribute_init`](Self::redistribute_init). Takes time and memory for each
+    /// portion.
+    ///
+    /// ```
+    /// use necklace::array::Distribution;
+    ///
+    /// let sums = necklace::local::run(3, |mut comm| {
+    ///     let rows = Distribution::slabs(&[12, 5], 0, 3).unwrap();
+    ///     let columns = Distribution::slabs(&[12, 5], 1, 3).unwrap();
+    ///     let (mut mine, mut received) = (vec![0; 20], vec![0; columns.local_len(comm.rank())]);
+    ///     let mut plan = comm.redistribute_portions_init(&rows, &columns, 0, 2)?;
+    ///     for portion in 0..2 {
+    ///         // Two of this rank's four rows.
+    ///         let rows = plan.portion(portion);
+    ///         mine[5 * rows.start..5 * rows.end].fill(portion + 1);
+    ///         plan.execute_portion(portion, &mine, &mut received)?;
+    ///     }
+    ///     Ok::<_, necklace::Error>(received.iter().sum::<usize>())
+    /// })?;
+    /// assert_eq!(sums[0].as_ref().unwrap(), &(2 * 6 * (1 + 2)));
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Axis`] unless
+    /// there is such an axis, with [`ArrayError::Portions`] unless there are 1 to as many portions as
+    /// the axis has indices; otherwise those of [`redistribute_init`](Self::redistribute_init).
+    #[track_caller]
+    pub fn redistribute_portions_init<T: Pod>(
+        &mut self,
+        before: &Distribution,
+        after: &Distribution,
+        axis: usize,
+        portions: usize,
+    ) -> Result<Redistribution<T>, Error> {
+        let portions = Portions { axis, count: portions };
+        self.redistribution(before, after, portions).map_err(self.context.error_of("redistribute_portions_init"))
     }
 
     fn redistribution<T: Pod>(
         &mut self,
         before: &Distribution,
         after: &Distribution,
+        portions: Portions,
     ) -> Result<Redistribution<T>, CallError> {
         let (rank, size) = (self.rank(), self.size());
         for distribution in [before, after] {
@@ -201,17 +313,22 @@ impl Communicator {
                 return Err(ArrayError::Ranks { found, ranks: size }.into());
             }
         }
-        let Exchange { ranks, from, into } = Exchange::new(before, after, rank)?;
-        let purpose = format!("redistribution of {before} to {after}");
+        let exchanges = Exchange::new(before, after, rank, portions)?;
+        let Portions { axis, count } = portions;
+        let divided = if count > 1 { format!(" in {count} portions along axis {axis}") } else { String::new() };
+        let purpose = format!("redistribution of {before} to {after}{divided}");
         self.barrier_for(self.local_parts.said_in(purpose.into()))?;
+        let ranks = &exchanges[0].ranks;
         let context = self.next_context(ranks[0] as u64);
-        let mut comm = self.part_with(context, &ranks)?;
+        let mut comm = self.part_with(context, ranks)?;
         comm.using = self.using.clone();
-        let forward = comm.strided_exchange_init(&from, &into)?;
-        let back = comm.strided_exchange_init(&into, &from)?;
+        let mut plan = |Exchange { from, into, .. }: &Exchange| -> Result<_, CallError> {
+            Ok([comm.strided_exchange_init(from, into)?, comm.strided_exchange_init(into, from)?])
+        };
+        let plans = exchanges.iter().map(&mut plan).collect::<Result<_, _>>()?;
         comm.using = None;
         let distributions = [before.clone(), after.clone()];
         let lengths = [before.local_len(rank), after.local_len(rank)];
-        Ok(Redistribution { comm, forward, back, distributions, lengths, copy: Vec::new() })
+        Ok(Redistribution { comm, plans, axis, rank, distributions, lengths, copy: Vec::new() })
     }
 }

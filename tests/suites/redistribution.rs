@@ -152,6 +152,26 @@ impl RandomExchange for Redistributed {
             plan.execute_back(&found, &mut back).unwrap();
             same(comm, &what("the way back"), &back, &wanted_before);
 
+            let axis = dice.below(shape.len());
+            let portions = 1 + dice.below(shape[axis].clamp(1, 5));
+            let [from, to] = [&before.distribution, &after.distribution];
+            let mut in_portions = comm.redistribute_portions_init::<T>(from, to, axis, portions).unwrap();
+            let (mut found, mut back) = (vec![poison(); wanted_after.len()], vec![poison(); wanted_before.len()]);
+            // In any order.
+            for portion in dice.order(portions) {
+                // What is not in the portion is not looked at.
+                let positions = in_portions.portion(portion);
+                let indices: Vec<usize> = from.indices(me, axis).skip(positions.start).take(positions.len()).collect();
+                let mut sent = vec![poison(); wanted_before.len()];
+                for (at, _) in from.elements(me).filter(|(_, index)| indices.contains(&index[axis])) {
+                    sent[at..at + batch].copy_from_slice(&wanted_before[at..at + batch]);
+                }
+                in_portions.execute_portion(portion, &sent, &mut found).unwrap();
+                in_portions.execute_back_portion(portion, &wanted_after, &mut back).unwrap();
+            }
+            same(comm, &what("redistribution in portions"), &found, &wanted_after);
+            same(comm, &what("the way back in portions"), &back, &wanted_before);
+
             let longer = back.len().max(found.len());
             let mut buffer = back.clone();
             buffer.resize(longer, poison());
@@ -262,6 +282,26 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
             assert!(error.contains("buffer `after`") && error.contains(&lengths[1].to_string()), "{error}");
             // It still works.
             plan.execute(&vec![1; lengths[0]], &mut vec![0; lengths[1]]).unwrap();
+
+            let portions = |comm: &mut Communicator, axis, portions| {
+                comm.redistribute_portions_init::<u64>(&rows, &columns, axis, portions)
+            };
+            for (axis, number, words) in [
+                (2, 1, "no axis 2"),
+                (0, 0, "0 portions along axis 0, whose extent is 5; expected 1 to 5"),
+                (1, 8, "8 portions along axis 1"),
+                (1, usize::MAX, "expected 1 to 7"),
+            ] {
+                let error = of(portions(&mut comm, axis, number).unwrap_err()).to_string();
+                assert!(error.contains(words), "{error}");
+            }
+            let mut in_two = portions(&mut comm, 1, 2).unwrap();
+            let found = of(in_two.execute_portion(2, &vec![0; lengths[0]], &mut vec![0; lengths[1]]).unwrap_err());
+            assert!(found.to_string().contains("no portion 2; a redistribution of 2 has 0 to 1"), "{found}");
+            assert_eq!(
+                (in_two.portions(), in_two.portion(0), in_two.portion(1), in_two.portion(2)),
+                (2, 0..4, 4..7, 0..0)
+            );
 
             // One rank has another idea.
             let wanted = if comm.rank() == 1 { &rows } else { &columns };
