@@ -7,6 +7,9 @@
 //! result has its digits in another order (with 512 ranks, reversed). A last permutation sorts it.
 //! The result is compared with rustfft on one rank.
 //!
+//! This example is about permutations on a cube. The package `necklace-fft` has transforms of any
+//! length on any network.
+//!
 //! ```text
 //! cargo run --release --example cube_fft -- --ranks 512
 //! ```

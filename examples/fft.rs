@@ -7,6 +7,9 @@
 //! compared with a transform on one rank. If the number of ranks does not divide 64, the last ranks
 //! have fewer columns or none, padded with zeros, so that all blocks have one size.
 //!
+//! This example writes the steps out, because it shows the alltoall and its proof. A program would use
+//! the package `necklace-fft`, which has this transform for any length.
+//!
 //! ```text
 //! cargo run --release --example fft -- --ranks 16 --topology torus:4x4 --algorithm torus-exchange
 //! ```

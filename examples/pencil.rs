@@ -16,6 +16,9 @@
 //! The inverse transform goes the way back. Both are compared with a transform on one rank. Extents
 //! need not be multiples of R and C: the first ranks have an element more.
 //!
+//! This example shows redistributions. The package `necklace-fft` has this transform for any number of
+//! dimensions, and faster, because it works on what is in the cache.
+//!
 //! ```text
 //! cargo run --release -p necklace-examples --example pencil -- --extents 30x20x12 --ranks 6
 //! ```

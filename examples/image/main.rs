@@ -1,9 +1,8 @@
 //! Blurs a portrait by a low-pass filter, with a distributed two-dimensional Fourier transform.
 //!
-//! Each rank has some rows of the picture. The ranks transform them ([`necklace_image`] exchanges
-//! rows and columns without packing), damp frequencies above the cutoff, and transform back. The
-//! example checks the transform against one on a single rank, its energy (Parseval), and that the
-//! inverse alone restores the picture.
+//! Each rank has some rows of the picture. The ranks transform them by [`necklace_fft`], damp
+//! frequencies above the cutoff, and transform back. The example checks the transform against one on
+//! a single rank, its energy (Parseval), and that the inverse alone restores the picture.
 //!
 //! ```text
 //! cargo run --release --example image -- --ranks 4 --cutoff 12 --out low-pass.png
@@ -11,16 +10,15 @@
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
-use std::fs::File;
-use std::io::Cursor;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use lexopt::{Parser, ValueExt};
+use necklace::Communicator;
 use necklace::op::{Max, Sum};
-use necklace::{Communicator, Error as Failed};
 use necklace_examples::{Program, Ranks, squarest_torus};
-use necklace_image::{Transform, difference, on_one_rank, share, worse};
+use necklace_fft::Fft;
+use necklace_image::{Picture, difference, gather, on_one_rank, worse};
 use num_complex::Complex64;
 
 const USAGE: &str = "usage: image [--ranks N] [--topology T] [--algorithm A] [--cutoff C] [--out FILE]
@@ -66,9 +64,9 @@ impl Program for Arguments {
 
     fn run(self, ranks: &Ranks) -> Result<(), Box<dyn Error>> {
         let Self { cutoff, out } = self;
-        let picture = Picture::decode(include_bytes!("../../testdata/portrait-512.png"))?;
+        let picture = Picture::portrait()?;
         let launch = ranks.launch(4, squarest_torus).choose("alltoallv", ranks.algorithm_or("direct"));
-        let reports = ranks.run(launch, |comm| Ok(low_pass(comm, &picture, cutoff)?))?;
+        let reports = ranks.run(launch, |comm| low_pass(comm, &picture, cutoff))?;
         // Only rank 0 has a report.
         for report in reports.into_iter().flatten() {
             report.check(&picture, cutoff)?;
@@ -93,34 +91,32 @@ struct Report {
     damped: Vec<Complex64>,
 }
 
-fn low_pass(mut comm: Communicator, picture: &Picture, cutoff: f64) -> Result<Option<Report>, Failed> {
-    let Picture { width, height, grey } = picture;
-    let rows = share(*height, comm.size(), comm.rank());
-    let grey = &grey[rows.start * width..rows.end * width];
-    let mut matrix: Vec<Complex64> = grey.iter().map(|&value| Complex64::from(f64::from(value))).collect();
+fn low_pass(mut comm: Communicator, picture: &Picture, cutoff: f64) -> Result<Option<Report>, Box<dyn Error>> {
+    let mut transform = Fft::new(&picture.extents()).complex(&mut comm)?;
+    // The spectrum is divided in the same way.
+    let rows = transform.input().clone();
+    let grey: Vec<f64> = rows.elements(comm.rank()).map(|(_, at)| picture.at(&at)).collect();
+    let mut matrix: Vec<Complex64> = grey.iter().map(|&value| value.into()).collect();
 
-    let mut transform = Transform::new(&mut comm, *height, *width)?;
     let energy_of = |matrix: &[Complex64]| matrix.iter().map(Complex64::norm_sqr).sum::<f64>();
     let mut energies = [energy_of(&matrix), 0.0];
-    transform.forward(&mut comm, &mut matrix)?;
-    energies[1] = energy_of(&matrix) / (width * height) as f64;
+    transform.forward(&mut matrix)?;
+    energies[1] = energy_of(&matrix) / (picture.width * picture.height) as f64;
     let mut energy = [0.0; 2];
     comm.allreduce(&energies, &mut energy, Sum)?;
-    let spectrum = gather(&mut comm, &matrix, *height, *width)?;
+    let spectrum = gather(&mut comm, &matrix, &rows)?;
 
     let mut back = matrix.clone();
-    transform.inverse(&mut comm, &mut back)?;
-    let differences = back.iter().zip(grey).map(|(found, &wanted)| (found - f64::from(wanted)).norm());
+    transform.inverse(&mut back)?;
+    let differences = back.iter().zip(grey).map(|(found, wanted)| (found - wanted).norm());
     let mut returned = [0.0];
     comm.allreduce(&[differences.fold(0.0, worse)], &mut returned, Max)?;
 
-    for (row, values) in rows.zip(matrix.chunks_exact_mut(*width)) {
-        for (column, value) in values.iter_mut().enumerate() {
-            *value *= damping(row, column, picture, cutoff);
-        }
+    for (value, (_, at)) in matrix.iter_mut().zip(rows.elements(comm.rank())) {
+        *value *= damping(at[0], at[1], picture, cutoff);
     }
-    transform.inverse(&mut comm, &mut matrix)?;
-    let damped = gather(&mut comm, &matrix, *height, *width)?;
+    transform.inverse(&mut matrix)?;
+    let damped = gather(&mut comm, &matrix, &rows)?;
     let (ranks, network) = (comm.size(), comm.topology().text());
     let report = || Report { ranks, network, spectrum, energy, returned: returned[0], damped };
     Ok((comm.rank() == 0).then(report))
@@ -131,19 +127,6 @@ fn damping(row: usize, column: usize, picture: &Picture, cutoff: f64) -> f64 {
     let waves = |index: usize, all: usize| index.min(all - index) as f64;
     let waves = waves(row, picture.height).hypot(waves(column, picture.width));
     (-0.5 * (waves / cutoff).powi(2)).exp()
-}
-
-/// Gathers all rows on rank 0. Other ranks get nothing.
-fn gather(comm: &mut Communicator, own: &[Complex64], rows: usize, width: usize) -> Result<Vec<Complex64>, Failed> {
-    let ranks = comm.size();
-    let is_root = comm.rank() == 0;
-    let shares = || (0..ranks).map(|rank| share(rows, ranks, rank));
-    let send: Vec<usize> = (0..ranks).map(|to| if to == 0 { own.len() } else { 0 }).collect();
-    let receive: Vec<usize> = shares().map(|share| if is_root { share.len() * width } else { 0 }).collect();
-    let places: Vec<usize> = shares().map(|share| if is_root { share.start * width } else { 0 }).collect();
-    let mut all = vec![Complex64::default(); if is_root { rows * width } else { 0 }];
-    comm.alltoallv(own, (&send, &vec![0; ranks]), &mut all, (&receive, &places))?;
-    Ok(all)
 }
 
 impl Report {
@@ -175,41 +158,6 @@ impl Report {
                 return Err(format!("{what}: off by {error:e}, at most {limit:e} is rounding").into());
             }
         }
-        Ok(())
-    }
-}
-
-/// A grey picture, in row-major order.
-struct Picture {
-    width: usize,
-    height: usize,
-    grey: Vec<u8>,
-}
-
-impl Picture {
-    fn decode(bytes: &[u8]) -> Result<Self, Box<dyn Error>> {
-        let mut reader = png::Decoder::new(Cursor::new(bytes)).read_info()?;
-        let mut grey = vec![0; reader.output_buffer_size().ok_or("the picture is too large")?];
-        let info = reader.next_frame(&mut grey)?;
-        if (info.color_type, info.bit_depth) != (png::ColorType::Grayscale, png::BitDepth::Eight) {
-            return Err(format!("{:?} of {:?} bits, not grey of 8", info.color_type, info.bit_depth).into());
-        }
-        grey.truncate(info.buffer_size());
-        Ok(Self { width: info.width as usize, height: info.height as usize, grey })
-    }
-
-    /// Returns another picture of the same size.
-    fn with(&self, values: &[Complex64]) -> Self {
-        let grey = values.iter().map(|value| value.re.round().clamp(0.0, 255.0) as u8).collect();
-        Self { grey, ..*self }
-    }
-
-    fn encode(&self, path: &std::path::Path) -> Result<(), Box<dyn Error>> {
-        let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let mut encoder = png::Encoder::new(file, self.width as u32, self.height as u32);
-        encoder.set_color(png::ColorType::Grayscale);
-        encoder.set_depth(png::BitDepth::Eight);
-        encoder.write_header()?.write_image_data(&self.grey)?;
         Ok(())
     }
 }

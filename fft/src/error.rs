@@ -104,6 +104,15 @@ pub enum FftError {
         /// The ranks of the communicator.
         ranks: usize,
     },
+    /// A rank's part does not fit in memory.
+    #[error("{elements} elements of {bytes} bytes on one rank; memory has at most 2^63 - 1 bytes")]
+    #[non_exhaustive]
+    Memory {
+        /// The elements of the part.
+        elements: usize,
+        /// The size of each.
+        bytes: usize,
+    },
     /// A buffer has another length.
     #[error("{buffer}: {found} elements; expected {expected}")]
     #[non_exhaustive]

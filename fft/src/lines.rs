@@ -116,7 +116,8 @@ pub(crate) struct Lines<T> {
 
 impl<T: Float> Lines<T> {
     pub(crate) fn new(shape: Shape, across: Option<Across>, planner: &mut FftPlanner<T>, space: &mut Space<T>) -> Self {
-        let Shape { length, .. } = shape;
+        // A rank without lines plans none.
+        let length = if shape.points() == 0 { 0 } else { shape.length };
         let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
         space.grow(length, forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len()));
         Self { shape, across, forward, inverse }

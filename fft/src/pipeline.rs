@@ -10,7 +10,7 @@ use rustfft::FftPlanner;
 use crate::float::root;
 use crate::layout::{Stage, Work};
 use crate::lines::{Across, Lines, Shape, Space};
-use crate::{Distribution, Error, Float};
+use crate::{Distribution, Error, FftError, Float};
 
 /// The maximum number of messages that a rank sends in all portions of an exchange.
 const MOST_MESSAGES: usize = 1 << 14;
@@ -52,6 +52,13 @@ impl<T: Float> Pipeline<T> {
         portion: usize,
         planner: &mut FftPlanner<T>,
     ) -> Result<Self, Error> {
+        let bytes = size_of::<Complex<T>>();
+        for part in stages.iter().flat_map(|stage| [&stage.entry, &stage.exit]) {
+            let elements = part.local_len(comm.rank());
+            if elements > isize::MAX as usize / bytes {
+                return Err(FftError::Memory { elements, bytes }.into());
+            }
+        }
         let mut space = Space::new();
         let mut locals: Vec<Local<T>> =
             stages.iter().map(|stage| Local::new(stage, comm.rank(), planner, &mut space)).collect();

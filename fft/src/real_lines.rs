@@ -28,7 +28,8 @@ pub(crate) fn frequencies(points: usize) -> usize {
 
 impl<T: Float> RealLines<T> {
     pub(crate) fn new(shape: Shape, planner: &mut RealFftPlanner<T>, space: &mut Space<T>) -> Self {
-        let Shape { length, .. } = shape;
+        // A rank without lines plans none.
+        let length = if shape.points() == 0 { 0 } else { shape.length };
         let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
         space.grow(0, forward.get_scratch_len().max(inverse.get_scratch_len()));
         let (line, half) = (vec![T::zero(); length], vec![Complex::default(); frequencies(length)]);

@@ -153,7 +153,7 @@ impl RandomExchange for Redistributed {
             same(comm, &what("the way back"), &back, &wanted_before);
 
             let axis = dice.below(shape.len());
-            let portions = 1 + dice.below(shape[axis].clamp(1, 5));
+            let portions = 1 + dice.below(shape[axis].clamp(1, 3));
             let [from, to] = [&before.distribution, &after.distribution];
             let mut in_portions = comm.redistribute_portions_init::<T>(from, to, axis, portions).unwrap();
             let (mut found, mut back) = (vec![poison(); wanted_after.len()], vec![poison(); wanted_before.len()]);

@@ -1,0 +1,133 @@
+//! What cannot be transformed is refused before anything moves, with the numbers.
+#![allow(clippy::unwrap_used)]
+
+use necklace::array::ArrayError;
+use necklace::local;
+use necklace::topology::Grid;
+use necklace_fft::{Complex, Error, Fft, FftError};
+
+/// The errors of a complex and a real transform on each of three ranks.
+fn refused(fft: &Fft) -> Vec<Error> {
+    let errors = local::run(3, |mut comm| {
+        [fft.complex::<f64>(&mut comm).map(|_| ()).unwrap_err(), fft.real::<f32>(&mut comm).map(|_| ()).unwrap_err()]
+    });
+    errors.unwrap().into_iter().flatten().collect()
+}
+
+#[track_caller]
+fn says(fft: &Fft, words: &str) {
+    for error in refused(fft) {
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn impossible_transforms_are_refused_with_the_numbers() {
+    let fft = |extents: &[usize]| Fft::new(extents);
+    let grid = |extents: &[usize]| Grid::mesh(extents).unwrap();
+    let huge = usize::MAX;
+    says(&fft(&[]), "no axis to transform");
+    says(&fft(&[4, 6]).axes(&[]), "no axis to transform");
+    says(&fft(&[4, 6]).axes(&[0, 2]), "no axis 2; an array of 2 axes has 0 to 1");
+    says(&fft(&[4, 6]).axes(&[huge]), "an array of 2 axes has 0 to 1");
+    says(&fft(&[12]).axes(&[1]), "no axis 1; an array of 1 axes has 0 to 0");
+    says(&fft(&[4, 6]).axes(&[1, 0, 1]), "axis 1 is to be transformed twice");
+    says(&fft(&[4, 6]).grid(&grid(&[2])), "a grid of 2 nodes for 3 ranks; expected 3 nodes");
+    says(&fft(&[4, 6]).grid(&grid(&[2, 2])), "a grid of 4 nodes for 3 ranks");
+    says(&fft(&[4, 6]).batch(0), "0 elements at each index");
+    says(&fft(&[4, 6]).batch(huge), "more than 2^63 - 1");
+    says(&fft(&[huge, huge]), "more than 2^63 - 1");
+    says(&fft(&[4, 6]).modes(&[4]), "1 numbers of modes for an array of 2 axes");
+    says(&fft(&[4, 6]).modes(&[4, 7]), "7 modes of axis 1, which has 6 points; expected 1 to 6");
+    says(&fft(&[4, 6]).modes(&[0, 6]), "0 modes of axis 0, which has 4 points; expected 1 to 4");
+    says(&fft(&[4, 6]).axes(&[1]).modes(&[3, 6]), "expected 4, because it is not transformed");
+    says(
+        &fft(&[12]).cyclic(),
+        "[12] points on 3 ranks cannot be divided cyclically; expected one axis, whose extent 9 divides",
+    );
+    says(&fft(&[9, 9]).cyclic(), "[9, 9] points");
+    says(&fft(&[12]).grid(&grid(&[3])), "a grid cannot be set");
+    says(&fft(&[12]).modes(&[6]), "fewer modes than points cannot be set");
+    says(&fft(&[12]).modes(&[13]), "13 modes of axis 0");
+}
+
+#[test]
+fn grid_that_leaves_no_axis_whole_is_refused() {
+    let errors = local::run(4, |mut comm| {
+        let fft = Fft::new(&[4, 6]).grid(&Grid::mesh(&[2, 2]).unwrap());
+        fft.complex::<f64>(&mut comm).map(|_| ()).unwrap_err().to_string()
+    });
+    for error in errors.unwrap() {
+        assert!(
+            error.contains("2 axes of several nodes for an array of 2 axes") && error.contains("at most 1"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn buffers_of_other_lengths_are_refused_and_the_plan_still_works() {
+    let run = local::run(2, |mut comm| {
+        let zeros = |length: usize| vec![Complex::<f64>::default(); length];
+        let length_of = |error: Error| match error {
+            Error::Transform(FftError::Length { buffer, found, expected, .. }) => (buffer, found, expected),
+            other => panic!("{other}"),
+        };
+        let mut transform = Fft::new(&[4, 6]).complex(&mut comm).unwrap();
+        let (length, scratch) = (transform.len(), transform.scratch_len());
+        assert_eq!((length, scratch), (12, 12));
+        assert_eq!(
+            length_of(transform.forward(&mut zeros(11)).unwrap_err()),
+            ("buffer `data`", 11, "at least 12".into())
+        );
+        let error = transform.inverse_with_scratch(&mut zeros(12), &mut zeros(3)).unwrap_err();
+        assert_eq!(length_of(error), ("buffer `scratch`", 3, "at least 12".into()));
+        let error = transform.forward_into(&mut zeros(12), &mut zeros(13), &mut zeros(12)).unwrap_err();
+        assert_eq!(length_of(error), ("buffer `spectrum`", 13, "12".into()));
+        let error = transform.inverse_into(&mut zeros(12), &mut zeros(13), &mut zeros(12)).unwrap_err();
+        assert_eq!(length_of(error), ("buffer `array`", 13, "12".into()));
+        transform.forward(&mut zeros(12)).unwrap();
+
+        let mut transform = Fft::new(&[4, 6]).real::<f64>(&mut comm).unwrap();
+        let error = transform.forward(&mut [0.0; 11], &mut zeros(8)).unwrap_err();
+        assert_eq!(length_of(error), ("buffer `array`", 11, "12".into()));
+        let error = transform.inverse(&mut zeros(9), &mut [0.0; 12]).unwrap_err();
+        assert_eq!(length_of(error), ("buffer `spectrum`", 9, "8".into()));
+        transform.forward(&mut [0.0; 12], &mut zeros(8)).unwrap();
+    });
+    run.unwrap();
+}
+
+#[test]
+fn ranks_that_ask_for_different_transforms_are_told() {
+    let errors = local::run(2, |mut comm| {
+        let extents = [4, 6 + comm.rank()];
+        Fft::new(&extents).complex::<f64>(&mut comm).map(|_| ()).unwrap_err().to_string()
+    });
+    for error in errors.unwrap() {
+        assert!(error.contains("redistribution of 4x"), "{error}");
+    }
+}
+
+#[test]
+fn errors_of_exchanges_name_the_redistribution() {
+    let errors = local::run(2, |mut comm| {
+        let mut transform = Fft::new(&[4, 6]).complex::<f64>(&mut comm).unwrap();
+        if comm.rank() == 0 {
+            return None;
+        }
+        // Rank 0 has left.
+        let error = transform.forward(&mut vec![Complex::default(); 12]).unwrap_err();
+        assert!(matches!(&error, Error::Exchange(_)), "{error}");
+        Some(error.to_string())
+    });
+    let error = errors.unwrap().remove(1).unwrap();
+    assert!(error.contains("alltoallw"), "{error}");
+}
+
+#[test]
+fn array_errors_are_their_own() {
+    says(&Fft::new(&[1 << 62]), "bytes on one rank; memory has at most 2^63 - 1 bytes");
+    let error = refused(&Fft::new(&[1 << 62, 4])).remove(0);
+    assert!(matches!(error, Error::Array(ArrayError::Size { .. })), "{error}");
+}
