@@ -5,6 +5,7 @@
 //! transforming the rows gives frequency k + l A at (k, l) ("four steps", with an exchange before
 //! the columns and one after).
 
+use std::iter;
 use std::ops::Range;
 
 use necklace::array::{ArrayError, Distribution, Split};
@@ -25,12 +26,11 @@ pub(crate) fn four_steps(points: usize, ranks: usize, batch: usize, natural: boo
     let rows = squarest(points);
     let columns = points / rows;
     let slabs = |axis| Distribution::slabs(&[rows, columns], axis, ranks)?.batched(batch);
-    // Rank r has these elements, if it has a range of rows with so many elements each.
-    let ranges = |by_rows: &Distribution, axis: usize, each: usize| {
-        let range = |rank| by_rows.range(rank, axis).unwrap_or_default();
-        let boxes: Vec<[Range<usize>; 1]> =
-            (0..ranks).map(|rank| [range(rank).start * each..range(rank).end * each]).collect();
-        Distribution::boxes(&[points], &boxes)?.batched(batch)
+    // The same memory as an array of one axis: a range of the matrix's axis has `each` elements at
+    // each index.
+    let as_line = |matrix: &Distribution, axis: usize, each: usize| {
+        let range = |rank| matrix.range(rank, axis).unwrap_or_default();
+        ranges(points, ranks, |rank| range(rank).start * each..range(rank).end * each)?.batched(batch)
     };
     let (by_rows, by_columns) = (slabs(0)?, slabs(1)?);
     let lines = |axis| Work::Lines { axis, modes: [rows, columns][axis] };
@@ -39,12 +39,12 @@ pub(crate) fn four_steps(points: usize, ranks: usize, batch: usize, natural: boo
         Stage::on(by_columns.clone(), vec![lines(0), Work::Twiddle]),
         Stage::on(by_rows.clone(), vec![lines(1)]),
     ];
-    let input = ranges(&by_rows, 0, columns)?;
+    let input = as_line(&by_rows, 0, columns)?;
     let output = match natural {
         false => by_rows,
         true => {
             let turned = by_columns.clone().in_order(&[1, 0])?;
-            let output = ranges(&turned, 1, rows)?;
+            let output = as_line(&turned, 1, rows)?;
             stages.push(Stage::idle(turned));
             output
         }
@@ -82,7 +82,11 @@ pub(crate) fn half(whole: &Distribution, kept: usize, batch: usize) -> Result<Di
         return Distribution::new(&[kept], grid, &[Split::Cyclic(0)])?.batched(batch);
     }
     let range = |rank| whole.range(rank, 0).unwrap_or_default();
-    let boxes: Vec<[Range<usize>; 1]> =
-        (0..whole.ranks()).map(|rank| [range(rank).start.min(kept)..range(rank).end.min(kept)]).collect();
-    Distribution::boxes(&[kept], &boxes)?.batched(batch)
+    ranges(kept, whole.ranks(), |rank| range(rank).start.min(kept)..range(rank).end.min(kept))?.batched(batch)
+}
+
+/// Divides an array of one axis into a range for each rank.
+fn ranges(points: usize, ranks: usize, range: impl Fn(usize) -> Range<usize>) -> Result<Distribution, ArrayError> {
+    let boxes: Vec<Vec<Range<usize>>> = (0..ranks).map(|rank| iter::once(range(rank)).collect()).collect();
+    Distribution::boxes(&[points], &boxes)
 }

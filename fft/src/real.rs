@@ -39,7 +39,9 @@ pub(crate) enum Ends<T> {
 impl<T: Float> Ends<T> {
     /// The ends of an array of one axis that is transformed as a complex one.
     pub(crate) fn complex(half: &Distribution, points: usize, rank: usize) -> Self {
-        let itself = |frequency: &usize| 2 * frequency % points.max(1) == 0 && half.owner(&[*frequency]) == Some(rank);
+        let itself = |frequency: &usize| {
+            (2 * frequency).is_multiple_of(points.max(1)) && half.owner(&[*frequency]) == Some(rank)
+        };
         let places = [0, points / 2].into_iter().filter(itself).filter_map(|frequency| half.local_index(&[frequency]));
         let mut single: Vec<usize> = places.flat_map(|place| place..place + half.batch()).collect();
         single.sort_unstable();

@@ -117,7 +117,7 @@ fn errors_of_exchanges_name_the_redistribution() {
             return None;
         }
         // Rank 0 has left.
-        let error = transform.forward(&mut vec![Complex::default(); 12]).unwrap_err();
+        let error = transform.forward(&mut [Complex::default(); 12]).unwrap_err();
         assert!(matches!(&error, Error::Exchange(_)), "{error}");
         Some(error.to_string())
     });
