@@ -43,8 +43,8 @@
 //! [redistributed](necklace::Communicator::redistribute_init), so that it has another axis whole, and
 //! so on. The exchange is Necklace's `alltoallw`, among the ranks of one axis of the grid only, by
 //! the algorithm that is [chosen](necklace::Communicator::choose) for `alltoallv`. Elements are sent
-//! from where they lie, and received where they belong. [rustfft](::rustfft) and
-//! [realfft](::realfft) transform the single lines.
+//! from where they lie, and received where they belong. `rustfft` and
+//! `realfft` transform the single lines.
 //!
 //! A transform that is planned once can be executed any number of times. It has communicators of
 //! its own, and an execution allocates nothing.
