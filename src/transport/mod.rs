@@ -71,6 +71,10 @@ mod history;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+#[cfg(all(test, not(feature = "mpi")))]
+#[path = "mpi/plain/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "only tests use it here")]
+mod mpi_plain;
 pub mod native;
 #[cfg(feature = "tcp")]
 pub mod tcp;

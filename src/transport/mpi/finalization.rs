@@ -13,6 +13,7 @@ use std::{process, thread};
 
 use mpi::ffi;
 
+use super::abort_delay::abort_delay;
 use super::comm::Comm;
 use super::error::MpiError;
 use super::library::{self, call, rest};
@@ -37,13 +38,6 @@ static ABORTED: AtomicBool = AtomicBool::new(false);
 /// Time for a launcher to read why the job ends, before it is told to end it. After that, the
 /// launcher of MPICH reads no more.
 const READ_TIME: Duration = Duration::from_millis(200);
-
-/// Interval between the ranks that end the job, one after the other, so that the first has ended it
-/// before the next would: if several do so at once, the launcher of Open MPI may hang. After the
-/// first ranks the interval shrinks, so that the last of any number does not wait long.
-const ABORT_INTERVAL: Duration = Duration::from_millis(500);
-/// The number of ranks with a whole interval.
-const WHOLE_INTERVALS: f64 = 8.0;
 
 /// The reason why MPI cannot be finalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,12 +127,6 @@ pub(super) fn abort(comm: ffi::MPI_Comm, why: &dyn Display) {
     let _ = io::stderr().write_all(message.as_bytes());
     thread::sleep(READ_TIME + abort_delay(order));
     let _ = call!(MPI_Abort(world, 1));
-}
-
-/// Returns how long a rank waits before it ends the job.
-fn abort_delay(order: c_int) -> Duration {
-    let order = f64::from(order.max(0));
-    ABORT_INTERVAL.mul_f64(order.min(WHOLE_INTERVALS) + 2.0 * (order / WHOLE_INTERVALS).max(1.0).log2())
 }
 
 /// Shuts this process down on a communicator, which is freed once all processes have done so.
@@ -290,17 +278,4 @@ pub(super) fn watch_finalize() -> Result<(), MpiError> {
         *attached = true;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_end_the_job_one_after_the_other_without_long_waits() {
-        let delays: Vec<Duration> = (0..65_536).map(abort_delay).collect();
-        assert!(delays[..9].windows(2).all(|pair| pair[1] - pair[0] == ABORT_INTERVAL));
-        assert!(delays.windows(2).all(|pair| pair[0] < pair[1]));
-        assert!(delays[65_535] < Duration::from_secs(20) && abort_delay(-1) == Duration::ZERO);
-    }
 }

@@ -70,12 +70,12 @@ mod comm;
 mod datatype;
 mod duplicate;
 mod endpoint;
-mod error;
 mod finalization;
 mod initialization;
 mod library;
 mod operation;
 mod packets;
+mod plain;
 mod predefined;
 mod rendezvous;
 mod shared_memory;
@@ -91,8 +91,9 @@ use mpi::raw::AsRaw;
 /// The crate whose communicators [`MpiJoin::from_communicator`] takes.
 pub use ::mpi;
 
-pub use self::error::MpiError;
 use self::finalization::FinalizeBlocker;
+pub use self::plain::error::MpiError;
+use self::plain::{abort_delay, error, known_groups, process_info};
 use super::Endpoint;
 pub use super::engine::Supervisor;
 use super::engine::member::Member;

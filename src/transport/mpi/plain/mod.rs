@@ -1,0 +1,7 @@
+//! What calls no function of MPI. Its tests are those of the library without the feature `mpi`, so
+//! that nothing is built for them alone.
+
+pub(super) mod abort_delay;
+pub(super) mod error;
+pub(super) mod known_groups;
+pub(super) mod process_info;
