@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use necklace::bytemuck::{Pod, cast_slice, cast_slice_mut};
 use necklace::communicator::Counts;
-use necklace::op::{Product, by};
+use necklace::op::Product;
 use necklace::{Communicator, Strided};
 
 use crate::calls::join;
 use crate::job::Job;
 use crate::rank::Rank;
+use necklace_test_loops::{multiply, subtract};
 use necklace_tests::skipped;
 use necklace_tests::suites::definitions::Dice;
 
@@ -173,11 +174,10 @@ fn reductions(comm: &mut Communicator) {
     comm.choose("allreduce", "native").unwrap();
     let (mut send, mut receive) = (zeros(MANY), zeros(MANY));
     write(&mut send, comm.rank() as u64);
-    comm.allreduce(&send, &mut receive, Product).unwrap();
+    multiply(comm, &send, &mut receive).unwrap();
     check(&receive, |at| mark(0, at).wrapping_mul(mark(1, at)));
-    let minus = |left: u8, right: u8| left.wrapping_sub(right);
-    comm.allreduce(&send, &mut receive, by("minus, of two", minus)).unwrap();
-    check(&receive, |at| minus(mark(0, at), mark(1, at)));
+    subtract(comm, &send, &mut receive).unwrap();
+    check(&receive, |at| mark(0, at).wrapping_sub(mark(1, at)));
 }
 
 pub(crate) fn long(rank: &Rank) -> i32 {
