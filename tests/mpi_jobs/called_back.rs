@@ -8,7 +8,7 @@ use std::time::Duration;
 use necklace::op::Sum;
 
 use crate::failing::{TIMEOUT, communicator};
-use crate::job::Job;
+use crate::job::{Job, together};
 use crate::rank::Rank;
 use crate::sending::{self, RENDEZVOUS};
 
@@ -81,12 +81,10 @@ fn exchange(rank: &Rank, comm: &mut necklace::Communicator, bytes: usize) {
 fn late_message_does_not_reach_memory_that_was_taken_back() {
     // In one message or in several; the first is late, or a later one.
     let cases = [(8 << 10, 0), (40_000, 0), (3 << 20, 0), (3 << 20, 1), (3 << 20, 3)];
-    // In parallel, since they wait most of the time.
-    let jobs = cases.map(|(bytes, before)| Job::of(2, &format!("called {bytes} {before}")).start());
-    for job in jobs {
-        let ended = job.end().with(0);
+    together(cases, |(bytes, before)| {
+        let ended = Job::of(2, &format!("called {bytes} {before}")).run().with(0);
         assert!(ended.heard("holds")[1].is_some() && ended.heard("untouched")[0].is_some(), "{ended}");
         let failed = ended.heard("failed ");
         assert!(failed[0].is_some_and(|words| words.starts_with("deadline 1 ")), "{ended}");
-    }
+    });
 }

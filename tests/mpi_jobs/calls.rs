@@ -13,7 +13,7 @@ use necklace::topology::parse;
 use necklace::transport::mpi::MpiJoin;
 use necklace::{Communicator, Persistent, Strided};
 
-use crate::job::Job;
+use crate::job::{Job, together};
 use crate::rank::Rank;
 use crate::values::{Odd, Value, any};
 use necklace_tests::suites::definitions::Dice;
@@ -453,13 +453,10 @@ fn run(ranks: usize, threads: &str, count: u64) {
 
 #[test]
 fn calls_of_the_library_match_their_definition() {
-    (1..5).for_each(|ranks| run(ranks, "one", 100));
+    together(1..5, |ranks| run(ranks, "one", 100));
 }
 
 #[test]
 fn two_threads_call_the_library_at_the_same_time() {
-    for threads in ["split", "joins"] {
-        run(2, threads, 50);
-        run(3, threads, 50);
-    }
+    together([(2, "split"), (3, "split"), (2, "joins"), (3, "joins")], |(ranks, threads)| run(ranks, threads, 50));
 }

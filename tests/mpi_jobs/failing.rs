@@ -9,7 +9,7 @@ use necklace::topology::Complete;
 use necklace::transport::mpi::MpiJoin;
 use necklace::{Communicator, Options};
 
-use crate::job::{Ended, Job};
+use crate::job::{Ended, Job, together};
 use crate::rank::Rank;
 
 /// The rank that causes the failure.
@@ -141,12 +141,10 @@ pub(crate) fn same(ended: &Ended, ranks: &[usize]) -> String {
 }
 
 /// Runs each of these over short and long messages, with and without memory lent to MPI.
-fn each(hows: &[&str], look: impl Fn(&str, Ended)) {
-    for (way, elements) in [("plain", 16), ("plain", 1 << 17), ("staged", 16), ("staged", 1 << 17)] {
-        for how in hows {
-            look(how, Job::of(3, &format!("fail {how} {way} {elements}")).run());
-        }
-    }
+fn each(hows: &[&str], look: impl Fn(&str, Ended) + Sync) {
+    let ways = [("plain", 16), ("plain", 1 << 17), ("staged", 16), ("staged", 1 << 17)];
+    let cases = ways.into_iter().flat_map(|way| hows.iter().map(move |how| (way, *how)));
+    together(cases, |((way, elements), how)| look(how, Job::of(3, &format!("fail {how} {way} {elements}")).run()));
 }
 
 #[test]

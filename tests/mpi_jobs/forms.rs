@@ -12,7 +12,7 @@ use necklace_tests::suites::lengths::{gathers_and_scatters, reduces_and_scatters
 use necklace_tests::suites::reductions::check_numbers;
 
 use crate::failing::communicator;
-use crate::job::Job;
+use crate::job::{Job, together};
 use crate::rank::Rank;
 
 pub(crate) fn forms(rank: &Rank) -> i32 {
@@ -71,7 +71,5 @@ fn varying_forms(comm: &mut Communicator) {
 
 #[test]
 fn every_form_of_every_collective_is_the_librarys_own() {
-    for ranks in [1, 2, 3, 4] {
-        Job::of(ranks, "forms").run().with(0);
-    }
+    together([1, 2, 3, 4], |ranks| drop(Job::of(ranks, "forms").run().with(0)));
 }

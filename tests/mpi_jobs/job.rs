@@ -6,9 +6,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,10 @@ const LIMIT: Duration = Duration::from_secs(40);
 /// Time limit for processes to be gone after the job has ended.
 const AFTER: Duration = Duration::from_secs(10);
 
+/// Number of jobs that run at once, for each core. Most of them wait for a deadline most of the
+/// time, but ranks of MPI poll while they wait: more jobs would only delay each other.
+const JOBS_PER_CORE: usize = 2;
+
 /// Polling interval.
 pub(crate) const PAUSE: Duration = Duration::from_millis(5);
 
@@ -39,6 +45,7 @@ pub(crate) struct Job {
     what: String,
     variables: Vec<(String, String)>,
     limit: Duration,
+    beside: bool,
 }
 
 /// A running job. Dropping it kills all of its processes.
@@ -49,6 +56,46 @@ pub(crate) struct Running {
     child: Child,
     since: Instant,
     readers: Vec<JoinHandle<String>>,
+    _slot: Option<Slot>,
+}
+
+/// One of the jobs that may run at once.
+#[derive(Debug)]
+struct Slot;
+
+/// The number of slots in use.
+static IN_USE: Mutex<usize> = Mutex::new(0);
+
+static FREED: Condvar = Condvar::new();
+
+impl Slot {
+    /// Waits for a slot. A thread that has one must not.
+    fn take() -> Self {
+        let slots = JOBS_PER_CORE * thread::available_parallelism().map_or(1, usize::from);
+        let in_use = FREED.wait_while(Self::in_use(), |in_use| *in_use >= slots);
+        *in_use.unwrap_or_else(PoisonError::into_inner) += 1;
+        Self
+    }
+
+    fn in_use() -> MutexGuard<'static, usize> {
+        IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        *Self::in_use() -= 1;
+        FREED.notify_one();
+    }
+}
+
+/// Checks all cases at the same time, each with jobs of its own.
+pub(crate) fn together<T: Send>(cases: impl IntoIterator<Item = T>, check: impl Fn(T) + Sync) {
+    thread::scope(|scope| {
+        let check = &check;
+        let threads: Vec<_> = cases.into_iter().map(|case| scope.spawn(move || check(case))).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+    });
 }
 
 /// The result of a job.
@@ -66,7 +113,7 @@ pub(crate) struct Ended {
 impl Job {
     /// Makes a job of that many ranks, started by mpirun.
     pub(crate) fn of(size: usize, what: &str) -> Self {
-        Self { size: Some(size), what: what.to_owned(), variables: Vec::new(), limit: LIMIT }
+        Self { size: Some(size), what: what.to_owned(), variables: Vec::new(), limit: LIMIT, beside: false }
     }
 
     /// Makes a job of one process without a launcher.
@@ -85,6 +132,12 @@ impl Job {
         Self { limit, ..self }
     }
 
+    /// Does not count among the jobs that may run at once.
+    pub(crate) fn beside(self) -> Self {
+        Self { beside: true, ..self }
+    }
+
+    /// Starts the job, once there are few enough others.
     pub(crate) fn start(self) -> Running {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -112,10 +165,11 @@ impl Job {
         command.arg(env::current_exe().unwrap()).args(["--exact", "rank", "--nocapture", "--test-threads=1"]);
         command.env(PLACE, &place).env(WHAT, &self.what).env("RUST_BACKTRACE", "0");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let slot = (!self.beside).then(Slot::take);
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let (output, errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let readers = vec![read(output), read(errors)];
-        Running { job: self, place, child, since: Instant::now(), readers }
+        Running { job: self, place, child, since: Instant::now(), readers, _slot: slot }
     }
 
     /// Runs the job to its end.

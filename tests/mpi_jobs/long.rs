@@ -216,7 +216,7 @@ fn run(what: &str, gibibytes: u64) {
         assert!(env::var_os(REQUIRED).is_none(), "{words}");
         return skipped(&words);
     }
-    let ended = Job::of(2, &format!("long {what}")).within(Duration::from_secs(300)).run().with(0);
+    let ended = Job::of(2, &format!("long {what}")).beside().within(Duration::from_secs(300)).run().with(0);
     println!("{what}: {:?}", ended.all("took "));
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::failing::{TIMEOUT, communicator, same};
-use crate::job::{Ended, Job};
+use crate::job::{Ended, Job, together};
 use crate::rank::Rank;
 
 fn run(how: &str, elements: usize) -> Ended {
@@ -13,26 +13,27 @@ fn run(how: &str, elements: usize) -> Ended {
 
 #[test]
 fn mismatch_at_a_first_call_is_an_error_on_every_rank() {
-    for (how, elements) in [("root", 16), ("root", 1 << 17), ("counts", 16), ("gathered", 16), ("listed", 16)] {
+    let cases = [("root", 16), ("root", 1 << 17), ("counts", 16), ("gathered", 16), ("listed", 16)];
+    together(cases, |(how, elements)| {
         let ended = run(how, elements).with(0);
         let kind = if matches!(how, "counts" | "gathered") { "length - " } else { "disagree - " };
         let failure = same(&ended, &[0, 1, 2]);
         assert!(failure.starts_with(kind) && failure.contains("Rank(1)"), "{ended}");
-    }
+    });
 }
 
 #[test]
 fn operation_that_panics_is_an_error_on_every_rank() {
-    for (how, elements) in [("operation", 16), ("operation", 1 << 17), ("scattered", 16)] {
+    together([("operation", 16), ("operation", 1 << 17), ("scattered", 16)], |(how, elements)| {
         let ended = run(how, elements).with(0);
         let failure = same(&ended, &[0, 1, 2]);
         assert!(failure.starts_with("aborted ") && failure.contains("the operation panicked"), "{ended}");
         assert!(ended.heard("panicked").iter().any(Option::is_some), "{ended}");
-    }
+    });
 }
 
 /// Checks that the job ends in time, with an error and that message.
-fn ends(how: &str, elements: usize, words: &str) {
+fn ends((how, elements, words): (&str, usize, &str)) {
     let ended = run(how, elements).badly();
     let said = ended
         .printed
@@ -44,15 +45,14 @@ fn ends(how: &str, elements: usize, words: &str) {
 
 #[test]
 fn rank_that_ends_during_a_call_ends_the_job() {
-    for (how, elements, words) in [
+    let cases = [
         ("panics", 16, "rank 1 panicked: by plan"),
         ("panics", 1 << 17, "rank 1 panicked: by plan"),
         ("falls", 16, "rank 1 panicked"),
         ("returns", 1 << 17, "rank 1 returned before the call"),
         ("exits", 16, "rank 1 has ended"),
-    ] {
-        ends(how, elements, words);
-    }
+    ];
+    together(cases, ends);
 }
 
 /// Rank 0, which may have finished its part of a scan, exits without dropping anything. Rank 1
@@ -112,18 +112,19 @@ pub(crate) fn differ(rank: &Rank) -> i32 {
 
 #[test]
 fn rank_alone_in_a_call_ends_the_job() {
-    for (how, words) in [
+    let cases = [
         ("1 leaves", "rank 1 calls broadcast"),
         ("2 leaves", "that no other rank is in any more"),
         ("1 stays", "rank 1 calls broadcast"),
         ("20 stays", "that no other rank is in any more"),
-    ] {
+    ];
+    together(cases, |(how, words)| {
         let ended = Job::of(2, &format!("differ {how}")).run().badly();
         // If the library keeps rank 1 in its first call, the difference is found as well.
         let found = [words, "rank 1 calls broadcast"].iter().any(|words| ended.printed.contains(words));
         assert!(found && ended.printed.contains("so the job ends here"), "{how}: {ended}");
         assert!(ended.took < Duration::from_secs(20), "{how}: {ended}");
-    }
+    });
 }
 
 #[test]
@@ -141,13 +142,12 @@ fn rank_that_has_done_its_part_may_exit() {
 
 #[test]
 fn rank_absent_from_a_repeated_call_ends_the_job() {
-    for (how, elements, words) in [
+    let cases = [
         ("absent", 16, "with rank 1, which has not called"),
         ("absent", 1 << 17, "with rank 1, which has not called"),
         ("collective", 16, "rank 1 calls allgather"),
         ("size", 1 << 17, "rank 1 calls alltoall of blocks of 131071 "),
         ("known", 16, "rank 1 calls allreduce"),
-    ] {
-        ends(how, elements, words);
-    }
+    ];
+    together(cases, ends);
 }

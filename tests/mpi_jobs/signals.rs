@@ -6,7 +6,7 @@ use std::thread;
 use rustix::process::Signal;
 
 use crate::failing::{TIMEOUT, communicator};
-use crate::job::{Ended, Job};
+use crate::job::{Ended, Job, together};
 use crate::rank::Rank;
 
 /// Calls alltoall until it fails. Meanwhile one rank may be interrupted: another thread of it makes
@@ -52,12 +52,12 @@ const WAYS: [(&str, usize); 6] =
 #[test]
 fn job_with_a_killed_rank_ends() {
     // The launchers end it.
-    WAYS.into_iter().for_each(|(way, elements)| drop(strike(Signal::KILL, way, elements)));
+    together(WAYS, |(way, elements)| drop(strike(Signal::KILL, way, elements)));
 }
 
 #[test]
 fn stopped_rank_is_named_and_the_job_ends() {
-    for (way, elements) in WAYS {
+    together(WAYS, |(way, elements)| {
         let agree = way == "staged" || (way, elements) == ("plain", 16);
         let mut ended = strike(Signal::STOP, way, elements);
         // If rank 1 stops while it writes a message into shared memory, its receiver gets no
@@ -76,12 +76,12 @@ fn stopped_rank_is_named_and_the_job_ends() {
         }
         let name = "rank 1, which does not answer";
         assert!(ended.printed.contains(name) || failed[0].is_some_and(|words| words.contains(name)), "{ended}");
-    }
+    });
 }
 
 #[test]
 fn interrupted_rank_is_named() {
-    for (way, elements) in WAYS {
+    together(WAYS, |(way, elements)| {
         let ended = Job::of(3, &format!("go {way} {elements} interrupted")).run();
         let failed = ended.heard("failed ");
         if way == "native" {
@@ -91,5 +91,5 @@ fn interrupted_rank_is_named() {
             assert!(failed[0].is_some_and(|words| words.starts_with("gone 1 ")) && failed[0] == failed[2], "{ended}");
             ended.with(0);
         }
-    }
+    });
 }
