@@ -393,17 +393,10 @@ pub(super) fn lengths_are_compared_without_fingerprints() {
     });
 }
 
-/// Over MPI, an eighth of the timeout passes until a rank that has returned counts as one that does
-/// not answer.
-fn patient() -> Options {
-    Options::default().timeout(Duration::from_secs(24))
-}
-
 pub(super) fn returned_rank_is_not_blamed_for_a_disagreement() {
     watched("roots", || {
         // Whose root has all it needs. The others are through with it when it comes.
-        let job = on("complete:3").options(patient()).choose("broadcast", "binomial");
-        let through = AtomicUsize::new(0);
+        let (job, through) = (on("complete:3").choose("broadcast", "binomial"), AtomicUsize::new(0));
         let outcomes = run(job, |mut comm| {
             while comm.rank() == 2 && through.load(Ordering::SeqCst) < 2 {
                 thread::yield_now();
@@ -421,7 +414,7 @@ pub(super) fn returned_rank_is_not_blamed_for_a_disagreement() {
 
 pub(super) fn calls_of_a_returned_rank_are_still_compared() {
     watched("late", || {
-        let outcomes = run(on("complete:8").options(patient()), |mut comm| {
+        let outcomes = run(on("complete:8"), |mut comm| {
             comm.choose("alltoall", "direct")?;
             comm.choose("broadcast", "binomial")?;
             match comm.rank() {
