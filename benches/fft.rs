@@ -27,12 +27,15 @@ struct Arguments {
     /// Leaves the spectrum where the last exchange puts it.
     transposed: bool,
     grid: Option<Vec<usize>>,
+    /// The bytes of a portion.
+    portion: Option<usize>,
 }
 
 impl Arguments {
     fn read(mut given: Parser) -> Result<Self, lexopt::Error> {
         // Without arguments, as by `cargo bench`, run a short trial.
-        let mut read = Self { shape: vec![64; 3], ranks: 2, calls: 3, real: false, transposed: false, grid: None };
+        let mut read =
+            Self { shape: vec![64; 3], ranks: 2, calls: 3, real: false, transposed: false, grid: None, portion: None };
         let extents = |parser: &mut Parser| -> Result<Vec<usize>, lexopt::Error> {
             let text = parser.value()?.string()?;
             text.split('x').map(|extent| extent.parse().map_err(|_| format!("{text}: not extents").into())).collect()
@@ -41,6 +44,7 @@ impl Arguments {
             match argument {
                 Arg::Long("shape") => read.shape = extents(&mut given)?,
                 Arg::Long("grid") => read.grid = Some(extents(&mut given)?),
+                Arg::Long("portion") => read.portion = Some(given.value()?.parse()?),
                 Arg::Long("ranks") => read.ranks = given.value()?.parse()?,
                 Arg::Long("calls") => read.calls = given.value()?.parse()?,
                 Arg::Long("real") => read.real = true,
@@ -56,6 +60,7 @@ impl Arguments {
     fn plan(&self) -> Fft {
         let fft = Fft::new(&self.shape);
         let fft = if self.transposed { fft.transposed() } else { fft };
+        let fft = self.portion.map_or(fft.clone(), |portion| fft.portion(portion));
         match &self.grid {
             Some(grid) => fft.grid(&Grid::torus(grid).unwrap()),
             None => fft,

@@ -67,7 +67,7 @@ def compare(given, shape, kind, ranks, ours, over_mpi, fftw):
     mpirun = [*given.mpirun.split(), "-n", ranks]
     arguments = ["--shape", shape, "--ranks", ranks, "--calls", calls] + (["--real"] if kind == "real" else [])
     peer = [*mpirun, fftw, shape, calls, "measure", kind, "in"]
-    mpi4py = str(ROOT / "benches/peers/mpi4py_fft.py")
+    mpi4py = str(ROOT / "benches/peers/mpi4py_transform.py")
     systems = {
         "necklace": [ours, *arguments],
         "necklace transposed": [ours, *arguments, "--transposed"],

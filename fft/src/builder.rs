@@ -15,8 +15,8 @@ use crate::real::Ends;
 use crate::real_lines::{RealLines, frequencies};
 use crate::{Distribution, Error, FftError, Float, Norm, RealTransform, Transform};
 
-/// The usual bytes of a portion: some of a second-level cache.
-const PORTION: usize = 1 << 19;
+/// The usual bytes of a portion.
+const PORTION: usize = 1 << 21;
 
 /// A transform to be planned: of an array of these extents, and how.
 ///
@@ -136,7 +136,7 @@ impl Fft {
         self
     }
 
-    /// Works on this number of bytes at a time, and sends them before the next ones, 512 KiB unless
+    /// Works on this number of bytes at a time, and sends them before the next ones, 2 MiB unless
     /// set. Less is in a faster cache; more takes fewer messages.
     ///
     /// A transform of which some frequencies are left out, and one of one divided axis, is not

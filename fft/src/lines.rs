@@ -11,7 +11,7 @@ use crate::float::nearest;
 
 /// The number of lines that are gathered at once, if they are not contiguous: enough for whole cache
 /// lines.
-pub(crate) const WIDTH: usize = 8;
+pub(crate) const WIDTH: usize = 16;
 /// The bytes of contiguous lines that are transformed and then multiplied, while they are in the
 /// cache.
 const BAND: usize = 1 << 18;

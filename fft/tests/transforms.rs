@@ -71,7 +71,7 @@ impl Arbitrary for Case {
         };
         let norm = [Norm::None, Norm::Forward, Norm::Inverse, Norm::Unitary][below(4)];
         let (batch, transposed) = (1 + below(3), below(2) == 0);
-        let portion = [0, 100, 1000, 1 << 19][below(4)];
+        let portion = [0, 100, 1000, 1 << 21][below(4)];
         let seed = u32::arbitrary(g);
         Self { extents, axes, modes, grid, ranks, batch, norm, transposed, cyclic, portion, seed }
     }

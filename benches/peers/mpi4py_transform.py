@@ -1,7 +1,7 @@
 """Times mpi4py-fft's transform. Prints the milliseconds that planning takes, then those of each
 transform, one a line.
 
-mpirun -n 2 python3 mpi4py_fft.py 256x256x256 CALLS complex|real
+mpirun -n 2 python3 mpi4py_transform.py 256x256x256 CALLS complex|real
 """
 
 import sys
