@@ -27,9 +27,9 @@ const USAGE: &str = "usage: convolution [--ranks N] [--topology T] [--algorithm 
   --algorithm A   a name as `necklace plan --list` shows for alltoall (default: direct)";
 
 /// The side of the pieces that are searched for, and of the kernel.
-const SIDE: usize = 24;
+const SIDE: usize = 16;
 /// Where the pieces are cut out.
-const PIECES: [[usize; 2]; 3] = [[96, 200], [230, 260], [400, 130]];
+const PIECES: [[usize; 2]; 3] = [[96, 200], [232, 260], [400, 132]];
 
 fn main() -> ExitCode {
     necklace_examples::main::<Convolve>()
@@ -132,7 +132,7 @@ fn report(mut comm: Communicator, picture: &Picture) -> Result<Option<Vec<String
                 points.fold((0.0, 0.0), |(sum, squares), value| (sum + value, squares + value * value));
             (squares - sum * sum / (SIDE * SIDE) as f64).sqrt()
         };
-        let inside = |at: &[usize]| at.iter().zip(extents).all(|(&at, extent)| at + SIDE <= extent && at % 2 == 0);
+        let inside = |at: &[usize]| at.iter().zip(extents).all(|(&at, extent)| at + SIDE <= extent && at % 4 == 0);
         let places = part.elements(rank).zip(&values).filter(|((_, at), _)| inside(at));
         let scores = places.map(|((_, at), value)| (value / norm(&at).max(1.0), at[0], at[1]));
         let best = scores.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::MIN, 0, 0));

@@ -267,3 +267,50 @@ fn single_precision_is_as_right_as_it_can_be() {
     check(complex::<f32>, 60);
     check(real::<f32>, 60);
 }
+
+/// The whole spectrum of an array that is given by its values, on any number of ranks.
+fn spectrum(fft: &Fft, ranks: usize, value: impl Fn(&[usize]) -> Complex<f64> + Sync) -> Vec<Complex<f64>> {
+    let parts = local::run(ranks, |mut comm| {
+        let rank = comm.rank();
+        let mut transform = fft.complex::<f64>(&mut comm).unwrap();
+        let mut data: Vec<_> = transform.input().elements(rank).map(|(_, at)| value(&at)).collect();
+        data.resize(transform.len(), Complex::default());
+        transform.forward(&mut data).unwrap();
+        let output = transform.output();
+        let place = |at: &[usize]| at.iter().zip(output.shape()).fold(0, |place, (at, extent)| place * extent + at);
+        output.elements(rank).map(|(here, at)| (place(&at), data[here])).collect::<Vec<_>>()
+    });
+    let mut whole: Vec<(usize, Complex<f64>)> = parts.unwrap().into_iter().flatten().collect();
+    whole.sort_unstable_by_key(|(place, _)| *place);
+    assert!(whole.iter().map(|(place, _)| *place).eq(0..whole.len()));
+    whole.into_iter().map(|(_, value)| value).collect()
+}
+
+/// Arrays of several portions, too large for the definition.
+#[test]
+fn large_arrays_keep_their_energy_and_turn_by_shifts() {
+    let extents = [64, 45, 50];
+    let hash = |at: &[usize]| ((at[0] * 45 + at[1]) * 50 + at[2]).wrapping_mul(2_654_435_761) >> 3;
+    let value = |at: &[usize]| Complex::new((hash(at) % 1009) as f64 / 1009.0, (hash(at) % 2003) as f64 / 2003.0);
+    let elements: usize = extents.iter().product();
+    let energy: f64 = (0..elements).map(|at| value(&[at / 2250, at / 50 % 45, at % 50]).norm_sqr()).sum();
+    let fft = Fft::new(&extents).norm(Norm::Unitary).portion(20_000);
+    let alone = spectrum(&fft, 1, value);
+    let largest = alone.iter().map(|value| value.norm()).fold(0.0, f64::max);
+    let kept: f64 = alone.iter().map(Complex::norm_sqr).sum();
+    assert!((kept - energy).abs() <= 1e-12 * energy, "{kept} of {energy}");
+
+    let grid = Grid::mesh(&[2, 3]).unwrap();
+    let ways = [(4, fft.clone()), (4, fft.clone().transposed()), (6, fft.clone().grid(&grid)), (7, fft.clone())];
+    for (ranks, fft) in &ways {
+        close(&spectrum(fft, *ranks, value), &alone, largest);
+    }
+
+    let shift = [5, 7, 11];
+    let shifted = |at: &[usize]| value(&[0, 1, 2].map(|axis| (at[axis] + shift[axis]) % extents[axis]));
+    let turn = |at: [usize; 3]| (0..3).map(|axis| (at[axis] * shift[axis]) as f64 / extents[axis] as f64).sum::<f64>();
+    let turned: Vec<_> = (0..elements)
+        .map(|at| alone[at] * Complex::cis(std::f64::consts::TAU * turn([at / 2250, at / 50 % 45, at % 50])))
+        .collect();
+    close(&spectrum(&fft, 4, shifted), &turned, largest);
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use necklace::algorithm::alltoall::Bruck;
 use necklace::algorithm::registry;
+use necklace::array::Distribution;
 use necklace::collective::Collective;
 use necklace::communicator::How;
 use necklace::local;
@@ -11,6 +12,7 @@ use necklace::op::{Max, Sum, by};
 use necklace::permutation::{BitMap, Method};
 use necklace::topology::Grid;
 use necklace::{Rank, Strided};
+use necklace_fft::{Complex, Fft};
 
 use crate::calls::{COUNTS, IN_PLACE, SHORT, TOTAL, exchanged};
 use crate::plans::plans_settle;
@@ -40,6 +42,37 @@ fn executing_a_plan_allocates_nothing() {
         })
         .unwrap();
     }
+}
+
+#[test]
+fn redistributions_and_transforms_allocate_nothing() {
+    local::run(4, |mut comm| {
+        let extents = [24, 20, 30];
+        let [rows, columns] = [0, 1].map(|axis| Distribution::slabs(&extents, axis, 4).unwrap());
+        let (mut before, mut after) = (vec![1_u64; 3600], vec![0_u64; 3600]);
+        let mut plan = comm.redistribute_portions_init(&rows, &columns, 0, 3).unwrap();
+        settles(&mut comm, "redistribution", |_| {
+            plan.execute(&before, &mut after).unwrap();
+            plan.execute_back_portion(1, &after, &mut before).unwrap();
+        });
+        let grid = Grid::mesh(&[2, 2]).unwrap();
+        for fft in [Fft::new(&extents).portion(4096), Fft::new(&extents).grid(&grid).transposed(), Fft::new(&[720])] {
+            let mut transform = fft.complex::<f64>(&mut comm).unwrap();
+            let mut data = vec![Complex::default(); transform.len()];
+            settles(&mut comm, "complex transform", |_| {
+                transform.forward(&mut data).unwrap();
+                transform.inverse(&mut data).unwrap();
+            });
+            let mut transform = fft.real::<f32>(&mut comm).unwrap();
+            let mut array = vec![0.0; transform.input().local_len(comm.rank())];
+            let mut spectrum = vec![Complex::default(); transform.output().local_len(comm.rank())];
+            settles(&mut comm, "real transform", |_| {
+                transform.forward(&mut array, &mut spectrum).unwrap();
+                transform.inverse(&mut spectrum, &mut array).unwrap();
+            });
+        }
+    })
+    .unwrap();
 }
 
 #[test]
