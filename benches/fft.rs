@@ -1,5 +1,5 @@
-//! Times a transform of `necklace-fft`. Prints the milliseconds that planning takes and the
-//! mebibytes that it holds, then the milliseconds of each transform, one a line.
+//! Times a transform of `necklace-fft`. Prints the milliseconds that planning takes, then those of
+//! each transform, one a line.
 //!
 //! ```text
 //! cargo bench -p necklace-benches --bench fft -- --shape 256x256x256 --ranks 4 --calls 20

@@ -1,8 +1,9 @@
-//! What to transform, and how.
+//! The options of a transform, and its planning.
 
 use necklace::Communicator;
 use necklace::array::Split;
 use necklace::topology::Grid;
+use num_complex::Complex;
 use realfft::RealFftPlanner;
 use rustfft::FftPlanner;
 
@@ -18,9 +19,10 @@ use crate::{Distribution, Error, FftError, Float, Norm, RealTransform, Transform
 /// The usual bytes of a portion.
 const PORTION: usize = 1 << 21;
 
-/// A transform to be planned: of an array of these extents, and how.
+/// The options of a transform.
 ///
-/// Every rank of the communicator asks for the same transform.
+/// Every rank of the communicator passes the same options. The ranks compare how the array is divided,
+/// not the other options: if the [factors](Self::norm) differ, so do those of the parts.
 ///
 /// ```
 /// use necklace::topology::Grid;
@@ -52,7 +54,11 @@ pub struct Fft {
 }
 
 impl Fft {
-    /// A transform along all axes of an array.
+    /// Returns the options of a transform along all axes of an array.
+    ///
+    /// An array of one axis that is divided is a matrix of A rows, A the largest divisor that is at most
+    /// the square root. Each rank has some rows, so at most A ranks have elements: one if the extent is
+    /// prime. Its twiddle factors take as much memory as a part.
     #[must_use]
     pub fn new(extents: &[usize]) -> Self {
         Self {
@@ -78,17 +84,17 @@ impl Fft {
     /// Divides the array over this process grid: slabs with one axis of several nodes, pencils with
     /// two, and so on. Its nodes are the ranks, numbered row-major.
     ///
-    /// Unless set: slabs, which need the fewest exchanges, if each rank gets something; otherwise
-    /// pencils, on the network's own rows and columns if it is a grid of two axes, or on a grid that
-    /// is as square as can be.
+    /// Unless set: slabs, which need the fewest exchanges, if each rank gets something or the array has
+    /// two axes; otherwise pencils, on the network's own rows and columns if it is a grid of two axes
+    /// (and rank r is its node r), or on the squarest grid.
     #[must_use]
     pub fn grid(mut self, grid: &Grid) -> Self {
         self.grid = Some(grid.clone());
         self
     }
 
-    /// Puts several elements at each index, which are next to each other in memory: as many
-    /// transforms at once.
+    /// Transforms several arrays at once, whose elements at the same index are next to each other in
+    /// memory.
     #[must_use]
     pub fn batch(mut self, elements: usize) -> Self {
         self.batch = elements;
@@ -115,10 +121,11 @@ impl Fft {
     }
 
     /// Leaves the spectrum as the last exchange divides it, which saves the exchanges back: half of
-    /// them. [`Transform::output`] says how.
+    /// them, or one of three for one axis. [`Transform::output`] says how.
     ///
-    /// A complex array of one axis becomes a matrix of A x B, A the largest divisor that is at most
-    /// the square root: frequency k + l A is at (k, l). A real one is not changed by this.
+    /// A complex array of one axis that is divided becomes a matrix of A x B, A the largest divisor
+    /// that is at most the square root: frequency k + l A is at (k, l). Has no effect on a real array
+    /// of one axis, on one rank, or on a [cyclic](Self::cyclic) transform.
     #[must_use]
     pub fn transposed(mut self) -> Self {
         self.transposed = true;
@@ -137,10 +144,10 @@ impl Fft {
     }
 
     /// Works on this number of bytes at a time, and sends them before the next ones, 2 MiB unless
-    /// set. Less is in a faster cache; more takes fewer messages.
+    /// set. Smaller portions fit in a faster cache; larger ones take fewer messages. A rank plans at
+    /// most 16384 / P portions of an exchange among P ranks.
     ///
-    /// A transform of which some frequencies are left out, and one of one divided axis, is not
-    /// sent in portions.
+    /// Portions are not used if frequencies are left out, or if one axis is transformed and divided.
     #[must_use]
     pub fn portion(mut self, bytes: usize) -> Self {
         self.portion = bytes;
@@ -157,8 +164,8 @@ impl Fft {
     #[track_caller]
     pub fn complex<T: Float>(&self, comm: &mut Communicator) -> Result<Transform<T>, Error> {
         let planner = &mut FftPlanner::new();
-        if self.is_one_axis(comm)? {
-            let OneAxis { input, output, stages } = self.one_axis(comm, !self.transposed)?;
+        if self.is_one_divided_axis(comm)? {
+            let OneAxis { input, output, stages } = self.one_axis::<T>(comm, !self.transposed)?;
             return Ok(Transform::new(
                 Pipeline::new(comm, &stages, self.portion, planner)?,
                 [input, output],
@@ -183,8 +190,8 @@ impl Fft {
     #[track_caller]
     pub fn real<T: Float>(&self, comm: &mut Communicator) -> Result<RealTransform<T>, Error> {
         let planner = &mut FftPlanner::new();
-        if self.is_one_axis(comm)? {
-            let OneAxis { input, output, stages } = self.one_axis(comm, true)?;
+        if self.is_one_divided_axis(comm)? {
+            let OneAxis { input, output, stages } = self.one_axis::<T>(comm, true)?;
             let half = one_axis::half(&output, frequencies(self.extents[0]), self.batch)?;
             let pipeline = Pipeline::new(comm, &stages, self.portion, planner)?;
             let ends = Ends::complex(&half, self.extents[0], comm.rank());
@@ -195,6 +202,7 @@ impl Fft {
         let (mut extents, mut modes) = (self.extents.clone(), checked.modes.clone());
         let input = checked.layout(extents.clone(), modes.clone(), self.batch);
         let input = input.distribution(&extents, &input.splits)?;
+        FftError::check_memory(&input, size_of::<T>())?;
         extents[axis] = frequencies(modes[axis]);
         modes[axis] = extents[axis];
         let stages = checked.layout(extents, modes, self.batch).stages(!self.transposed)?;
@@ -212,17 +220,16 @@ impl Fft {
         [false, true].map(|inverse| nearest::<T>(self.norm.factor(points, inverse)))
     }
 
-    /// Whether it is a transform of one axis that is divided.
-    fn is_one_axis(&self, comm: &Communicator) -> Result<bool, FftError> {
+    /// Returns whether the array has one axis, which is divided.
+    fn is_one_divided_axis(&self, comm: &Communicator) -> Result<bool, FftError> {
         let ranks = comm.size();
-        let divided = self.extents.len() == 1 && ranks > 1;
         if self.cyclic && (self.extents.len() != 1 || !self.extents[0].is_multiple_of(ranks * ranks)) {
             return Err(FftError::Cyclic { extents: self.extents.clone(), ranks });
         }
-        Ok(divided)
+        Ok(self.extents.len() == 1 && ranks > 1)
     }
 
-    fn one_axis(&self, comm: &Communicator, natural: bool) -> Result<OneAxis, Error> {
+    fn one_axis<T: Float>(&self, comm: &Communicator, natural: bool) -> Result<OneAxis, Error> {
         let (points, ranks) = (self.extents[0], comm.size());
         self.checked_axes()?;
         let modes = self.checked_modes(&[0])?;
@@ -231,6 +238,9 @@ impl Fft {
                 return Err(FftError::OneAxis { what, ranks }.into());
             }
         }
+        // Before the divisors of a large number are looked for.
+        let ranges = Distribution::slabs(&[points], 0, ranks)?.batched(self.batch)?;
+        FftError::check_memory(&ranges, size_of::<Complex<T>>())?;
         Ok(match self.cyclic {
             true => one_axis::cyclic(points, ranks, self.batch)?,
             false => one_axis::four_steps(points, ranks, self.batch, natural)?,
@@ -302,7 +312,8 @@ impl Fft {
         let of_slabs = Grid::line(ranks).expect("the ranks of a communicator are the nodes of a line");
         let given_up = divisible.get(1).copied().unwrap_or(last);
         let enough = |axis: usize| self.extents[axis] >= ranks;
-        let slabs = divisible.first().is_none_or(|&first| enough(first) && enough(given_up));
+        let stays = |first| self.axes.as_ref().is_some_and(|axes| !axes.contains(&first));
+        let slabs = divisible.first().is_none_or(|&first| enough(first) && (stays(first) || enough(given_up)));
         if slabs || divisible.len() < 2 {
             return of_slabs;
         }
@@ -311,7 +322,7 @@ impl Fft {
     }
 }
 
-/// What is to be transformed, after it has been checked.
+/// The options after they have been checked.
 struct Checked {
     /// The axes that are transformed, the last one first to be.
     axes: Vec<usize>,

@@ -1,12 +1,12 @@
 //! Errors of transforms.
 
-use necklace::array::ArrayError;
+use necklace::array::{ArrayError, Distribution};
 
 /// The reason why a transform cannot be planned or executed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The transform, or a buffer, is not as it should be.
+    /// The request or a buffer is invalid.
     #[error(transparent)]
     Transform(#[from] FftError),
     /// The array cannot be divided in this way.
@@ -62,7 +62,7 @@ pub enum FftError {
         axes: usize,
     },
     /// There is not one number of modes for each axis.
-    #[error("{found} numbers of modes for an array of {axes} axes; expected one for each axis")]
+    #[error("modes for {found} axes of an array of {axes}; expected a number for each axis")]
     #[non_exhaustive]
     Modes {
         /// The numbers that were given.
@@ -127,6 +127,15 @@ pub enum FftError {
 }
 
 impl FftError {
+    /// Checks that the part of rank 0, which is the largest, can be addressed. So all ranks agree.
+    pub(crate) fn check_memory(distribution: &Distribution, bytes: usize) -> Result<(), Self> {
+        let elements = distribution.local_len(0);
+        match elements <= isize::MAX as usize / bytes {
+            true => Ok(()),
+            false => Err(Self::Memory { elements, bytes }),
+        }
+    }
+
     /// Checks that a buffer has a length.
     pub(crate) fn check(buffer: &'static str, found: usize, expected: usize) -> Result<(), Self> {
         match found == expected {

@@ -3,7 +3,7 @@
 use necklace::array::{ArrayError, Distribution, Split};
 use necklace::topology::Grid;
 
-/// What the ranks have between two exchanges, and what each does with its part.
+/// The array between two exchanges, and the work of each rank on its part.
 pub(crate) struct Stage {
     /// The array when it arrives.
     pub(crate) entry: Distribution,
@@ -27,7 +27,7 @@ impl Stage {
     }
 }
 
-/// What a rank does with its part.
+/// The work of a rank on its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Transforms the lines along an axis, which is whole.

@@ -1,7 +1,7 @@
 //! Fourier transforms of distributed arrays.
 //!
-//! The ranks of a [Necklace](necklace) communicator, be they threads, processes over TCP or those of
-//! an MPI library, each have a part of an array. [`Fft`] plans a transform of it, of any number of
+//! Each rank of a [Necklace](necklace) communicator (a thread, a process over TCP or one of MPI) has a
+//! part of an array. [`Fft`] plans a transform of it, of any number of
 //! dimensions, any extents and any number of ranks:
 //!
 //! ```
@@ -32,7 +32,7 @@
 //! | elements | complex ([`Fft::complex`]) and real ([`Fft::real`], n / 2 + 1 frequencies along the last axis), of `f32` and `f64` |
 //! | axes | all, or [some](Fft::axes); several elements at each index by [`batch`](Fft::batch) |
 //! | division | slabs or pencils, chosen from the numbers of ranks and elements, or [a grid](Fft::grid) |
-//! | output | divided as the input is, or as the last exchange leaves it ([`transposed`](Fft::transposed)), with half the exchanges |
+//! | output | divided as the input is, or as the last exchange leaves it ([`transposed`](Fft::transposed)), with fewer exchanges |
 //! | factors | [`Norm`]: none, 1/N in either direction, 1/√N in both |
 //! | 3/2 rule | [`modes`](Fft::modes): fewer frequencies than points |
 //! | one axis | in four steps, or [cyclic](Fft::cyclic) with one exchange |

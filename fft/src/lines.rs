@@ -59,7 +59,7 @@ struct Window {
 }
 
 /// Another axis, along which some lines can be chosen, seen from that of the lines: it is before or
-/// behind, with so many slices before itself there, and so many elements behind.
+/// behind, with `slices` slices before it there, each of `extent` times `each` elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Across {
     pub(crate) is_outer: bool,
@@ -93,10 +93,10 @@ impl<T: Float> Space<T> {
         Self { lines: Vec::new(), scratch: Vec::new() }
     }
 
-    /// Makes it as large as gathered lines of a length and a scratch need.
-    pub(crate) fn grow(&mut self, length: usize, scratch: usize) {
+    /// Makes it as large as a number of gathered lines of a length and a scratch need.
+    pub(crate) fn grow(&mut self, lines: usize, length: usize, scratch: usize) {
         let longer = |buffer: &mut Vec<Complex<T>>, length| buffer.resize(buffer.len().max(length), Complex::default());
-        longer(&mut self.lines, WIDTH * pitch(length));
+        longer(&mut self.lines, lines * pitch(length));
         longer(&mut self.scratch, scratch);
     }
 }
@@ -119,7 +119,8 @@ impl<T: Float> Lines<T> {
         // A rank without lines plans none.
         let length = if shape.points() == 0 { 0 } else { shape.length };
         let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
-        space.grow(length, forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len()));
+        let gathered = if shape.inner == 1 && shape.modes == shape.length { 0 } else { WIDTH.min(shape.inner) };
+        space.grow(gathered, length, forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len()));
         Self { shape, across, forward, inverse }
     }
 

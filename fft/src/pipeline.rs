@@ -31,7 +31,7 @@ struct Local<T> {
 }
 
 enum Step<T> {
-    /// With whether the factor is applied here.
+    /// The transform of lines, and whether the factor is applied with it.
     Lines(Lines<T>, bool),
     /// A root of unity for each index, and the elements at each.
     Twiddle(Vec<Complex<T>>, usize),
@@ -52,12 +52,8 @@ impl<T: Float> Pipeline<T> {
         portion: usize,
         planner: &mut FftPlanner<T>,
     ) -> Result<Self, Error> {
-        let bytes = size_of::<Complex<T>>();
         for part in stages.iter().flat_map(|stage| [&stage.entry, &stage.exit]) {
-            let elements = part.local_len(comm.rank());
-            if elements > isize::MAX as usize / bytes {
-                return Err(FftError::Memory { elements, bytes }.into());
-            }
+            FftError::check_memory(part, size_of::<Complex<T>>())?;
         }
         let mut space = Space::new();
         let mut locals: Vec<Local<T>> =

@@ -14,7 +14,7 @@ use crate::{Distribution, Error, FftError, Float};
 ///
 /// The array is divided as [`input`](Self::input) says, and its spectrum as
 /// [`output`](Self::output) says. The methods are collective: all ranks of the communicator call the
-/// same one. They allocate nothing, but for the first one without scratch.
+/// same one. Only the first call without scratch allocates.
 pub struct RealTransform<T: Float> {
     pipeline: Pipeline<T>,
     ends: [Distribution; 2],

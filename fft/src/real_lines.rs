@@ -31,7 +31,7 @@ impl<T: Float> RealLines<T> {
         // A rank without lines plans none.
         let length = if shape.points() == 0 { 0 } else { shape.length };
         let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
-        space.grow(0, forward.get_scratch_len().max(inverse.get_scratch_len()));
+        space.grow(0, 0, forward.get_scratch_len().max(inverse.get_scratch_len()));
         let (line, half) = (vec![T::zero(); length], vec![Complex::default(); frequencies(length)]);
         Self { shape, forward, inverse, line, half }
     }
@@ -71,8 +71,8 @@ impl<T: Float> RealLines<T> {
         }
     }
 
-    /// Transforms frequencies back, and multiplies by a factor. What a real array does not have, an
-    /// imaginary part of the first frequency or of that at half the extent, is taken as zero.
+    /// Transforms frequencies back, and multiplies by a factor. Ignores the imaginary parts of the
+    /// first frequency and of that at half the extent.
     pub(crate) fn inverse(&mut self, from: &[Complex<T>], to: &mut [T], factor: T, space: &mut Space<T>) {
         let Shape { outer, length, modes, inner } = self.shape;
         if self.shape.points() == 0 {

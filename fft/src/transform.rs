@@ -12,7 +12,7 @@ use crate::{Distribution, Error, FftError, Float};
 ///
 /// The array is divided as [`input`](Self::input) says before it is transformed, and as
 /// [`output`](Self::output) says afterwards. The methods are collective: all ranks of the
-/// communicator call the same one. They allocate nothing, but for the first one without scratch.
+/// communicator call the same one. Only the first call without scratch allocates.
 pub struct Transform<T: Float> {
     pipeline: Pipeline<T>,
     ends: [Distribution; 2],

@@ -37,7 +37,7 @@ fn impossible_transforms_are_refused_with_the_numbers() {
     says(&fft(&[4, 6]).batch(0), "0 elements at each index");
     says(&fft(&[4, 6]).batch(huge), "more than 2^63 - 1");
     says(&fft(&[huge, huge]), "more than 2^63 - 1");
-    says(&fft(&[4, 6]).modes(&[4]), "1 numbers of modes for an array of 2 axes");
+    says(&fft(&[4, 6]).modes(&[4]), "modes for 1 axes of an array of 2");
     says(&fft(&[4, 6]).modes(&[4, 7]), "7 modes of axis 1, which has 6 points; expected 1 to 6");
     says(&fft(&[4, 6]).modes(&[0, 6]), "0 modes of axis 0, which has 4 points; expected 1 to 4");
     says(&fft(&[4, 6]).axes(&[1]).modes(&[3, 6]), "expected 4, because it is not transformed");
@@ -110,7 +110,7 @@ fn ranks_that_ask_for_different_transforms_are_told() {
 }
 
 #[test]
-fn errors_of_exchanges_name_the_redistribution() {
+fn rank_that_left_is_an_error_of_the_exchange() {
     let errors = local::run(2, |mut comm| {
         let mut transform = Fft::new(&[4, 6]).complex::<f64>(&mut comm).unwrap();
         if comm.rank() == 0 {
@@ -127,6 +127,14 @@ fn errors_of_exchanges_name_the_redistribution() {
 
 #[test]
 fn array_errors_are_their_own() {
+    // Of which the memory is checked before anything is computed: these are primes.
+    says(&Fft::new(&[usize::MAX - 58]), "more than 2^63 - 1");
+    says(&Fft::new(&[(1 << 61) - 1]), "bytes on one rank");
+    let reals = local::run(2, |mut comm| {
+        let fft = Fft::new(&[2, 1 << 61]).modes(&[2, 1]);
+        fft.real::<f64>(&mut comm).map(|_| ()).unwrap_err().to_string()
+    });
+    assert!(reals.unwrap().iter().all(|error| error.contains("elements of 8 bytes on one rank")));
     says(&Fft::new(&[1 << 62]), "bytes on one rank; memory has at most 2^63 - 1 bytes");
     let error = refused(&Fft::new(&[1 << 62, 4])).remove(0);
     assert!(matches!(error, Error::Array(ArrayError::Size { .. })), "{error}");

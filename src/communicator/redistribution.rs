@@ -252,8 +252,8 @@ impl Communicator {
     /// Plans to take an array from one distribution to another in portions, to compute between them.
     /// Collective.
     ///
-    /// Each rank's part before is divided along an axis into as many portions, which have equal
-    /// numbers of indices but for one. A portion is moved by
+    /// Each rank's part before is divided along an axis into portions, whose numbers of indices differ
+    /// by at most one, or by one block where blocks are dealt. A portion is moved by
     /// [`execute_portion`](Redistribution::execute_portion), so a rank can compute a portion and
     /// send it while it is in the cache, and on the way back compute each portion when it has
     /// arrived. Choose an axis that the exchange makes whole: then every rank has something to send
