@@ -129,7 +129,7 @@ fn rank_that_left_is_an_error_of_the_exchange() {
 fn array_errors_are_their_own() {
     // Of which the memory is checked before anything is computed: these are primes.
     says(&Fft::new(&[usize::MAX - 58]), "more than 2^63 - 1");
-    says(&Fft::new(&[(1 << 61) - 1]), "bytes on one rank");
+    says(&Fft::new(&[(1 << 62) - 57]), "bytes on one rank");
     let reals = local::run(2, |mut comm| {
         let fft = Fft::new(&[2, 1 << 61]).modes(&[2, 1]);
         fft.real::<f64>(&mut comm).map(|_| ()).unwrap_err().to_string()
