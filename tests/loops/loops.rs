@@ -1,5 +1,4 @@
-//! What tests do a billion times. The tests are compiled without optimisation, this is compiled
-//! with it.
+//! Loops that tests repeat a billion times. Compiled with optimisation, unlike the tests.
 
 use necklace::op::{Product, by};
 use necklace::{Communicator, Error};

@@ -1,4 +1,4 @@
-//! When each rank ends the job, if several do.
+//! The delay with which each rank ends the job, if several do.
 
 use std::ffi::c_int;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What calls no function of MPI. Its tests are those of the library without the feature `mpi`, so
-//! that nothing is built for them alone.
+//! Code of the MPI backend that calls no function of MPI. Its tests run with those of the library
+//! without the feature `mpi`, so that nothing is built for them alone.
 
 pub(super) mod abort_delay;
 pub(super) mod error;

@@ -1,4 +1,4 @@
-//! What the processes of a job tell each other at the start.
+//! The information that the processes of a job exchange at the start.
 
 use std::collections::BTreeMap;
 use std::fs;
