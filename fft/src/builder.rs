@@ -9,7 +9,6 @@ use rustfft::FftPlanner;
 
 use crate::float::nearest;
 use crate::layout::Layout;
-use crate::lines::Shape;
 use crate::one_axis::{self, OneAxis};
 use crate::pipeline::{Pipeline, shape};
 use crate::real::Ends;
@@ -109,7 +108,7 @@ impl Fft {
     }
 
     /// Keeps this number of frequencies of each axis, those of the smallest absolute value. The
-    /// inverse takes the others as zero.
+    /// inverse sets the others to zero.
     ///
     /// With 3 M / 2 points and M modes, the product of two arrays has no aliases among the modes (the
     /// 3/2 rule). Of an even number of modes, the one at M / 2 stands for both signs: forward adds
@@ -145,7 +144,7 @@ impl Fft {
 
     /// Works on this number of bytes at a time, and sends them before the next ones, 2 MiB unless
     /// set. Smaller portions fit in a faster cache; larger ones take fewer messages. A rank plans at
-    /// most 16384 / P portions of an exchange among P ranks.
+    /// most 16384 / P portions of an exchange, for P ranks of the communicator.
     ///
     /// Portions are not used if frequencies are left out, or if one axis is transformed and divided.
     #[must_use]
@@ -158,7 +157,7 @@ impl Fft {
     ///
     /// # Errors
     ///
-    /// [`Error::Transform`] if what was set does not fit the array or the ranks, [`Error::Array`] if
+    /// [`Error::Transform`] if an option does not fit the array or the ranks, [`Error::Array`] if
     /// the array cannot be divided, [`Error::Exchange`] as
     /// [`redistribute_init`](Communicator::redistribute_init).
     #[track_caller]
@@ -207,7 +206,7 @@ impl Fft {
         modes[axis] = extents[axis];
         let stages = checked.layout(extents, modes, self.batch).stages(!self.transposed)?;
         let mut pipeline = Pipeline::new(comm, &stages, self.portion, planner)?;
-        let seen: Shape = shape(&input, &input.local_shape(comm.rank()), axis, checked.modes[axis]);
+        let seen = shape(&input, &input.local_shape(comm.rank()), axis, checked.modes[axis]);
         let lines = RealLines::new(seen, &mut RealFftPlanner::new(), &mut pipeline.space);
         let output = stages[stages.len() - 1].exit.clone();
         Ok(RealTransform::new(pipeline, [input, output], self.factors(), Ends::Lines(Box::new(lines))))
@@ -238,7 +237,7 @@ impl Fft {
                 return Err(FftError::OneAxis { what, ranks }.into());
             }
         }
-        // Before the divisors of a large number are looked for.
+        // Check sizes first: finding the divisors of a huge number takes long.
         let ranges = Distribution::slabs(&[points], 0, ranks)?.batched(self.batch)?;
         FftError::check_memory(&ranges, size_of::<Complex<T>>())?;
         Ok(match self.cyclic {
@@ -247,7 +246,7 @@ impl Fft {
         })
     }
 
-    /// Returns the axes that are transformed, the last one last.
+    /// Returns the transformed axes, in the order of the options.
     fn checked_axes(&self) -> Result<Vec<usize>, FftError> {
         let axes = self.extents.len();
         let chosen = self.axes.clone().unwrap_or_else(|| (0..axes).collect());
@@ -306,7 +305,7 @@ impl Fft {
         Ok(Checked { axes, modes, grid, splits })
     }
 
-    /// Returns the grid of a transform that has none set. `last` is the axis that is whole at first.
+    /// Returns the default grid. `last` is the axis that is whole at first.
     fn usual_grid(&self, comm: &Communicator, divisible: &[usize], last: usize) -> Grid {
         let ranks = comm.size();
         let of_slabs = Grid::line(ranks).expect("the ranks of a communicator are the nodes of a line");
@@ -324,7 +323,7 @@ impl Fft {
 
 /// The options after they have been checked.
 struct Checked {
-    /// The axes that are transformed, the last one first to be.
+    /// The transformed axes. The last one is transformed first.
     axes: Vec<usize>,
     modes: Vec<usize>,
     grid: Grid,

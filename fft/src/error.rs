@@ -17,7 +17,7 @@ pub enum Error {
     Exchange(#[from] necklace::Error),
 }
 
-/// A mistake in what a transform is asked for.
+/// An invalid option or buffer of a transform.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FftError {
@@ -61,7 +61,7 @@ pub enum FftError {
         /// The axes of the array.
         axes: usize,
     },
-    /// There is not one number of modes for each axis.
+    /// The number of modes is not given for each axis.
     #[error("modes for {found} axes of an array of {axes}; expected a number for each axis")]
     #[non_exhaustive]
     Modes {
@@ -95,11 +95,11 @@ pub enum FftError {
         /// The ranks of the communicator.
         ranks: usize,
     },
-    /// What was set has no meaning for one divided axis.
+    /// An option does not apply to a transform of one divided axis.
     #[error("{what} cannot be set for a transform of one axis that is divided among {ranks} ranks")]
     #[non_exhaustive]
     OneAxis {
-        /// What was set.
+        /// The option.
         what: &'static str,
         /// The ranks of the communicator.
         ranks: usize,
@@ -127,7 +127,8 @@ pub enum FftError {
 }
 
 impl FftError {
-    /// Checks that the part of rank 0, which is the largest, can be addressed. So all ranks agree.
+    /// Checks that the largest part, that of rank 0, can be addressed. All ranks check the same part, so
+    /// they agree.
     pub(crate) fn check_memory(distribution: &Distribution, bytes: usize) -> Result<(), Self> {
         let elements = distribution.local_len(0);
         match elements <= isize::MAX as usize / bytes {
@@ -144,7 +145,7 @@ impl FftError {
         }
     }
 
-    /// Checks that a buffer has a length or a greater one.
+    /// Checks that a buffer has at least a length.
     pub(crate) fn check_least(buffer: &'static str, found: usize, least: usize) -> Result<(), Self> {
         match found >= least {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! How an array is divided at each stage of a transform.
+//! The division of an array at each stage of a transform.
 
 use necklace::array::{ArrayError, Distribution, Split};
 use necklace::topology::Grid;
@@ -10,8 +10,8 @@ pub(crate) struct Stage {
     /// The array when it leaves. It has other extents if frequencies are left out.
     pub(crate) exit: Distribution,
     pub(crate) work: Vec<Work>,
-    /// The axis that is divided here and whole at the next stage, along which the array can be worked
-    /// on and sent in portions.
+    /// The axis that is divided here and whole at the next stage. The array can be transformed and sent
+    /// in portions along it.
     pub(crate) along: Option<usize>,
 }
 
@@ -36,13 +36,12 @@ pub(crate) enum Work {
     Twiddle,
 }
 
-/// An array of several axes, or of one that is whole: which axes are transformed, and where the
-/// grid's axes are at first.
+/// A transform of an array of several axes, or of one whole axis, with the initial splits.
 pub(crate) struct Layout<'a> {
     pub(crate) extents: Vec<usize>,
     /// The number of frequencies that are kept of each axis.
     pub(crate) modes: Vec<usize>,
-    /// The axes that are transformed, the first one last.
+    /// The transformed axes. The last one is transformed first.
     pub(crate) axes: Vec<usize>,
     pub(crate) grid: &'a Grid,
     pub(crate) splits: Vec<Split>,
@@ -55,10 +54,10 @@ impl Layout<'_> {
         Distribution::new(extents, self.grid, splits)?.batched(self.batch)
     }
 
-    /// Returns the stages of the transform: at each, all axes that are whole are transformed. Between
-    /// them, the axis that is next becomes whole in place of one that is done.
+    /// Returns the stages of the transform. Each transforms all whole axes that are left. Between two
+    /// stages, the next axis becomes whole, and a finished one is divided in its place.
     ///
-    /// In `natural` order the array goes back to where it came from.
+    /// With `natural`, further stages undo these exchanges.
     pub(crate) fn stages(&self, natural: bool) -> Result<Vec<Stage>, ArrayError> {
         let (mut extents, mut splits, mut pending) = (self.extents.clone(), self.splits.clone(), self.axes.clone());
         let mut stages = Vec::new();

@@ -1,8 +1,8 @@
 //! Fourier transforms of distributed arrays.
 //!
 //! Each rank of a [Necklace](necklace) communicator (a thread, a process over TCP or one of MPI) has a
-//! part of an array. [`Fft`] plans a transform of it, of any number of
-//! dimensions, any extents and any number of ranks:
+//! part of an array. [`Fft`] plans a transform of any number of dimensions, with any extents and any
+//! number of ranks:
 //!
 //! ```
 //! use necklace_fft::{Complex, Fft};
@@ -25,7 +25,7 @@
 //! # Ok::<(), necklace::JobError>(())
 //! ```
 //!
-//! # What there is
+//! # Features
 //!
 //! | | |
 //! |---|---|
@@ -43,11 +43,11 @@
 //! [redistributed](necklace::Communicator::redistribute_init), so that it has another axis whole, and
 //! so on. The exchange is Necklace's `alltoallw`, among the ranks of one axis of the grid only, by
 //! the algorithm that is [chosen](necklace::Communicator::choose) for `alltoallv`. Elements are sent
-//! from where they lie, and received where they belong. `rustfft` and
-//! `realfft` transform the single lines.
+//! from where they lie, and received where they belong. `rustfft` and `realfft` transform the single
+//! lines.
 //!
-//! A transform that is planned once can be executed any number of times. It has communicators of
-//! its own, and an execution allocates nothing.
+//! A planned transform can be executed any number of times. It has communicators of its own. An
+//! execution allocates nothing but its scratch memory, once, unless the caller passes that.
 //!
 //! # From other libraries
 //!

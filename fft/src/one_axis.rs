@@ -13,15 +13,15 @@ use necklace::topology::Grid;
 
 use crate::layout::{Stage, Work};
 
-/// A transform of one axis: what a user has before and after, and the stages between.
+/// A transform of one axis: the user's distributions before and after, and the stages between.
 pub(crate) struct OneAxis {
     pub(crate) input: Distribution,
     pub(crate) output: Distribution,
     pub(crate) stages: Vec<Stage>,
 }
 
-/// In four steps. The input is divided into ranges. So is the output in `natural` order; otherwise
-/// it is the matrix of A x B frequencies k + l A, by ranges of k.
+/// Returns a transform in four steps. The input is divided into ranges. So is the output with
+/// `natural`; otherwise it is the matrix of A x B frequencies k + l A, by ranges of k.
 pub(crate) fn four_steps(points: usize, ranks: usize, batch: usize, natural: bool) -> Result<OneAxis, ArrayError> {
     let rows = squarest(points);
     let columns = points / rows;
@@ -52,7 +52,7 @@ pub(crate) fn four_steps(points: usize, ranks: usize, batch: usize, natural: boo
     Ok(OneAxis { input, output, stages })
 }
 
-/// From cyclic to cyclic with one exchange, if P^2 divides N (Koopman & Bisseling, "Minimizing
+/// Returns a transform from cyclic to cyclic with one exchange, if P^2 divides N (Koopman & Bisseling, "Minimizing
 /// communication in the multidimensional FFT"): a matrix of P x N / P, whose row s has the elements
 /// s + j P of rank s.
 pub(crate) fn cyclic(points: usize, ranks: usize, batch: usize) -> Result<OneAxis, ArrayError> {

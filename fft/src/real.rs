@@ -27,12 +27,12 @@ pub struct RealTransform<T: Float> {
     scratch: Vec<Complex<T>>,
 }
 
-/// How real numbers become complex ones, and these real ones.
+/// The conversion between the real array and the complex stages.
 pub(crate) enum Ends<T> {
     /// By the transform of the last axis.
     Lines(Box<RealLines<T>>),
-    /// As they are. Of the spectrum, each rank keeps the beginning of its part. `single` are the
-    /// places of the frequencies that are their own conjugates.
+    /// Without a transform. Each rank keeps the first `kept` elements of its part of the spectrum.
+    /// `single` are the positions of the frequencies that are their own conjugates.
     Complex { kept: usize, single: Vec<usize> },
 }
 
@@ -154,7 +154,7 @@ impl<T: Float> RealTransform<T> {
         let mut buffers = [spectrum, first, &mut rest[..*second], &mut []];
         Pipeline::copy([DATA, route[0]], *length, &mut buffers);
         if let Ends::Complex { kept, single } = kind {
-            // The real part of a transform in which each frequency stands for its conjugate too.
+            // Count each frequency for its conjugate too; the result is the real part.
             let (half, rest) = buffers[route[0]][..pipeline.length(true)].split_at_mut(*kept);
             single.iter().for_each(|&place| half[place] = Complex::from(half[place].re * nearest::<T>(0.5)));
             half.iter_mut().for_each(|value| *value = value.scale(nearest::<T>(2.0)));

@@ -1,13 +1,13 @@
 //! The buffers through which an array goes.
 
-/// The caller's buffer in which the array is at first.
+/// The caller's initial buffer.
 pub(crate) const DATA: usize = 0;
 /// The parts of the scratch memory.
 pub(crate) const SCRATCH: [usize; 2] = [1, 2];
-/// The caller's other buffer, in which the array is at last.
+/// The caller's final buffer, unless it is the initial one.
 pub(crate) const RESULT: usize = 3;
 
-/// The buffer that has the array at each stage.
+/// The buffer of the array at each stage.
 pub(crate) struct Route {
     pub(crate) buffers: Vec<usize>,
     /// The lengths of the parts of the scratch memory.
@@ -17,10 +17,10 @@ pub(crate) struct Route {
 impl Route {
     /// Finds a route for stages that need buffers of these lengths.
     ///
-    /// `data` is the length of the buffer in which the array is at first, 0 if there is none.
-    /// `result` is the buffer in which it shall be at last, and its length; `None` if it may be
-    /// anywhere. A first stage that does not fit in its buffer begins in another one. If the last
-    /// one does not fit, it is to be copied.
+    /// `data` is the length of the initial buffer, 0 without one. `result` is the final buffer and its
+    /// length; `None` accepts any buffer. If the first stage does not fit in the initial buffer, it
+    /// starts in scratch memory. If the last stage does not fit in the final buffer, the caller copies
+    /// the array there.
     pub(crate) fn new(needs: &[usize], data: usize, result: Option<(usize, usize)>) -> Self {
         let mut route = Self { buffers: Vec::with_capacity(needs.len()), scratch: [0, 0] };
         let mut at = DATA;
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_go_through_as_little_scratch_as_there_can_be() {
+    fn routes_use_scratch_only_where_they_must() {
         let [a, b] = SCRATCH;
         // In place: one exchange is copied back, two need no copy.
         assert_eq!(route(&[8], 8, Some((DATA, 8))), (vec![DATA], [0, 0]));
