@@ -1,5 +1,6 @@
-//! Times a transform of `necklace-fft`. Prints the milliseconds that planning takes, then those of
-//! each transform, one a line.
+//! Times a transform of `necklace-fft`. Prints the milliseconds that planning takes, the megabytes
+//! that the plans of all ranks keep after the first transform, then the milliseconds of each other
+//! transform, one a line.
 //!
 //! ```text
 //! cargo bench -p necklace-benches --bench fft -- --shape 256x256x256 --ranks 4 --calls 20
@@ -110,6 +111,14 @@ impl Plan {
         }
     }
 
+    /// Returns the bytes of the program's own buffers.
+    fn data_bytes(&self) -> usize {
+        match self {
+            Self::Complex(_, data) => size_of_val(&data[..]),
+            Self::Real(_, data, spectrum) => size_of_val(&data[..]) + size_of_val(&spectrum[..]),
+        }
+    }
+
     fn forward(&mut self) {
         match self {
             Self::Complex(transform, data) => transform.forward(data).unwrap(),
@@ -119,9 +128,12 @@ impl Plan {
 }
 
 fn time(mut comm: Communicator, arguments: &Arguments) {
+    comm.barrier().unwrap();
+    let before = resident();
     let start = Instant::now();
     let mut plan = Plan::new(&mut comm, arguments).unwrap();
     let planned = start.elapsed();
+    let mut kept = 0.0;
     let mut times = Vec::with_capacity(arguments.calls);
     for call in 0..=arguments.calls {
         plan.fill();
@@ -130,12 +142,31 @@ fn time(mut comm: Communicator, arguments: &Arguments) {
         plan.forward();
         comm.barrier().unwrap();
         // The first call touches the memory for the first time.
-        if call > 0 {
-            times.push(start.elapsed());
+        match call {
+            0 => kept = kept_by_all(&mut comm, before, plan.data_bytes()),
+            _ => times.push(start.elapsed()),
         }
     }
     if comm.rank() == 0 {
-        println!("{:.3}", planned.as_secs_f64() * 1e3);
+        println!("{:.3}\n{kept:.1}", planned.as_secs_f64() * 1e3);
         times.iter().for_each(|time| println!("{:.3}", time.as_secs_f64() * 1e3));
     }
+}
+
+/// Returns the bytes of this process in memory, 0 where Linux does not say.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: usize = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    4096 * pages
+}
+
+/// Returns the megabytes that all processes have gained since `before`, besides their data.
+fn kept_by_all(comm: &mut Communicator, before: usize, data: usize) -> f64 {
+    let gained = resident() as f64 - before as f64;
+    let processes = comm.allgather_vec(&[std::process::id()]).unwrap();
+    let of_processes = comm.allgather_vec(&[gained]).unwrap();
+    let data: f64 = comm.allgather_vec(&[data as f64]).unwrap().iter().sum();
+    let first = |&rank: &usize| !processes[..rank].contains(&processes[rank]);
+    let gained: f64 = (0..comm.size()).filter(first).map(|rank| of_processes[rank]).sum();
+    (gained - data) / 1e6
 }

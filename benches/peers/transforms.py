@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Times the transforms of necklace-fft beside FFTW's over MPI and mpi4py-fft's, in turn in one run:
 ours among threads and, where cargo builds it with MPI, among ranks of MPI. Prints the median and the
-minimum of all transforms in milliseconds, what planning takes, and the times of the others divided
-by ours among threads.
+minimum of all transforms in milliseconds, the milliseconds that planning takes, the megabytes that
+the plans of all ranks keep besides the program's arrays, and the times of the others divided by ours
+among threads. With one rank, nothing is exchanged.
 
 Needs Debian's libfftw3-mpi-dev, python3-mpi4py-fft and openmpi-bin.
 
@@ -29,10 +30,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def built(features):
     """Returns the program of our bench."""
     command = ["cargo", "bench", "--no-run", "-p", "necklace-benches", "--bench", "fft", "--message-format=json"]
-    target = {"CARGO_TARGET_DIR": str(ROOT / "target" / "with-mpi")} if features else {}
+    # As programs are built unless they say otherwise.
+    settings = {"CARGO_PROFILE_BENCH_LTO": "false", "CARGO_PROFILE_RELEASE_LTO": "false"}
+    if features:
+        settings["CARGO_TARGET_DIR"] = str(ROOT / "target" / "with-mpi")
     command += ["--features", features] if features else []
     done = subprocess.run(
-        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **target}
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **settings}
     )
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     return [message["executable"] for message in messages if message.get("executable")][-1]
@@ -79,13 +83,15 @@ def compare(given, shape, kind, ranks, ours, over_mpi, fftw):
         systems["necklace over MPI"] = [*mpirun, over_mpi, *arguments]
         systems["necklace over MPI, transposed"] = [*mpirun, over_mpi, *arguments, "--transposed"]
     plans = {system: [] for system in systems}
+    kept = {system: [] for system in systems}
     times = {system: [] for system in systems}
     for turn in range(given.rounds):
         print(f"\r{shape} on {ranks}: round {turn + 1} of {given.rounds}", end="", file=sys.stderr)
         for system, command in systems.items():
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            planned, *each = [float(line) for line in done.stdout.split()]
+            planned, memory, *each = [float(line) for line in done.stdout.split()]
             plans[system].append(planned)
+            kept[system].append(memory)
             times[system] += each
     print("\r", end="", file=sys.stderr)
     print(f"{shape} {kind} on {ranks} ranks" + 20 * " ")
@@ -93,7 +99,7 @@ def compare(given, shape, kind, ranks, ours, over_mpi, fftw):
         base = times["necklace transposed" if "transposed" in system else "necklace"]
         print(
             f"  {system:30} median {statistics.median(each):8.1f}  min {min(each):8.1f}"
-            f"  plan {statistics.median(plans[system]):8.0f}"
+            f"  plan {statistics.median(plans[system]):8.0f}  keeps {statistics.median(kept[system]):8.1f}"
             f"  / ours {statistics.median(each) / statistics.median(base):5.2f}"
             f"  by min {min(each) / min(base):5.2f}",
             flush=True,

@@ -9,9 +9,13 @@ use rustfft::{Fft, FftPlanner};
 use crate::Float;
 use crate::float::nearest;
 
-/// The number of lines that are gathered at once, if they are not contiguous: enough for whole cache
-/// lines.
-pub(crate) const WIDTH: usize = 16;
+/// The least and the most lines that are gathered at once, if they are not contiguous: enough for whole
+/// cache lines.
+const WIDTH: [usize; 2] = [16, 64];
+/// The bytes of gathered lines, if so many fit: they stay in the cache while they are transformed.
+const GATHERED: usize = 1 << 20;
+/// The number of points that are gathered at once of each line.
+const TILE: usize = 4;
 /// The bytes of contiguous lines that are transformed and then multiplied, while they are in the
 /// cache.
 const BAND: usize = 1 << 18;
@@ -33,15 +37,15 @@ impl Shape {
         self.outer * self.length * self.inner
     }
 
-    /// Calls the function for each gathered group of lines of a window: the first line's place in an
-    /// array of `rows` rows and of `other` rows, and the number of lines. An array that grows is taken
-    /// from its end, so that one buffer can have both.
-    fn groups(&self, window: Window, rows: [usize; 2], mut group: impl FnMut([usize; 2], usize)) {
+    /// Calls the function for each group of at most `most` lines of a window: the first line's place in
+    /// the array of `rows[0]` rows before and of `rows[1]` after, and the number of lines. An array that
+    /// grows is taken from its end, so that one buffer can have both.
+    fn groups(&self, window: Window, most: usize, rows: [usize; 2], mut group: impl FnMut([usize; 2], usize)) {
         let Window { outer, inner } = window;
         let mut slice = |slice: usize| {
-            for first in inner.clone().step_by(WIDTH) {
+            for first in inner.clone().step_by(most) {
                 let place = rows.map(|rows| slice * rows * self.inner + first);
-                group(place, WIDTH.min(inner.end - first));
+                group(place, most.min(inner.end - first));
             }
         };
         match rows[0] < rows[1] {
@@ -96,20 +100,24 @@ impl<T: Float> Space<T> {
     /// Makes it as large as a number of gathered lines of a length and a scratch need.
     pub(crate) fn grow(&mut self, lines: usize, length: usize, scratch: usize) {
         let longer = |buffer: &mut Vec<Complex<T>>, length| buffer.resize(buffer.len().max(length), Complex::default());
-        longer(&mut self.lines, lines * pitch(length));
+        longer(&mut self.lines, lines * pitch::<Complex<T>>(length));
         longer(&mut self.scratch, scratch);
     }
 }
 
-/// Returns the distance of gathered lines, which keeps them from the same places of a cache.
-pub(crate) fn pitch(length: usize) -> usize {
-    length + WIDTH
+/// Returns the distance of gathered lines: an odd number of cache lines, which keeps them from the same
+/// places of a cache.
+fn pitch<C>(length: usize) -> usize {
+    let each = (64 / size_of::<C>()).max(1);
+    (length.div_ceil(each) | 1) * each
 }
 
 /// The transforms of all lines along an axis, in place.
 pub(crate) struct Lines<T> {
     shape: Shape,
     across: Option<Across>,
+    /// The number of lines that are gathered at once.
+    width: usize,
     forward: Arc<dyn Fft<T>>,
     inverse: Arc<dyn Fft<T>>,
 }
@@ -119,9 +127,11 @@ impl<T: Float> Lines<T> {
         // A rank without lines plans none.
         let length = if shape.points() == 0 { 0 } else { shape.length };
         let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
-        let gathered = if shape.inner == 1 && shape.modes == shape.length { 0 } else { WIDTH.min(shape.inner) };
+        let fitting = GATHERED / size_of::<Complex<T>>() / pitch::<Complex<T>>(length);
+        let width = fitting.clamp(WIDTH[0], WIDTH[1]);
+        let gathered = if shape.inner == 1 && shape.modes == shape.length { 0 } else { width.min(shape.inner) };
         space.grow(gathered, length, forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len()));
-        Self { shape, across, forward, inverse }
+        Self { shape, across, width, forward, inverse }
     }
 
     /// Transforms the lines of the array at the beginning of `data` and multiplies them by a factor:
@@ -160,9 +170,9 @@ impl<T: Float> Lines<T> {
             }
             return;
         }
-        let pitch = pitch(length);
+        let pitch = pitch::<Complex<T>>(length);
         let rows = if inverse { [modes, length] } else { [length, modes] };
-        self.shape.groups(window, rows, |[from, to], width| {
+        self.shape.groups(window, self.width, rows, |[from, to], width| {
             match inverse {
                 true => self.spread(&data[from..], lines, width),
                 false => gather(&data[from..], lines, [length, width, inner]),
@@ -184,7 +194,7 @@ impl<T: Float> Lines<T> {
         if modes == length {
             return gather(from, lines, [length, width, inner]);
         }
-        let (positive, pitch) = (modes.div_ceil(2), pitch(length));
+        let (positive, pitch) = (modes.div_ceil(2), pitch::<Complex<T>>(length));
         for (column, line) in lines.chunks_exact_mut(pitch).take(width).enumerate() {
             let kept = |row: usize| from[row * inner + column];
             line[..length].fill(Complex::default());
@@ -204,7 +214,7 @@ impl<T: Float> Lines<T> {
         if modes == length {
             return scatter(lines, to, [length, width, inner], factor);
         }
-        let (positive, pitch) = (modes.div_ceil(2), pitch(length));
+        let (positive, pitch) = (modes.div_ceil(2), pitch::<Complex<T>>(length));
         for (column, line) in lines.chunks_exact(pitch).take(width).enumerate() {
             let mut keep = |row: usize, value: Complex<T>| to[row * inner + column] = value.scale(factor);
             (0..positive).for_each(|row| keep(row, line[row]));
@@ -219,20 +229,32 @@ impl<T: Float> Lines<T> {
 /// Copies columns of rows that are `inner` apart into lines. The extents are those of a line, of the
 /// group, and of a row.
 fn gather<C: Copy>(from: &[C], lines: &mut [C], [length, width, inner]: [usize; 3]) {
-    let pitch = pitch(length);
-    for (row, values) in from.chunks(inner).take(length).enumerate() {
-        for (column, value) in values[..width].iter().enumerate() {
-            lines[column * pitch + row] = *value;
+    let pitch = pitch::<C>(length);
+    let whole = length - length % TILE;
+    for first in (0..whole).step_by(TILE) {
+        let row = |row: usize| &from[(first + row) * inner..][..width];
+        let rows: [&[C]; TILE] = [row(0), row(1), row(2), row(3)];
+        for (column, line) in lines.chunks_exact_mut(pitch).take(width).enumerate() {
+            let tile = &mut line[first..first + TILE];
+            for (value, row) in tile.iter_mut().zip(rows) {
+                *value = row[column];
+            }
+        }
+    }
+    for row in whole..length {
+        let values = &from[row * inner..][..width];
+        for (line, value) in lines.chunks_exact_mut(pitch).zip(values) {
+            line[row] = *value;
         }
     }
 }
 
 /// The opposite of [`gather`], times a factor.
 fn scatter<T: Float>(lines: &[Complex<T>], to: &mut [Complex<T>], [length, width, inner]: [usize; 3], factor: T) {
-    let pitch = pitch(length);
+    let pitch = pitch::<Complex<T>>(length);
     for (row, values) in to.chunks_mut(inner).take(length).enumerate() {
-        for (column, value) in values[..width].iter_mut().enumerate() {
-            *value = lines[column * pitch + row].scale(factor);
+        for (line, value) in lines.chunks_exact(pitch).zip(&mut values[..width]) {
+            *value = line[row].scale(factor);
         }
     }
 }
