@@ -10,7 +10,7 @@ use rustfft::FftPlanner;
 use crate::float::nearest;
 use crate::layout::Layout;
 use crate::one_axis::{self, OneAxis};
-use crate::pipeline::{Pipeline, shape};
+use crate::pipeline::{Pipeline, across, shape};
 use crate::real::Ends;
 use crate::real_lines::{RealLines, frequencies};
 use crate::{Distribution, Error, FftError, Float, Norm, RealTransform, Transform};
@@ -83,9 +83,9 @@ impl Fft {
     /// Divides the array over this process grid: slabs with one axis of several nodes, pencils with
     /// two, and so on. Its nodes are the ranks, numbered row-major.
     ///
-    /// Unless set: slabs, which need the fewest exchanges, if each rank gets something or the array has
-    /// two axes; otherwise pencils, on the network's own rows and columns if it is a grid of two axes
-    /// (and rank r is its node r), or on the squarest grid.
+    /// Unless set, it is the grid whose exchanges are the cheapest, as
+    /// [`grid_for`](Communicator::grid_for) chooses it; slabs along an axis that is not transformed, if
+    /// it has an index for each rank.
     #[must_use]
     pub fn grid(mut self, grid: &Grid) -> Self {
         self.grid = Some(grid.clone());
@@ -171,9 +171,10 @@ impl Fft {
                 self.factors(),
             ));
         }
-        let checked = self.checked(comm)?;
-        let stages =
-            checked.layout(self.extents.clone(), checked.modes.clone(), self.batch).stages(!self.transposed)?;
+        let checked = self.checked(comm, size_of::<Complex<T>>())?;
+        let stages = checked
+            .layout(self.extents.clone(), checked.modes.clone(), self.batch)
+            .stages(!self.transposed, size_of::<Complex<T>>())?;
         let ends = [&stages[0].entry, &stages[stages.len() - 1].exit].map(Distribution::clone);
         Ok(Transform::new(Pipeline::new(comm, &stages, self.portion, planner)?, ends, self.factors()))
     }
@@ -196,7 +197,7 @@ impl Fft {
             let ends = Ends::complex(&half, self.extents[0], comm.rank());
             return Ok(RealTransform::new(pipeline, [input, half], self.factors(), ends));
         }
-        let mut checked = self.checked(comm)?;
+        let mut checked = self.checked(comm, size_of::<Complex<T>>())?;
         let axis = checked.axes.pop().expect("an axis to transform");
         let (mut extents, mut modes) = (self.extents.clone(), checked.modes.clone());
         let input = checked.layout(extents.clone(), modes.clone(), self.batch);
@@ -204,10 +205,11 @@ impl Fft {
         FftError::check_memory(&input, size_of::<T>())?;
         extents[axis] = frequencies(modes[axis]);
         modes[axis] = extents[axis];
-        let stages = checked.layout(extents, modes, self.batch).stages(!self.transposed)?;
+        let stages = checked.layout(extents, modes, self.batch).stages(!self.transposed, size_of::<Complex<T>>())?;
         let mut pipeline = Pipeline::new(comm, &stages, self.portion, planner)?;
         let seen = shape(&input, &input.local_shape(comm.rank()), axis, checked.modes[axis]);
-        let lines = RealLines::new(seen, &mut RealFftPlanner::new(), &mut pipeline.space);
+        let across = stages[0].along.map(|along| across(&input, &input.local_shape(comm.rank()), axis, along));
+        let lines = RealLines::new(seen, across, &mut RealFftPlanner::new(), &mut pipeline.space);
         let output = stages[stages.len() - 1].exit.clone();
         Ok(RealTransform::new(pipeline, [input, output], self.factors(), Ends::Lines(Box::new(lines))))
     }
@@ -279,7 +281,7 @@ impl Fft {
         Ok(modes)
     }
 
-    fn checked(&self, comm: &Communicator) -> Result<Checked, Error> {
+    fn checked(&self, comm: &Communicator, element: usize) -> Result<Checked, Error> {
         let axes = self.checked_axes()?;
         let modes = self.checked_modes(&axes)?;
         // The axes that are divided first: those that are not transformed, then from the first one.
@@ -288,7 +290,7 @@ impl Fft {
         let ranks = comm.size();
         let grid = match &self.grid {
             Some(grid) => grid.clone(),
-            None => self.usual_grid(comm, &divisible, axes[axes.len() - 1]),
+            None => self.usual_grid(comm, &divisible, axes[axes.len() - 1], element),
         };
         let found = grid.extents().iter().product();
         if found != ranks {
@@ -306,18 +308,16 @@ impl Fft {
     }
 
     /// Returns the default grid. `last` is the axis that is whole at first.
-    fn usual_grid(&self, comm: &Communicator, divisible: &[usize], last: usize) -> Grid {
-        let ranks = comm.size();
-        let of_slabs = Grid::line(ranks).expect("the ranks of a communicator are the nodes of a line");
-        let given_up = divisible.get(1).copied().unwrap_or(last);
-        let enough = |axis: usize| self.extents[axis] >= ranks;
-        let stays = |first| self.axes.as_ref().is_some_and(|axes| !axes.contains(&first));
-        let slabs = divisible.first().is_none_or(|&first| enough(first) && (stays(first) || enough(given_up)));
-        if slabs || divisible.len() < 2 {
+    fn usual_grid(&self, comm: &Communicator, divisible: &[usize], last: usize, element: usize) -> Grid {
+        let of_slabs = Grid::line(comm.size()).expect("the ranks of a communicator are the nodes of a line");
+        let stays = |axis: usize| self.axes.as_ref().is_some_and(|axes| !axes.contains(&axis));
+        if divisible.first().is_some_and(|&first| stays(first) && self.extents[first] >= comm.size()) {
+            // It is never whole, so there is no exchange.
             return of_slabs;
         }
-        let network = Grid::of(&**comm.topology()).filter(|grid| grid.extents().len() == 2);
-        network.or_else(|| Grid::balanced(ranks, 2)).unwrap_or(of_slabs)
+        let shape: Vec<usize> = divisible.iter().chain([&last]).map(|&axis| self.extents[axis]).collect();
+        // An array that is too large is refused when it is divided.
+        comm.grid_for(&shape, self.batch.max(1).saturating_mul(element)).map_or(of_slabs, |choice| choice.grid)
     }
 }
 

@@ -32,6 +32,11 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Returns all lines.
+    pub(crate) fn whole(&self) -> Window {
+        Window { outer: 0..self.outer, inner: 0..self.inner }
+    }
+
     /// Returns the length of the array with all points.
     pub(crate) fn points(&self) -> usize {
         self.outer * self.length * self.inner
@@ -57,9 +62,9 @@ impl Shape {
 
 /// The lines at these places before and behind the axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Window {
-    outer: Range<usize>,
-    inner: Range<usize>,
+pub(crate) struct Window {
+    pub(crate) outer: Range<usize>,
+    pub(crate) inner: Range<usize>,
 }
 
 /// Another axis, along which some lines can be chosen, seen from that of the lines: it is before or
@@ -74,7 +79,7 @@ pub(crate) struct Across {
 
 impl Across {
     /// Returns the windows of the lines at these indices of the axis.
-    fn windows(self, shape: Shape, range: Range<usize>) -> impl Iterator<Item = Window> {
+    pub(crate) fn windows(self, shape: Shape, range: Range<usize>) -> impl Iterator<Item = Window> {
         let Self { is_outer, slices, extent, each } = self;
         (0..slices).map(move |slice| {
             let [start, end] = [range.start, range.end].map(|index| (slice * extent + index) * each);
@@ -144,12 +149,11 @@ impl<T: Float> Lines<T> {
         some: Option<Range<usize>>,
         space: &mut Space<T>,
     ) {
-        let Shape { outer, inner, .. } = self.shape;
         match self.across.zip(some) {
             Some((across, range)) => across
                 .windows(self.shape, range)
                 .for_each(|window| self.run_window(data, inverse, factor, window, space)),
-            None => self.run_window(data, inverse, factor, Window { outer: 0..outer, inner: 0..inner }, space),
+            None => self.run_window(data, inverse, factor, self.shape.whole(), space),
         }
     }
 

@@ -89,18 +89,31 @@ impl<T: Float> Pipeline<T> {
 
     /// Executes the stages. The array is at the beginning of the route's first buffer. Afterwards it
     /// is at the beginning of its last one.
+    ///
+    /// `end` is called on the array, or on a portion of it, before the first stage, and after it on the
+    /// way back.
     #[track_caller]
     pub(crate) fn run(
         &mut self,
         Run { inverse, factor }: Run<T>,
         route: &[usize],
         buffers: &mut [&mut [Complex<T>]; 4],
+        mut end: impl FnMut(&mut [Complex<T>], Option<Range<usize>>, &mut Space<T>),
     ) -> Result<(), Error> {
         let Self { stages, exchanges, space } = self;
         let count = stages.len();
         let run = Run { inverse, factor };
+        let mut work = |at: usize, data: &mut [Complex<T>], some: Option<Range<usize>>| {
+            if at == 0 && !inverse {
+                end(data, some.clone(), space);
+            }
+            stages[at].run(run, data, some.clone(), space);
+            if at == 0 && inverse {
+                end(data, some, space);
+            }
+        };
         if inverse {
-            stages[count - 1].run(run, buffers[route[0]], None, space);
+            work(count - 1, buffers[route[0]], None);
         }
         for turn in 1..count {
             let at = if inverse { count - 1 - turn } else { turn - 1 };
@@ -112,16 +125,16 @@ impl<T: Float> Pipeline<T> {
                 if inverse {
                     let (from, into) = (&from[..next.lengths[0]], &mut to[..stage.lengths[1]]);
                     exchange.execute_back_portion(portion, from, into)?;
-                    stage.run(run, to, some, space);
+                    work(at, to, some);
                 } else {
-                    stage.run(run, from, some, space);
+                    work(at, from, some);
                     let (from, into) = (&from[..stage.lengths[1]], &mut to[..next.lengths[0]]);
                     exchange.execute_portion(portion, from, into)?;
                 }
             }
         }
         if !inverse {
-            stages[count - 1].run(run, buffers[route[count - 1]], None, space);
+            work(count - 1, buffers[route[count - 1]], None);
         }
         Ok(())
     }
@@ -179,32 +192,42 @@ impl<T: Float> Local<T> {
     }
 }
 
-/// Returns a part with these extents as seen along an axis. Parts lie in memory row by row.
+/// Returns a part with these extents as seen along an axis.
 pub(crate) fn shape(distribution: &Distribution, extents: &[usize], axis: usize, modes: usize) -> Shape {
-    Shape {
-        outer: extents[..axis].iter().product(),
-        length: extents[axis],
-        modes,
-        inner: extents[axis + 1..].iter().product::<usize>() * distribution.batch(),
-    }
+    let [outer, inner] = around(distribution, axis).map(|axes| product(extents, axes));
+    Shape { outer, length: extents[axis], modes, inner: inner * distribution.batch() }
 }
 
 /// Returns another axis of a part, as seen from that of the lines.
-fn across(distribution: &Distribution, extents: &[usize], axis: usize, along: usize) -> Across {
-    let is_outer = along < axis;
-    let product = |range: Range<usize>| extents[range].iter().product::<usize>();
-    let (slices, each) = match is_outer {
-        true => (product(0..along), product(along + 1..axis)),
-        false => (product(axis + 1..along), product(along + 1..extents.len()) * distribution.batch()),
+pub(crate) fn across(distribution: &Distribution, extents: &[usize], axis: usize, along: usize) -> Across {
+    let [before, behind] = around(distribution, axis);
+    let batch = distribution.batch();
+    let (is_outer, axes, each) = match before.contains(&along) {
+        true => (true, before, 1),
+        false => (false, behind, batch),
     };
-    Across { is_outer, slices, extent: extents[along], each }
+    let mut slower_and_faster = axes.split(|&other| other == along);
+    let mut next = || product(extents, slower_and_faster.next().unwrap_or_default());
+    let (slices, faster) = (next(), next());
+    Across { is_outer, slices, extent: extents[along], each: faster * each }
+}
+
+/// Returns the axes that are slower in memory than one, and those that are faster.
+fn around(distribution: &Distribution, axis: usize) -> [&[usize]; 2] {
+    let order = distribution.order();
+    let at = order.iter().position(|&other| other == axis).unwrap_or(order.len() - 1);
+    [&order[..at], &order[at + 1..]]
+}
+
+fn product(extents: &[usize], axes: &[usize]) -> usize {
+    axes.iter().map(|&axis| extents[axis]).product()
 }
 
 /// Returns in how many portions the array of a stage is worked on and sent. All ranks have the same
 /// number, which the part of rank 0, the largest, decides.
 fn portions<T>(stage: &Stage, portion: usize, ranks: usize) -> usize {
-    let Stage { entry, exit, work, along } = stage;
-    let Some(along) = along.filter(|_| !work.is_empty() && entry == exit) else { return 1 };
+    let Stage { entry, exit, along, .. } = stage;
+    let Some(along) = along.filter(|_| entry == exit) else { return 1 };
     let bytes = entry.local_len(0).saturating_mul(size_of::<Complex<T>>());
     let most = entry.local_shape(0)[along].min(MOST_MESSAGES / ranks).max(1);
     bytes.div_ceil(portion.max(1)).clamp(1, most)

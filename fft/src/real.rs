@@ -123,14 +123,13 @@ impl<T: Float> RealTransform<T> {
         let Route { buffers: route, scratch: [first, second] } = route;
         let (first, rest) = scratch.split_at_mut(*first);
         let mut buffers = [&mut [][..], first, &mut rest[..*second], spectrum];
-        let into = &mut *buffers[route[0]];
-        match kind {
-            Ends::Lines(lines) => lines.forward(array, into, *factor, &mut pipeline.space),
+        let run = Run { inverse: false, factor: T::one() };
+        pipeline.run(run, route, &mut buffers, |into, some, space| match kind {
+            Ends::Lines(lines) => lines.forward(array, into, *factor, some, space),
             Ends::Complex { .. } => {
                 into.iter_mut().zip(&*array).for_each(|(into, value)| *into = Complex::from(*value * *factor));
             }
-        }
-        pipeline.run(Run { inverse: false, factor: T::one() }, route, &mut buffers)?;
+        })?;
         Pipeline::copy([route[route.len() - 1], RESULT], *length, &mut buffers);
         Ok(())
     }
@@ -160,15 +159,13 @@ impl<T: Float> RealTransform<T> {
             half.iter_mut().for_each(|value| *value = value.scale(nearest::<T>(2.0)));
             rest.fill(Complex::default());
         }
-        pipeline.run(Run { inverse: true, factor: T::one() }, route, &mut buffers)?;
-        let from = &*buffers[route[route.len() - 1]];
-        match kind {
-            Ends::Lines(lines) => lines.inverse(from, array, *factor, &mut pipeline.space),
+        let run = Run { inverse: true, factor: T::one() };
+        pipeline.run(run, route, &mut buffers, |from, some, space| match kind {
+            Ends::Lines(lines) => lines.inverse(from, array, *factor, some, space),
             Ends::Complex { .. } => {
                 array.iter_mut().zip(from).for_each(|(into, value)| *into = value.re * *factor);
             }
-        }
-        Ok(())
+        })
     }
 
     fn check(&self, [array, spectrum]: [usize; 2], scratch: usize) -> Result<(), FftError> {

@@ -1,5 +1,6 @@
 //! Transforms of all real lines along one axis of an array in memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use num_complex::Complex;
@@ -7,12 +8,13 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 
 use crate::Float;
 use crate::float::nearest;
-use crate::lines::{Shape, Space};
+use crate::lines::{Across, Shape, Space, Window};
 
 /// The transforms of all real lines along an axis, from one array into another: of `length` real
 /// numbers into `length / 2 + 1` frequencies, of which `modes / 2 + 1` are kept.
 pub(crate) struct RealLines<T> {
     shape: Shape,
+    across: Option<Across>,
     forward: Arc<dyn RealToComplex<T>>,
     inverse: Arc<dyn ComplexToReal<T>>,
     /// A line of numbers.
@@ -27,13 +29,18 @@ pub(crate) fn frequencies(points: usize) -> usize {
 }
 
 impl<T: Float> RealLines<T> {
-    pub(crate) fn new(shape: Shape, planner: &mut RealFftPlanner<T>, space: &mut Space<T>) -> Self {
+    pub(crate) fn new(
+        shape: Shape,
+        across: Option<Across>,
+        planner: &mut RealFftPlanner<T>,
+        space: &mut Space<T>,
+    ) -> Self {
         // A rank without lines plans none.
         let length = if shape.points() == 0 { 0 } else { shape.length };
         let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
         space.grow(0, 0, forward.get_scratch_len().max(inverse.get_scratch_len()));
         let (line, half) = (vec![T::zero(); length], vec![Complex::default(); frequencies(length)]);
-        Self { shape, forward, inverse, line, half }
+        Self { shape, across, forward, inverse, line, half }
     }
 
     /// Returns the length of the array of real numbers.
@@ -41,64 +48,83 @@ impl<T: Float> RealLines<T> {
         self.shape.points()
     }
 
-    /// Transforms real numbers, which are used as memory, and multiplies by a factor.
-    pub(crate) fn forward(&mut self, from: &mut [T], to: &mut [Complex<T>], factor: T, space: &mut Space<T>) {
-        let Shape { outer, length, modes, inner } = self.shape;
-        if self.shape.points() == 0 {
-            return;
-        }
-        let Self { line, half, .. } = self;
+    /// Transforms real numbers, which are used as memory, and multiplies by a factor: all lines, or those
+    /// at some indices of the other axis.
+    pub(crate) fn forward(
+        &mut self,
+        from: &mut [T],
+        to: &mut [Complex<T>],
+        factor: T,
+        some: Option<Range<usize>>,
+        space: &mut Space<T>,
+    ) {
+        let Shape { length, modes, inner, .. } = self.shape;
         let kept = frequencies(modes);
-        for outer in 0..outer {
+        self.for_each_line(some, |Self { line, half, forward, .. }, outer, column| {
             let (from, to) = (&mut from[outer * length * inner..], &mut to[outer * kept * inner..]);
-            for column in 0..inner {
-                let line = match inner {
-                    1 => &mut from[..length],
-                    _ => {
-                        line.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * inner + column]);
-                        &mut line[..]
-                    }
-                };
-                let done = self.forward.process_with_scratch(line, half, &mut space.scratch);
-                done.expect("lengths that were planned");
-                if halved(modes, length) {
-                    half[modes / 2] = Complex::new(nearest::<T>(2.0) * half[modes / 2].re, T::zero());
+            if inner == 1 && modes == length {
+                let (line, to) = (&mut from[..length], &mut to[..kept]);
+                forward.process_with_scratch(line, to, &mut space.scratch).expect("lengths that were planned");
+                if factor != T::one() {
+                    to.iter_mut().for_each(|value| *value = value.scale(factor));
                 }
-                for (row, value) in half[..kept].iter().enumerate() {
-                    to[row * inner + column] = value.scale(factor);
-                }
+                return;
             }
-        }
+            line.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * inner + column]);
+            forward.process_with_scratch(line, half, &mut space.scratch).expect("lengths that were planned");
+            if halved(modes, length) {
+                half[modes / 2] = Complex::new(nearest::<T>(2.0) * half[modes / 2].re, T::zero());
+            }
+            for (row, value) in half[..kept].iter().enumerate() {
+                to[row * inner + column] = value.scale(factor);
+            }
+        });
     }
 
-    /// Transforms frequencies back, and multiplies by a factor. Ignores the imaginary parts of the
-    /// first frequency and of that at half the extent.
-    pub(crate) fn inverse(&mut self, from: &[Complex<T>], to: &mut [T], factor: T, space: &mut Space<T>) {
-        let Shape { outer, length, modes, inner } = self.shape;
-        if self.shape.points() == 0 {
+    /// Transforms frequencies back, and multiplies by a factor: all lines, or those at some indices of
+    /// the other axis. Ignores the imaginary parts of the first frequency and of that at half the
+    /// extent.
+    pub(crate) fn inverse(
+        &mut self,
+        from: &[Complex<T>],
+        to: &mut [T],
+        factor: T,
+        some: Option<Range<usize>>,
+        space: &mut Space<T>,
+    ) {
+        let Shape { length, modes, inner, .. } = self.shape;
+        let kept = frequencies(modes);
+        self.for_each_line(some, |Self { line, half, inverse, .. }, outer, column| {
+            let (from, to) = (&from[outer * kept * inner..], &mut to[outer * length * inner..]);
+            let (known, rest) = half.split_at_mut(kept);
+            known.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * inner + column]);
+            rest.fill(Complex::default());
+            if halved(modes, length) {
+                half[modes / 2] = Complex::new(half[modes / 2].re * nearest::<T>(0.5), T::zero());
+            }
+            half[0].im = T::zero();
+            if length.is_multiple_of(2) {
+                half[length / 2].im = T::zero();
+            }
+            inverse.process_with_scratch(half, line, &mut space.scratch).expect("lengths that were planned");
+            for (row, value) in line.iter().enumerate() {
+                to[row * inner + column] = *value * factor;
+            }
+        });
+    }
+
+    /// Calls the function for each line, with what is before and behind the axis.
+    fn for_each_line(&mut self, some: Option<Range<usize>>, mut each: impl FnMut(&mut Self, usize, usize)) {
+        let Self { shape, across, .. } = *self;
+        if shape.points() == 0 {
             return;
         }
-        let Self { line, half, .. } = self;
-        let kept = frequencies(modes);
-        for outer in 0..outer {
-            let (from, to) = (&from[outer * kept * inner..], &mut to[outer * length * inner..]);
-            for column in 0..inner {
-                let (kept, rest) = half.split_at_mut(kept);
-                kept.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * inner + column]);
-                rest.fill(Complex::default());
-                if halved(modes, length) {
-                    half[modes / 2] = Complex::new(half[modes / 2].re * nearest::<T>(0.5), T::zero());
-                }
-                half[0].im = T::zero();
-                if length.is_multiple_of(2) {
-                    half[length / 2].im = T::zero();
-                }
-                let done = self.inverse.process_with_scratch(half, line, &mut space.scratch);
-                done.expect("lengths that were planned");
-                for (row, value) in line.iter().enumerate() {
-                    to[row * inner + column] = *value * factor;
-                }
-            }
+        let mut window = |Window { outer, inner }: Window| {
+            outer.for_each(|outer| inner.clone().for_each(|column| each(self, outer, column)));
+        };
+        match across.zip(some) {
+            Some((across, range)) => across.windows(shape, range).for_each(window),
+            None => window(shape.whole()),
         }
     }
 }

@@ -175,7 +175,8 @@ impl<T: Float> Transform<T> {
         let (first, rest) = scratch.split_at_mut(*first);
         let mut buffers = [data, first, &mut rest[..*second], result];
         Pipeline::copy([DATA, route[0]], pipeline.length(inverse), &mut buffers);
-        pipeline.run(Run { inverse, factor: factors[usize::from(inverse)] }, route, &mut buffers)?;
+        let run = Run { inverse, factor: factors[usize::from(inverse)] };
+        pipeline.run(run, route, &mut buffers, |_, _, _| {})?;
         let end = [DATA, RESULT][across];
         Pipeline::copy([route[route.len() - 1], end], pipeline.length(!inverse), &mut buffers);
         Ok(())

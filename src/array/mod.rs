@@ -8,6 +8,7 @@ mod boxes;
 mod distribution;
 mod error;
 mod exchange;
+mod grid_choice;
 mod part;
 mod split;
 #[cfg(feature = "ndarray")]
@@ -16,6 +17,7 @@ mod views;
 pub use distribution::Distribution;
 pub use error::ArrayError;
 pub(crate) use exchange::{Exchange, Portions};
+pub use grid_choice::{GridCandidate, GridChoice};
 /// The crate `ndarray`, in the version that the views use.
 #[cfg(feature = "ndarray")]
 pub use ndarray;

@@ -7,7 +7,8 @@ use bytemuck::Pod;
 
 use super::lengths::{BufferLength, check};
 use super::{Communicator, Persistent};
-use crate::array::{ArrayError, Distribution, Exchange, Portions};
+use crate::array::{ArrayError, Distribution, Exchange, GridChoice, Portions};
+use crate::collective::Collective;
 use crate::error::{CallError, Error};
 
 /// A persistent plan that takes an array from one distribution to another, and back.
@@ -199,6 +200,34 @@ impl<T> fmt::Debug for Redistribution<T> {
 }
 
 impl Communicator {
+    /// Chooses the process grid on which it is cheapest to make each axis of an array whole in turn, by
+    /// the prices of this communicator's machine: see [`GridChoice::new`]. Local, and the same on all
+    /// ranks.
+    ///
+    /// ```
+    /// use necklace::array::Distribution;
+    /// necklace::local::run(4, |comm| {
+    ///     let grid = comm.grid_for(&[10, 9, 14], size_of::<f64>())?.grid;
+    ///     let lines = Distribution::pencils(&[10, 9, 14], 2, &grid)?;
+    ///     assert_eq!(lines.ranks(), 4);
+    ///     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+    /// })?;
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with the errors of
+    /// [`GridChoice::new`].
+    #[track_caller]
+    pub fn grid_for(&self, shape: &[usize], element_bytes: usize) -> Result<GridChoice, Error> {
+        let choose = || -> Result<GridChoice, CallError> {
+            let problem = self.problem(Collective::Alltoall)?;
+            Ok(GridChoice::new(&problem, shape, element_bytes, &self.machine)?)
+        };
+        choose().map_err(self.context.error_of("grid_for"))
+    }
+
     /// Plans to take an array of `T` from one distribution to another of the same shape. Collective.
     ///
     /// The distributions are over the ranks of this communicator. They may differ in everything

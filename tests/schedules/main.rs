@@ -19,6 +19,7 @@ mod cube;
 mod embeddings;
 mod from_mpi;
 mod golden;
+mod grid_choice;
 mod grids;
 mod guests;
 mod hosts;

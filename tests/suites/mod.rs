@@ -207,6 +207,7 @@ macro_rules! suites {
             }
             redistribution {
                 arrays_go_from_any_distribution_to_any_other
+                powers_of_two_are_redistributed_as_permute_does
                 only_ranks_along_the_axis_that_changes_exchange_elements
                 mistakes_in_redistributions_are_refused
                 impossible_distributions_are_refused

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use necklace::array::{ArrayError, Distribution, Split};
 use necklace::error::ArgumentError;
+use necklace::permutation::BitMap;
 use necklace::topology::Grid;
 use necklace::{Communicator, Error};
 
@@ -230,6 +231,69 @@ pub(super) fn arrays_go_from_any_distribution_to_any_other() {
     }
     // By relays, on rows of the torus and on all of it.
     random_exchanges::<Redistributed>("torus:4x4", "torus-exchange", 700..706);
+}
+
+/// Arrays whose extents, grids and blocks are powers of two, which `permute` moves by their address
+/// bits.
+struct Permuted;
+
+impl RandomExchange for Permuted {
+    fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {
+        let mut dice = Dice(seed.wrapping_mul(43));
+        let (me, rank_bits) = (comm.rank(), comm.size().ilog2() as usize);
+        // At least as many indices as ranks along each axis.
+        let extra: Vec<usize> = (0..1 + dice.below(3)).map(|_| rank_bits + dice.below(2)).collect();
+        let shape: Vec<usize> = extra.iter().map(|bits| 1 << bits).collect();
+        let mut some = || {
+            let mut rest = rank_bits;
+            let extents: Vec<usize> = (1..=shape.len())
+                .map(|axis| {
+                    let bits = if axis == shape.len() { rest } else { dice.below(rest + 1) };
+                    rest -= bits;
+                    1 << bits
+                })
+                .collect();
+            let over = dice.order(shape.len());
+            let splits: Vec<Split> = (0..shape.len())
+                .map(|axis| match dice.below(3) {
+                    0 => Split::Block(over[axis]),
+                    1 => Split::Cyclic(over[axis]),
+                    _ => {
+                        let block = shape[axis] / extents[over[axis]];
+                        Split::BlockCyclic { axis: over[axis], block: 1 << dice.below(block.ilog2() as usize + 1) }
+                    }
+                })
+                .collect();
+            let grid = Grid::mesh(&extents).unwrap();
+            Distribution::new(&shape, &grid, &splits).unwrap().in_order(&dice.order(shape.len())).unwrap()
+        };
+        let distributions = [some(), some()];
+        let (bits, each) = (extra.iter().sum::<usize>(), distributions[0].local_len(me));
+        // Every bit of an index is a bit of the address, before and after.
+        let mut to = vec![0; bits];
+        for (axis, &extent) in shape.iter().enumerate() {
+            for bit in 0..extent.ilog2() {
+                let mut index = vec![0; shape.len()];
+                index[axis] = 1 << bit;
+                let address = |of: &Distribution| of.owner(&index).unwrap() * each + of.local_index(&index).unwrap();
+                let [old, new] = [0, 1].map(|i| address(&distributions[i]).ilog2() as usize);
+                to[old] = new;
+            }
+        }
+        let send: Vec<T> = (0..each).map(|i| T::of(Dice(seed ^ (me * each + i) as u64).roll())).collect();
+        let [mut permuted, mut moved] = [vec![poison(); each], vec![poison(); each]];
+        comm.permute(&BitMap::moving(&to).unwrap(), &send, &mut permuted).unwrap();
+        let [before, after] = &distributions;
+        comm.redistribute_init(before, after).unwrap().execute(&send, &mut moved).unwrap();
+        same(comm, &format!("{before} to {after}"), &moved, &permuted);
+    }
+}
+
+pub(super) fn powers_of_two_are_redistributed_as_permute_does() {
+    let seeds = jobs::many_calls().min(16) as u64;
+    for (i, topology) in (0..).zip(["complete:1", "line:2", "hypercube:2", "torus:2x4"]) {
+        random_exchanges::<Permuted>(topology, "direct", 100 * i..100 * i + seeds);
+    }
 }
 
 pub(super) fn only_ranks_along_the_axis_that_changes_exchange_elements() {
