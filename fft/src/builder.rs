@@ -172,9 +172,8 @@ impl Fft {
             ));
         }
         let checked = self.checked(comm, size_of::<Complex<T>>())?;
-        let stages = checked
-            .layout(self.extents.clone(), checked.modes.clone(), self.batch)
-            .stages(!self.transposed, size_of::<Complex<T>>())?;
+        let stages =
+            checked.layout(self.extents.clone(), checked.modes.clone(), self.batch).stages(!self.transposed)?;
         let ends = [&stages[0].entry, &stages[stages.len() - 1].exit].map(Distribution::clone);
         Ok(Transform::new(Pipeline::new(comm, &stages, self.portion, planner)?, ends, self.factors()))
     }
@@ -205,7 +204,7 @@ impl Fft {
         FftError::check_memory(&input, size_of::<T>())?;
         extents[axis] = frequencies(modes[axis]);
         modes[axis] = extents[axis];
-        let stages = checked.layout(extents, modes, self.batch).stages(!self.transposed, size_of::<Complex<T>>())?;
+        let stages = checked.layout(extents, modes, self.batch).stages(!self.transposed)?;
         let mut pipeline = Pipeline::new(comm, &stages, self.portion, planner)?;
         let seen = shape(&input, &input.local_shape(comm.rank()), axis, checked.modes[axis]);
         let across = stages[0].along.map(|along| across(&input, &input.local_shape(comm.rank()), axis, along));

@@ -48,10 +48,6 @@ pub(crate) struct Layout<'a> {
     pub(crate) batch: usize,
 }
 
-/// The least bytes of rows that an exchange may move one by one, so that the array is in another order
-/// in memory afterwards.
-const ROW: usize = 256;
-
 impl Layout<'_> {
     /// Returns the distribution of an array.
     pub(crate) fn distribution(&self, extents: &[usize], splits: &[Split]) -> Result<Distribution, ArrayError> {
@@ -61,18 +57,13 @@ impl Layout<'_> {
     /// Returns the stages of the transform. Each transforms all whole axes that are left. Between two
     /// stages, the next axis becomes whole, and a finished one is divided in its place.
     ///
-    /// The latter becomes the slower of the two in memory if rows are long enough, of elements of
-    /// `element` bytes. Then all lines along the next axis at one index of it are close together, and
-    /// so are the portions of the exchange back.
-    ///
     /// With `natural`, further stages undo these exchanges.
-    pub(crate) fn stages(&self, natural: bool, element: usize) -> Result<Vec<Stage>, ArrayError> {
+    pub(crate) fn stages(&self, natural: bool) -> Result<Vec<Stage>, ArrayError> {
         let (mut extents, mut splits, mut pending) = (self.extents.clone(), self.splits.clone(), self.axes.clone());
-        let mut order: Vec<usize> = (0..extents.len()).collect();
         let mut stages = Vec::new();
         let mut swaps = Vec::new();
         loop {
-            let entry = self.distribution(&extents, &splits)?.in_order(&order)?;
+            let entry = self.distribution(&extents, &splits)?;
             let mut work = Vec::new();
             while let Some(&axis) = pending.last()
                 && splits[axis] == Split::Whole
@@ -82,37 +73,24 @@ impl Layout<'_> {
                 work.push(Work::Lines { axis, modes: self.modes[axis] });
             }
             let next = pending.last().copied();
-            let exit = self.distribution(&extents, &splits)?.in_order(&order)?;
-            stages.push(Stage { entry, exit, work, along: next });
+            stages.push(Stage { entry, exit: self.distribution(&extents, &splits)?, work, along: next });
             let Some(next) = next else { break };
             // Of the axes after it, the first one leaves the longest rows.
             let done = |axis: &usize| splits[*axis] == Split::Whole && !pending.contains(axis);
             let given_up = (next + 1..extents.len()).find(done).or_else(|| (0..next).rev().find(done));
             let given_up = given_up.expect("an axis that is whole, and that has been transformed or is not to be");
-            swaps.push((next, given_up, order.clone()));
             splits.swap(next, given_up);
-            let [from, to] = [given_up, next].map(|axis| order.iter().position(|&other| other == axis));
-            if let Some((from, to)) = from.zip(to).filter(|(from, to)| from > to) {
-                let row = order[from + 1..].iter().map(|&axis| self.longest(extents[axis], splits[axis]));
-                if row.product::<usize>().saturating_mul(self.batch).saturating_mul(element) >= ROW {
-                    order[to..=from].rotate_right(1);
-                }
-            }
+            swaps.push((next, given_up));
         }
         if natural {
-            for (next, given_up, before) in swaps.into_iter().rev() {
+            for (next, given_up) in swaps.into_iter().rev() {
                 if let Some(stage) = stages.last_mut().filter(|stage| !stage.work.is_empty()) {
                     stage.along = Some(given_up);
                 }
                 splits.swap(next, given_up);
-                stages.push(Stage::idle(self.distribution(&extents, &splits)?.in_order(&before)?));
+                stages.push(Stage::idle(self.distribution(&extents, &splits)?));
             }
         }
         Ok(stages)
-    }
-
-    /// Returns the most indices of an axis that a rank has.
-    fn longest(&self, extent: usize, split: Split) -> usize {
-        extent.div_ceil(split.axis().map_or(1, |over| self.grid.extents()[over]))
     }
 }

@@ -192,35 +192,25 @@ impl<T: Float> Local<T> {
     }
 }
 
-/// Returns a part with these extents as seen along an axis.
+/// Returns a part with these extents as seen along an axis. Parts lie in memory row by row.
 pub(crate) fn shape(distribution: &Distribution, extents: &[usize], axis: usize, modes: usize) -> Shape {
-    let [outer, inner] = around(distribution, axis).map(|axes| product(extents, axes));
-    Shape { outer, length: extents[axis], modes, inner: inner * distribution.batch() }
+    Shape {
+        outer: extents[..axis].iter().product(),
+        length: extents[axis],
+        modes,
+        inner: extents[axis + 1..].iter().product::<usize>() * distribution.batch(),
+    }
 }
 
 /// Returns another axis of a part, as seen from that of the lines.
 pub(crate) fn across(distribution: &Distribution, extents: &[usize], axis: usize, along: usize) -> Across {
-    let [before, behind] = around(distribution, axis);
-    let batch = distribution.batch();
-    let (is_outer, axes, each) = match before.contains(&along) {
-        true => (true, before, 1),
-        false => (false, behind, batch),
+    let is_outer = along < axis;
+    let product = |range: Range<usize>| extents[range].iter().product::<usize>();
+    let (slices, each) = match is_outer {
+        true => (product(0..along), product(along + 1..axis)),
+        false => (product(axis + 1..along), product(along + 1..extents.len()) * distribution.batch()),
     };
-    let mut slower_and_faster = axes.split(|&other| other == along);
-    let mut next = || product(extents, slower_and_faster.next().unwrap_or_default());
-    let (slices, faster) = (next(), next());
-    Across { is_outer, slices, extent: extents[along], each: faster * each }
-}
-
-/// Returns the axes that are slower in memory than one, and those that are faster.
-fn around(distribution: &Distribution, axis: usize) -> [&[usize]; 2] {
-    let order = distribution.order();
-    let at = order.iter().position(|&other| other == axis).unwrap_or(order.len() - 1);
-    [&order[..at], &order[at + 1..]]
-}
-
-fn product(extents: &[usize], axes: &[usize]) -> usize {
-    axes.iter().map(|&axis| extents[axis]).product()
+    Across { is_outer, slices, extent: extents[along], each }
 }
 
 /// Returns in how many portions the array of a stage is worked on and sent. All ranks have the same
