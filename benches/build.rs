@@ -3,7 +3,9 @@
 //! for every size.
 //!
 //! The table shows the time and the peak memory of planning, the best of several runs. An argument
-//! limits the side of the grid: `cargo bench -p necklace-benches --bench build -- 64`.
+//! limits the side of the grid: `cargo bench -p necklace-benches --bench build -- 64`. A second
+//! table shows the same of a redistribution, for each rank of a row of such a grid, and the memory
+//! that its plan keeps.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::hint::black_box;
@@ -13,6 +15,7 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, find};
+use necklace::array::Distribution;
 use necklace::collective::Collective;
 use necklace::plan::{Layout, compile};
 use necklace::schedule::{Block, Problem};
@@ -103,11 +106,45 @@ fn table(largest: usize) {
     }
 }
 
+/// Prints the cost of turning lines along the last axis of an array into lines along the middle
+/// one. Each row of the grid is on its own, so one is planned, by as many threads as it has ranks.
+fn redistributions(largest: usize) {
+    println!("redistribution of 4096 x 4096 x 4096 elements: planning one rank");
+    println!("{:>9} {:>10} {:>9} {:>10}", "nodes", "ms", "MB", "peak MB");
+    for side in [16, 32, 64].into_iter().filter(|&side| side <= largest) {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(side);
+        let costs = necklace::local::run(side, |mut comm| {
+            let [before, after] = [1, 2].map(|axis| Distribution::slabs(&[4096 / side, 4096, 4096], axis, side));
+            comm.barrier().unwrap();
+            let memory = MEMORY.current_usage();
+            MEMORY.reset_peak_usage();
+            comm.barrier().unwrap();
+            let start = Instant::now();
+            let plan = comm.redistribute_init::<[f64; 2]>(&before.unwrap(), &after.unwrap()).unwrap();
+            comm.barrier().unwrap();
+            let cost = (start.elapsed(), MEMORY.current_usage() - memory, MEMORY.peak_usage() - memory);
+            comm.barrier().unwrap();
+            drop(black_box(plan));
+            cost
+        });
+        let (time, kept, peak) = costs.unwrap()[0];
+        let each = |bytes: usize| bytes as f64 / side as f64 / 1e6;
+        println!(
+            "{:>9} {:>10.3} {:>9.2} {:>10.2}",
+            format!("{side}x{side}"),
+            time.as_secs_f64() * 1e3 * cores as f64 / side as f64,
+            each(kept),
+            each(peak),
+        );
+    }
+}
+
 criterion_group!(benches, planning);
 
 fn main() {
     let largest = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
     table(largest.unwrap_or(256));
+    redistributions(largest.unwrap_or(64));
     if largest.is_none() {
         benches();
         Criterion::default().configure_from_args().final_summary();

@@ -6,8 +6,8 @@
 //! cargo bench -p necklace-benches --bench fft -- --shape 256x256x256 --ranks 4 --calls 20
 //! ```
 //!
-//! Under `mpirun`, with the feature `mpi`, the ranks are those of MPI. `benches/peers/transforms` runs
-//! it beside FFTW's and mpi4py-fft's.
+//! Under `mpirun`, with the feature `mpi`, the ranks are those of MPI. `benches/peers/transforms`
+//! runs it beside FFTW's and mpi4py-fft's.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::process::ExitCode;
@@ -130,6 +130,7 @@ impl Plan {
 fn time(mut comm: Communicator, arguments: &Arguments) {
     comm.barrier().unwrap();
     let before = resident();
+    comm.barrier().unwrap();
     let start = Instant::now();
     let mut plan = Plan::new(&mut comm, arguments).unwrap();
     let planned = start.elapsed();
@@ -155,9 +156,10 @@ fn time(mut comm: Communicator, arguments: &Arguments) {
 
 /// Returns the bytes of this process in memory, 0 where Linux does not say.
 fn resident() -> usize {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: usize = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
-    4096 * pages
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+    1024 * kibibytes.unwrap_or(0)
 }
 
 /// Returns the megabytes that all processes have gained since `before`, besides their data.

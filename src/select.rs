@@ -83,6 +83,14 @@ impl Terms {
         Self { native, ..self }
     }
 
+    pub(crate) fn block_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     /// Returns the price of a demand.
     fn total(&self, demand: &Demand) -> u128 {
         demand.price(&self.machine, self.block_bytes).total

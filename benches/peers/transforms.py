@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def built(features):
     """Returns the program of our bench."""
     command = ["cargo", "bench", "--no-run", "-p", "necklace-benches", "--bench", "fft", "--message-format=json"]
-    # As programs are built unless they say otherwise.
+    # Cargo's default, which this workspace turns off to build faster.
     settings = {"CARGO_PROFILE_BENCH_LTO": "false", "CARGO_PROFILE_RELEASE_LTO": "false"}
     if features:
         settings["CARGO_TARGET_DIR"] = str(ROOT / "target" / "with-mpi")

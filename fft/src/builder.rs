@@ -15,13 +15,13 @@ use crate::real::Ends;
 use crate::real_lines::{RealLines, frequencies};
 use crate::{Distribution, Error, FftError, Float, Norm, RealTransform, Transform};
 
-/// The usual bytes of a portion.
+/// The default size of a portion, in bytes.
 const PORTION: usize = 1 << 21;
 
 /// The options of a transform.
 ///
-/// Every rank of the communicator passes the same options. The ranks compare how the array is divided,
-/// not the other options: if the [factors](Self::norm) differ, so do those of the parts.
+/// Every rank of the communicator passes the same options. The ranks compare how the array is
+/// divided, not the other options: if the [factors](Self::norm) differ, so do those of the parts.
 ///
 /// ```
 /// use necklace::topology::Grid;
@@ -55,9 +55,9 @@ pub struct Fft {
 impl Fft {
     /// Returns the options of a transform along all axes of an array.
     ///
-    /// An array of one axis that is divided is a matrix of A rows, A the largest divisor that is at most
-    /// the square root. Each rank has some rows, so at most A ranks have elements: one if the extent is
-    /// prime. Its twiddle factors take as much memory as a part.
+    /// An array of one axis that is divided is a matrix of A rows, A the largest divisor that is at
+    /// most the square root. Each rank has some rows, so at most A ranks have elements: one if the
+    /// extent is prime. Its twiddle factors take as much memory as a part.
     #[must_use]
     pub fn new(extents: &[usize]) -> Self {
         Self {
@@ -83,9 +83,9 @@ impl Fft {
     /// Divides the array over this process grid: slabs with one axis of several nodes, pencils with
     /// two, and so on. Its nodes are the ranks, numbered row-major.
     ///
-    /// Unless set, it is the grid whose exchanges are the cheapest, as
-    /// [`grid_for`](Communicator::grid_for) chooses it; slabs along an axis that is not transformed, if
-    /// it has an index for each rank.
+    /// Unless set, it is slabs along an axis that is not transformed, if that has an index for each
+    /// rank. Otherwise [`grid_for`](Communicator::grid_for) chooses the grid whose exchanges cost the
+    /// least.
     #[must_use]
     pub fn grid(mut self, grid: &Grid) -> Self {
         self.grid = Some(grid.clone());
@@ -171,7 +171,8 @@ impl Fft {
                 self.factors(),
             ));
         }
-        let checked = self.checked(comm, size_of::<Complex<T>>())?;
+        let exchanged = |modes: &[usize], _: usize| modes.to_vec();
+        let checked = self.checked(comm, size_of::<Complex<T>>(), exchanged)?;
         let stages =
             checked.layout(self.extents.clone(), checked.modes.clone(), self.batch).stages(!self.transposed)?;
         let ends = [&stages[0].entry, &stages[stages.len() - 1].exit].map(Distribution::clone);
@@ -196,7 +197,12 @@ impl Fft {
             let ends = Ends::complex(&half, self.extents[0], comm.rank());
             return Ok(RealTransform::new(pipeline, [input, half], self.factors(), ends));
         }
-        let mut checked = self.checked(comm, size_of::<Complex<T>>())?;
+        let exchanged = |modes: &[usize], last: usize| {
+            let mut exchanged = modes.to_vec();
+            exchanged[last] = frequencies(modes[last]);
+            exchanged
+        };
+        let mut checked = self.checked(comm, size_of::<Complex<T>>(), exchanged)?;
         let axis = checked.axes.pop().expect("an axis to transform");
         let (mut extents, mut modes) = (self.extents.clone(), checked.modes.clone());
         let input = checked.layout(extents.clone(), modes.clone(), self.batch);
@@ -280,16 +286,37 @@ impl Fft {
         Ok(modes)
     }
 
-    fn checked(&self, comm: &Communicator, element: usize) -> Result<Checked, Error> {
+    /// Checks the options and chooses a grid unless there is one, for an array of elements of `element`
+    /// bytes whose extents in exchanges follow from the modes and from the axis that is transformed
+    /// first.
+    fn checked(
+        &self,
+        comm: &Communicator,
+        element: usize,
+        exchanged: impl FnOnce(&[usize], usize) -> Vec<usize>,
+    ) -> Result<Checked, Error> {
         let axes = self.checked_axes()?;
         let modes = self.checked_modes(&axes)?;
         // The axes that are divided first: those that are not transformed, then from the first one.
         let mut divisible: Vec<usize> = (0..self.extents.len()).filter(|axis| !axes.contains(axis)).collect();
-        divisible.extend(&axes[..axes.len() - 1]);
         let ranks = comm.size();
+        // Slabs along an axis that is not transformed need no exchange.
+        let apart = (0..divisible.len()).rev().max_by_key(|&at| self.extents[divisible[at]]);
+        let apart = apart.filter(|&at| self.grid.is_none() && self.extents[divisible[at]] >= ranks);
+        if let Some(at) = apart {
+            divisible[..=at].rotate_right(1);
+        }
+        divisible.extend(&axes[..axes.len() - 1]);
+        let of_slabs = || Grid::line(ranks).expect("the ranks of a communicator are the nodes of a line");
         let grid = match &self.grid {
             Some(grid) => grid.clone(),
-            None => self.usual_grid(comm, &divisible, axes[axes.len() - 1], element),
+            None if apart.is_some() => of_slabs(),
+            None => {
+                let exchanged = exchanged(&modes, axes[axes.len() - 1]);
+                let choice = comm.grid_for(&exchanged, &axes, self.batch.saturating_mul(element));
+                // An array that is too large is refused when it is divided.
+                choice.map_or_else(|_| of_slabs(), |choice| choice.grid)
+            }
         };
         let found = grid.extents().iter().product();
         if found != ranks {
@@ -304,19 +331,6 @@ impl Fft {
             splits[axis] = Split::Block(over);
         }
         Ok(Checked { axes, modes, grid, splits })
-    }
-
-    /// Returns the default grid. `last` is the axis that is whole at first.
-    fn usual_grid(&self, comm: &Communicator, divisible: &[usize], last: usize, element: usize) -> Grid {
-        let of_slabs = Grid::line(comm.size()).expect("the ranks of a communicator are the nodes of a line");
-        let stays = |axis: usize| self.axes.as_ref().is_some_and(|axes| !axes.contains(&axis));
-        if divisible.first().is_some_and(|&first| stays(first) && self.extents[first] >= comm.size()) {
-            // It is never whole, so there is no exchange.
-            return of_slabs;
-        }
-        let shape: Vec<usize> = divisible.iter().chain([&last]).map(|&axis| self.extents[axis]).collect();
-        // An array that is too large is refused when it is divided.
-        comm.grid_for(&shape, self.batch.max(1).saturating_mul(element)).map_or(of_slabs, |choice| choice.grid)
     }
 }
 

@@ -127,8 +127,8 @@ pub enum FftError {
 }
 
 impl FftError {
-    /// Checks that the largest part, that of rank 0, can be addressed. All ranks check the same part, so
-    /// they agree.
+    /// Checks that the largest part, that of rank 0, can be addressed. All ranks check the same part,
+    /// so they agree.
     pub(crate) fn check_memory(distribution: &Distribution, bytes: usize) -> Result<(), Self> {
         let elements = distribution.local_len(0);
         match elements <= isize::MAX as usize / bytes {

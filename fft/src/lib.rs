@@ -1,8 +1,8 @@
 //! Fourier transforms of distributed arrays.
 //!
-//! Each rank of a [Necklace](necklace) communicator (a thread, a process over TCP or one of MPI) has a
-//! part of an array. [`Fft`] plans a transform of any number of dimensions, with any extents and any
-//! number of ranks:
+//! Each rank of a [Necklace](necklace) communicator (a thread, a process over TCP or one of MPI)
+//! has a part of an array. [`Fft`] plans a transform of any number of dimensions, with any extents
+//! and any number of ranks:
 //!
 //! ```
 //! use necklace_fft::{Complex, Fft};
@@ -31,7 +31,7 @@
 //! |---|---|
 //! | elements | complex ([`Fft::complex`]) and real ([`Fft::real`], n / 2 + 1 frequencies along the last axis), of `f32` and `f64` |
 //! | axes | all, or [some](Fft::axes); several elements at each index by [`batch`](Fft::batch) |
-//! | division | slabs or pencils, chosen from the numbers of ranks and elements, or [a grid](Fft::grid) |
+//! | division | slabs or pencils, chosen by the machine's prices, or [a grid](Fft::grid) |
 //! | output | divided as the input is, or as the last exchange leaves it ([`transposed`](Fft::transposed)), with fewer exchanges |
 //! | factors | [`Norm`]: none, 1/N in either direction, 1/√N in both |
 //! | 3/2 rule | [`modes`](Fft::modes): fewer frequencies than points |
@@ -40,11 +40,11 @@
 //! # How it works
 //!
 //! A rank transforms along the axes that it has whole. Then the array is
-//! [redistributed](necklace::Communicator::redistribute_init), so that it has another axis whole, and
-//! so on. The exchange is Necklace's `alltoallw`, among the ranks of one axis of the grid only, by
-//! the algorithm that is [chosen](necklace::Communicator::choose) for `alltoallv`. Elements are sent
-//! from where they lie, and received where they belong. `rustfft` and `realfft` transform the single
-//! lines.
+//! [redistributed](necklace::Communicator::redistribute_init), so that it has another axis whole,
+//! and so on. The exchange is Necklace's `alltoallw`, among the ranks of one axis of the grid only,
+//! by the algorithm that is [chosen](necklace::Communicator::choose) for `alltoallv`. Elements are
+//! sent from where they lie, and received where they belong. `rustfft` and `realfft` transform the
+//! single lines.
 //!
 //! A planned transform can be executed any number of times. It has communicators of its own. An
 //! execution allocates nothing but its scratch memory, once, unless the caller passes that.

@@ -9,10 +9,11 @@ use rustfft::{Fft, FftPlanner};
 use crate::Float;
 use crate::float::nearest;
 
-/// The least and the most lines that are gathered at once, if they are not contiguous: enough for whole
-/// cache lines.
+/// The least and the most lines that are gathered at once, if they are not contiguous: enough for
+/// whole cache lines.
 const WIDTH: [usize; 2] = [16, 64];
-/// The bytes of gathered lines, if so many fit: they stay in the cache while they are transformed.
+/// The size of the buffer for gathered lines in bytes, unless the least lines are longer. The lines
+/// stay in the cache while they are transformed.
 const GATHERED: usize = 1 << 20;
 /// The number of points that are gathered at once of each line.
 const TILE: usize = 4;
@@ -42,9 +43,9 @@ impl Shape {
         self.outer * self.length * self.inner
     }
 
-    /// Calls the function for each group of at most `most` lines of a window: the first line's place in
-    /// the array of `rows[0]` rows before and of `rows[1]` after, and the number of lines. An array that
-    /// grows is taken from its end, so that one buffer can have both.
+    /// Calls the function for each group of at most `most` lines of a window: the first line's place
+    /// in the array of `rows[0]` rows before and of `rows[1]` after, and the number of lines. An array
+    /// that grows is taken from its end, so that one buffer can have both.
     fn groups(&self, window: Window, most: usize, rows: [usize; 2], mut group: impl FnMut([usize; 2], usize)) {
         let Window { outer, inner } = window;
         let mut slice = |slice: usize| {
@@ -60,15 +61,15 @@ impl Shape {
     }
 }
 
-/// The lines at these places before and behind the axis.
+/// The lines at these outer and inner positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) outer: Range<usize>,
     pub(crate) inner: Range<usize>,
 }
 
-/// Another axis, along which some lines can be chosen, seen from that of the lines: it is before or
-/// behind, with `slices` slices before it there, each of `extent` times `each` elements.
+/// Another axis, along which some lines can be chosen. Outer or inner positions, on its side of the
+/// lines' axis, are an array of `slices` x `extent` x `each`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Across {
     pub(crate) is_outer: bool,
@@ -110,8 +111,8 @@ impl<T: Float> Space<T> {
     }
 }
 
-/// Returns the distance of gathered lines: an odd number of cache lines, which keeps them from the same
-/// places of a cache.
+/// Returns the distance of gathered lines: an odd number of cache lines, which keeps them from the
+/// same places of a cache.
 fn pitch<C>(length: usize) -> usize {
     let each = (64 / size_of::<C>()).max(1);
     (length.div_ceil(each) | 1) * each
@@ -230,8 +231,8 @@ impl<T: Float> Lines<T> {
     }
 }
 
-/// Copies columns of rows that are `inner` apart into lines. The extents are those of a line, of the
-/// group, and of a row.
+/// Copies columns of rows that are `inner` apart into lines. The extents are those of a line, of
+/// the group, and of a row.
 fn gather<C: Copy>(from: &[C], lines: &mut [C], [length, width, inner]: [usize; 3]) {
     let pitch = pitch::<C>(length);
     let whole = length - length % TILE;

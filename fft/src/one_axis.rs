@@ -52,9 +52,9 @@ pub(crate) fn four_steps(points: usize, ranks: usize, batch: usize, natural: boo
     Ok(OneAxis { input, output, stages })
 }
 
-/// Returns a transform from cyclic to cyclic with one exchange, if P^2 divides N (Koopman & Bisseling, "Minimizing
-/// communication in the multidimensional FFT"): a matrix of P x N / P, whose row s has the elements
-/// s + j P of rank s.
+/// Returns a transform from cyclic to cyclic with one exchange, if P^2 divides N (Koopman &
+/// Bisseling, "Minimizing communication in the multidimensional FFT"): a matrix of P x N / P, whose
+/// row s has the elements s + j P of rank s.
 pub(crate) fn cyclic(points: usize, ranks: usize, batch: usize) -> Result<OneAxis, ArrayError> {
     let grid = Grid::line(ranks).expect("the ranks of a communicator are the nodes of a line");
     let matrix = [ranks, points / ranks];

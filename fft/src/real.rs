@@ -13,8 +13,8 @@ use crate::{Distribution, Error, FftError, Float};
 /// A planned transform of real numbers on one rank. Made by [`Fft::real`](crate::Fft::real).
 ///
 /// The array is divided as [`input`](Self::input) says, and its spectrum as
-/// [`output`](Self::output) says. The methods are collective: all ranks of the communicator call the
-/// same one. Only the first call without scratch allocates.
+/// [`output`](Self::output) says. The methods are collective: all ranks of the communicator call
+/// the same one. Only the first call without scratch allocates.
 pub struct RealTransform<T: Float> {
     pipeline: Pipeline<T>,
     ends: [Distribution; 2],

@@ -48,8 +48,8 @@ impl<T: Float> RealLines<T> {
         self.shape.points()
     }
 
-    /// Transforms real numbers, which are used as memory, and multiplies by a factor: all lines, or those
-    /// at some indices of the other axis.
+    /// Transforms real numbers, which are used as memory, and multiplies by a factor: all lines, or
+    /// those at some indices of the other axis.
     pub(crate) fn forward(
         &mut self,
         from: &mut [T],
@@ -81,8 +81,8 @@ impl<T: Float> RealLines<T> {
         });
     }
 
-    /// Transforms frequencies back, and multiplies by a factor: all lines, or those at some indices of
-    /// the other axis. Ignores the imaginary parts of the first frequency and of that at half the
+    /// Transforms frequencies back, and multiplies by a factor: all lines, or those at some indices
+    /// of the other axis. Ignores the imaginary parts of the first frequency and of that at half the
     /// extent.
     pub(crate) fn inverse(
         &mut self,
@@ -113,7 +113,7 @@ impl<T: Float> RealLines<T> {
         });
     }
 
-    /// Calls the function for each line, with what is before and behind the axis.
+    /// Calls the function for each line, with its outer and inner position.
     fn for_each_line(&mut self, some: Option<Range<usize>>, mut each: impl FnMut(&mut Self, usize, usize)) {
         let Self { shape, across, .. } = *self;
         if shape.points() == 0 {

@@ -8,7 +8,8 @@ use crate::pipeline::{Pipeline, Run};
 use crate::route::{DATA, RESULT, Route};
 use crate::{Distribution, Error, FftError, Float};
 
-/// A planned transform of complex numbers on one rank. Made by [`Fft::complex`](crate::Fft::complex).
+/// A planned transform of complex numbers on one rank. Made by
+/// [`Fft::complex`](crate::Fft::complex).
 ///
 /// The array is divided as [`input`](Self::input) says before it is transformed, and as
 /// [`output`](Self::output) says afterwards. The methods are collective: all ranks of the

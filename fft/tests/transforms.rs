@@ -4,9 +4,15 @@
 
 mod reference;
 
-use necklace::array::Distribution;
+use necklace::array::{Distribution, GridChoice};
+use necklace::collective::Collective;
+use necklace::communicator::Options;
+use necklace::launch::Launch;
 use necklace::local;
-use necklace::topology::Grid;
+use necklace::machine::Machine;
+use necklace::schedule::Problem;
+use necklace::select::Terms;
+use necklace::topology::{Grid, parse};
 use necklace_fft::{Complex, Fft, Float, Norm, RealTransform, Transform};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use reference::{Array, close};
@@ -313,4 +319,62 @@ fn large_arrays_keep_their_energy_and_turn_by_shifts() {
         .map(|at| alone[at] * Complex::cis(std::f64::consts::TAU * turn([at / 2250, at / 50 % 45, at % 50])))
         .collect();
     close(&spectrum(&fft, 4, shifted), &turned, largest);
+}
+
+/// Returns the extents of the grid that a transform has by default, by the prices of TCP.
+fn default_grid(fft: &Fft, ranks: usize, real: bool) -> Vec<usize> {
+    let launch = Launch::threads().ranks(ranks).options(Options::default().machine(Machine::TCP));
+    let run = launch.run(|mut comm| {
+        let input = match real {
+            true => fft.real::<f64>(&mut comm)?.input().clone(),
+            false => fft.complex::<f64>(&mut comm)?.input().clone(),
+        };
+        Ok::<_, necklace_fft::Error>(input.grid().unwrap().extents().to_vec())
+    });
+    run.unwrap().swap_remove(0).unwrap()
+}
+
+#[test]
+fn default_grid_is_the_cheapest_for_what_is_exchanged() {
+    const RANKS: usize = 16;
+    let problem = Problem::new(parse("complete:16").unwrap(), Collective::Alltoall).unwrap();
+    let cheapest = |shape: &[usize], axes: &[usize]| {
+        let choice = GridChoice::new(&problem, shape, axes, &Terms::new(16, &Machine::TCP)).unwrap();
+        choice.grid.extents().to_vec()
+    };
+    let all = [0, 1, 2];
+    // The first extents for which two arrays differ in their grids.
+    let differ = |[one, other]: [&dyn Fn(usize) -> Vec<usize>; 2]| {
+        (2..200).find(|&extent| one(extent) != other(extent)).expect("extents for which the grids differ")
+    };
+    let (points, half) = (|n| cheapest(&[n; 3], &all), |n| cheapest(&[n, n, n / 2 + 1], &all));
+    let n = differ([&points, &half]);
+    assert_eq!(default_grid(&Fft::new(&[n; 3]), RANKS, false), points(n));
+    assert_eq!(default_grid(&Fft::new(&[n; 3]), RANKS, true), half(n));
+
+    let modes = |n| cheapest(&[n / 2 + 1; 3], &all);
+    let n = differ([&points, &modes]);
+    assert_eq!(default_grid(&Fft::new(&[n; 3]).modes(&[n / 2 + 1; 3]), RANKS, false), modes(n));
+
+    let batch = |n| {
+        let choice = GridChoice::new(&problem, &[n; 3], &all, &Terms::new(5 * 16, &Machine::TCP)).unwrap();
+        choice.grid.extents().to_vec()
+    };
+    let n = differ([&points, &batch]);
+    assert_eq!(default_grid(&Fft::new(&[n; 3]).batch(5), RANKS, false), batch(n));
+
+    let (some, every) = (|n| cheapest(&[8, n, n], &[1, 2]), |n| cheapest(&[8, n, n], &all));
+    let n = differ([&some, &every]);
+    assert_eq!(default_grid(&Fft::new(&[8, n, n]).axes(&[1, 2]), RANKS, false), some(n));
+}
+
+#[test]
+fn slabs_along_an_axis_that_is_not_transformed_need_no_exchange() {
+    // Of axes 0 and 1, the latter has an index for each rank.
+    let shapes = local::run(7, |mut comm| {
+        let transform: Transform<f64> = Fft::new(&[4, 100, 6]).axes(&[2]).complex(&mut comm).unwrap();
+        (transform.input().local_shape(comm.rank()), transform.output().local_shape(comm.rank()))
+    });
+    let of = |rank| vec![4, if rank < 2 { 15 } else { 14 }, 6];
+    assert_eq!(shapes.unwrap(), (0..7).map(|rank| (of(rank), of(rank))).collect::<Vec<_>>());
 }

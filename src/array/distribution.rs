@@ -427,7 +427,7 @@ impl Distribution {
 }
 
 /// Returns whether an array of these extents has less than 2^63 elements.
-fn is_possible(mut extents: impl Iterator<Item = usize>) -> bool {
+pub(super) fn is_possible(mut extents: impl Iterator<Item = usize>) -> bool {
     let all = extents.try_fold(1_u128, |product, extent| product.checked_mul(extent as u128));
     all.is_some_and(|all| all < 1 << 63)
 }

@@ -52,6 +52,13 @@ pub enum ArrayError {
         /// The number of axes.
         axes: usize,
     },
+    /// An axis is named twice.
+    #[error("axis {axis} is named twice; name each axis at most once")]
+    #[non_exhaustive]
+    AxisTwice {
+        /// The axis.
+        axis: usize,
+    },
     /// The number of ranks is 0 or exceeds the maximum.
     #[error("{ranks} ranks; expected 1 to {}", crate::ids::MAX_NODES)]
     #[non_exhaustive]

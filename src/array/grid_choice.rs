@@ -1,25 +1,30 @@
 //! The choice of a process grid by price.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
 use super::ArrayError;
+use super::distribution::is_possible;
 use super::error::joined;
 use crate::algorithm::alltoall::Direct;
 use crate::block::Volume;
 use crate::collective::Collective;
-use crate::cost::{Demand, Price};
+use crate::cost::{Demand, MOST_COUNTED, Price};
 use crate::ids::{Node, Rank};
 use crate::machine::Machine;
-use crate::topology::{Complete, Grid, Part, Topology};
+use crate::select::Terms;
+use crate::topology::{Complete, Grid, Part, Topology, same};
 use crate::vocabulary::{Placement, Problem, Work};
 
 /// The most axes of a grid that are compared: as many as an array of four axes needs.
 const MOST_AXES: usize = 3;
 
-/// The process grid that is chosen for an array, and the candidates. Its text explains the choice.
+/// The most ranks for which all grids are compared.
+const MOST_RANKS: usize = 1 << 12;
+
+/// A process grid, and why it was chosen. Its text shows the candidates with their prices.
 ///
 /// Made by [`Communicator::grid_for`](crate::Communicator::grid_for), or for any network by
 /// [`new`](Self::new).
@@ -28,29 +33,27 @@ const MOST_AXES: usize = 3;
 pub struct GridChoice {
     /// The grid.
     pub grid: Grid,
-    /// All candidates: those of fewer axes first, then those whose extents are closest to each other.
+    /// All candidates. Those of fewer axes come first, then those whose longest axis is shorter.
     pub candidates: Vec<GridCandidate>,
     shape: Vec<usize>,
-    element_bytes: usize,
+    element_bytes: u64,
     network: String,
     machine: Machine,
 }
 
-/// A process grid, and the price of making each axis of the array whole in turn.
+/// A process grid, and the price of making the axes of an array whole in turn.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GridCandidate {
     /// The grid.
     pub grid: Grid,
-    /// The price of each exchange, in their order.
+    /// The price of each exchange, in order.
     pub exchanges: Vec<Price>,
-    /// The ranks that have no elements between some two exchanges.
-    pub idle: usize,
-    /// Whether the ranks of each row of the grid, along each axis, are a part of the network, as those
-    /// of the network's own rows are. If so, rows share no channels.
-    pub rows_are_parts: bool,
-    /// Whether the price is a lower bound, on a machine that charges for the network: rows may share
-    /// channels, or the loads of channels are not known.
+    /// The most elements that a rank has at any time.
+    pub largest: u64,
+    /// Whether the price is a lower bound. The machine charges for the network, and either rows of the
+    /// grid are no parts of the network, so that they may share channels, or the loads of channels are
+    /// unknown.
     pub is_bound: bool,
 }
 
@@ -63,77 +66,89 @@ impl GridCandidate {
 }
 
 impl GridChoice {
-    /// Chooses the process grid on which it is cheapest to make each axis of an array whole in turn,
-    /// as a transform along each axis needs. Takes the ranks, their network and their hosts from a
-    /// problem of any collective.
+    /// Chooses the process grid on which it is cheapest to make some axes of an array whole in turn, as
+    /// a transform along these axes needs.
     ///
-    /// At first the last axes are whole, as many as the grid leaves; the others are divided in ranges,
-    /// axis i over axis i of the grid. From the last of these to the first, an exchange makes it whole
-    /// and divides the next axis instead. A grid of one axis takes one exchange among all ranks, one of
-    /// several axes takes more exchanges among fewer ranks.
+    /// The ranks, their network and their hosts are those of a problem of any collective. The terms
+    /// give the machine and the bytes of an element as those of a block.
     ///
-    /// Compares all grids of up to three axes longer than 1, fewer than the array has. The price is that
-    /// of a [direct](crate::algorithm::alltoall::Direct) exchange of the largest blocks, within all rows
-    /// of the grid at the same time. Prefers, in this order, grids that leave fewer ranks idle; whose
-    /// price is known, as on the network's own rows and columns; that are cheaper; whose rows are parts
-    /// of the network. Prices are integers, so equal inputs give equal grids on all ranks. Takes time in proportion to the ranks, times the
-    /// pairs of divisors of their number.
+    /// The grid divides the axes that need not be whole, then those of `axes` from the first. The last
+    /// ones of `axes` are whole at first. Then, from last to first, an exchange makes each other axis
+    /// whole and divides one that has been whole instead. So slabs (a grid of one axis) need one
+    /// exchange among all ranks, and pencils two exchanges, each among fewer ranks.
+    ///
+    /// Compares all grids of up to three axes; for more than 4096 ranks only slabs, the squarest grids
+    /// and the extents of the network. Leaves out grids on which a rank has 1/4 more elements than
+    /// necessary. Prefers a known price to a lower bound, then the lower price, then a grid whose rows
+    /// are parts of the network. The price is that of a [direct](crate::algorithm::alltoall::Direct)
+    /// exchange of the largest blocks, in all rows of the grid at once. Equal inputs give equal choices
+    /// on all ranks. Takes milliseconds; up to seconds for thousands of ranks.
     ///
     /// ```
     /// use necklace::array::GridChoice;
     /// use necklace::collective::Collective;
     /// use necklace::machine::Machine;
     /// use necklace::schedule::Problem;
+    /// use necklace::select::Terms;
     /// use necklace::topology::parse;
     ///
-    /// let grid = |extent| {
-    ///     let problem = Problem::new(parse("torus:8x4").unwrap(), Collective::Alltoall)?;
-    ///     let choice = GridChoice::new(&problem, &[extent; 3], 16, &Machine::PARAGON)?;
-    ///     Ok::<_, Box<dyn std::error::Error>>(choice.grid.extents().to_vec())
-    /// };
-    /// // Of a small array, each message is short; of a large one, channels carry the fewest bytes if
-    /// // all ranks exchange at once.
-    /// assert_eq!(grid(32)?, [8, 4]);
+    /// // Complex numbers of 16 bytes on 64 ranks.
+    /// let problem = Problem::new(parse("complete:64").unwrap(), Collective::Alltoall)?;
+    /// let grid = |extent| GridChoice::new(&problem, &[extent; 3], &[0, 1, 2], &Terms::new(16, &Machine::TCP));
+    /// // In a small array messages are short, so fewer messages are cheaper. In a large array bytes
+    /// // cost more, and one exchange moves the fewest.
+    /// assert_eq!(grid(64)?.grid.extents(), [8, 8]);
+    /// assert_eq!(grid(1024)?.grid.extents(), [64]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ArrayError::NoAxes`] if the shape has no axis, [`ArrayError::Size`] if the array has more than
-    /// 2^63 - 1 bytes.
-    pub fn new(
-        problem: &Problem,
-        shape: &[usize],
-        element_bytes: usize,
-        machine: &Machine,
-    ) -> Result<Self, ArrayError> {
-        if shape.is_empty() {
+    /// [`ArrayError::NoAxes`] if the shape has no axis, [`ArrayError::Size`] if the product of the
+    /// extents other than 0 exceeds 2^63 - 1, [`ArrayError::Axis`] and [`ArrayError::AxisTwice`] unless
+    /// `axes` are axes of the array, each at most once.
+    pub fn new(problem: &Problem, shape: &[usize], axes: &[usize], terms: &Terms) -> Result<Self, ArrayError> {
+        let all = shape.len();
+        if all == 0 {
             return Err(ArrayError::NoAxes);
         }
-        let bytes = shape
-            .iter()
-            .filter(|&&extent| extent > 0)
-            .try_fold(element_bytes.max(1) as u128, |bytes, &extent| bytes.checked_mul(extent as u128));
-        if bytes.is_none_or(|bytes| bytes >= 1 << 63) {
-            let shape = shape.iter().copied().chain([element_bytes]).collect();
-            return Err(ArrayError::Size { shape, padding: None });
+        for (at, &axis) in axes.iter().enumerate() {
+            match axis {
+                _ if axis >= all => return Err(ArrayError::Axis { axis, axes: all }),
+                _ if axes[..at].contains(&axis) => return Err(ArrayError::AxisTwice { axis }),
+                _ => {}
+            }
         }
-        let mut rows = Rows { problem, known: HashMap::new() };
-        let candidates: Vec<GridCandidate> = grids(problem.ranks(), (shape.len() - 1).clamp(1, MOST_AXES))
+        if !is_possible(shape.iter().copied().filter(|&extent| extent > 0)) {
+            return Err(ArrayError::Size { shape: shape.to_vec(), padding: None });
+        }
+        let mut rows = Rows { problem, machine: terms.machine(), known: HashMap::new() };
+        let array = Array { shape, axes, element_bytes: terms.block_bytes() };
+        let divisible = all - usize::from(!axes.is_empty());
+        let candidates: Vec<GridCandidate> = grids(problem, divisible.clamp(1, MOST_AXES))
             .into_iter()
-            .map(|grid| candidate(grid, shape, element_bytes, machine, &mut rows))
+            .filter_map(|grid| array.candidate(grid, &mut rows))
             .collect();
-        let key = |of: &&GridCandidate| (of.idle, of.is_bound, of.total(), !of.rows_are_parts);
-        let cheapest = candidates.iter().min_by_key(key);
-        let grid = cheapest.map(|candidate| candidate.grid.clone());
-        let grid = grid.ok_or(ArrayError::Grid { ranks: problem.ranks() })?;
-        let (shape, network, machine) = (shape.to_vec(), problem.topology().text(), *machine);
-        Ok(Self { grid, candidates, shape, element_bytes, network, machine })
+        let least = candidates.iter().map(|candidate| candidate.largest).min().unwrap_or(0);
+        let is_even = |candidate: &&GridCandidate| candidate.largest <= least.saturating_add(least / 4);
+        let key = |candidate: &GridCandidate| (candidate.is_bound, candidate.total());
+        let cheapest = candidates.iter().filter(is_even).map(key).min();
+        let equal = || candidates.iter().filter(is_even).filter(|&candidate| Some(key(candidate)) == cheapest);
+        let chosen = equal().find(|candidate| rows.are_parts(&candidate.grid)).or_else(|| equal().next());
+        let grid = chosen.ok_or(ArrayError::Grid { ranks: problem.ranks() })?.grid.clone();
+        Ok(Self {
+            grid,
+            candidates,
+            shape: shape.to_vec(),
+            element_bytes: terms.block_bytes(),
+            network: problem.topology().text(),
+            machine: *terms.machine(),
+        })
     }
 }
 
-/// Returns the grids of up to `axes` axes longer than 1, in the order of the candidates.
-fn grids(ranks: usize, axes: usize) -> Vec<Grid> {
+/// Returns the grids of up to `axes` axes, each of several nodes, in the order of the candidates.
+fn grids(problem: &Problem, axes: usize) -> Vec<Grid> {
     fn further(rest: usize, axes: usize, extents: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
         if axes == 1 {
             found.push(extents.iter().copied().chain([rest]).collect());
@@ -145,118 +160,188 @@ fn grids(ranks: usize, axes: usize) -> Vec<Grid> {
             extents.pop();
         }
     }
+    let ranks = problem.ranks();
     let mut found = Vec::new();
-    (1..=axes).for_each(|axes| further(ranks, axes, &mut Vec::new(), &mut found));
-    let longest = |extents: &[usize]| extents.iter().copied().max();
-    found.sort_by(|a, b| (a.len(), longest(a), b).cmp(&(b.len(), longest(b), a)));
+    if ranks <= MOST_RANKS {
+        (1..=axes).for_each(|axes| further(ranks, axes, &mut Vec::new(), &mut found));
+    } else {
+        let squarest = (1..=axes).filter_map(|axes| Grid::balanced(ranks, axes)).map(|grid| grid.extents().to_vec());
+        let factors = problem.topology().factors().unwrap_or_default();
+        let own = factors.iter().map(|factor| factor.extent()).collect();
+        found = squarest.chain([own]).collect();
+        found.iter_mut().for_each(|extents| extents.retain(|&extent| extent > 1));
+        found.retain(|extents| (1..=axes).contains(&extents.len()) && extents.iter().product::<usize>() == ranks);
+    }
+    found.sort_by_cached_key(|extents| (extents.len(), extents.iter().copied().max(), Reverse(extents.clone())));
+    found.dedup();
     found.iter().filter_map(|extents| Grid::mesh(extents)).collect()
 }
 
-fn candidate(
-    grid: Grid,
-    shape: &[usize],
-    element_bytes: usize,
-    machine: &Machine,
-    rows: &mut Rows<'_>,
-) -> GridCandidate {
-    let over = grid.extents();
-    let divided = over.len().min(shape.len());
-    let strides: Vec<usize> = (0..over.len()).map(|axis| over[axis + 1..].iter().product()).collect();
-    // The extent of the grid over which each axis of the array is divided.
-    let mut divisions: Vec<usize> = over[..divided].to_vec();
-    divisions.resize(shape.len(), 1);
-    let idle = |divisions: &[usize]| {
-        let busy: usize = divisions.iter().zip(shape).map(|(&of, &extent)| of.min(extent)).product();
-        over.iter().product::<usize>() - busy
-    };
-    let mut most_idle = idle(&divisions);
-    let (mut exchanges, mut rows_are_parts, mut is_bound) = (Vec::new(), true, false);
-    for axis in (0..divided.min(shape.len() - 1)).rev() {
-        let pieces = divisions.iter().zip(shape).enumerate().map(|(other, (&of, &extent))| match other == axis + 1 {
-            true => extent.div_ceil(over[axis]),
-            false => extent.div_ceil(of),
-        });
-        let block = pieces.product::<usize>() * element_bytes;
-        let row = rows.of(strides[axis], over[axis]);
-        rows_are_parts &= row.are_parts;
-        is_bound |= !row.are_parts && machine.charges_for_network();
-        is_bound |= row.demands.iter().any(|demand| !demand.uncertain(machine).is_empty());
-        let prices = row.demands.iter().map(|demand| demand.price(machine, block as u64));
-        exchanges.extend(prices.max_by_key(|price| price.total));
-        divisions.swap(axis, axis + 1);
-        most_idle = most_idle.max(idle(&divisions));
+/// The ranks between neighbours along each axis of a grid.
+fn strides(grid: &Grid) -> impl Iterator<Item = (usize, usize)> {
+    let extents = grid.extents();
+    (0..extents.len()).map(|axis| (extents[axis + 1..].iter().product(), extents[axis]))
+}
+
+/// An array, and the axes that are made whole in turn.
+struct Array<'a> {
+    shape: &'a [usize],
+    axes: &'a [usize],
+    element_bytes: u64,
+}
+
+impl Array<'_> {
+    /// Returns a grid with its prices. `None` if it has more axes than the array can give up.
+    fn candidate(&self, grid: Grid, rows: &mut Rows<'_>) -> Option<GridCandidate> {
+        let Self { shape, axes, element_bytes } = *self;
+        let machine = rows.machine;
+        let strides: Vec<(usize, usize)> = strides(&grid).collect();
+        // The axis of the grid over which each axis of the array is divided.
+        let mut over = vec![None; shape.len()];
+        let divisible = (0..shape.len()).filter(|axis| !axes.contains(axis));
+        let mut divisible = divisible.chain(axes.iter().copied().take(axes.len().saturating_sub(1)));
+        for dimension in 0..strides.len() {
+            match divisible.next() {
+                Some(axis) => over[axis] = Some(dimension),
+                // An array of one axis, which has to be whole.
+                None if strides.len() == 1 => {}
+                None => return None,
+            }
+        }
+        let longest = |axis: usize, over: Option<usize>| {
+            (shape[axis].div_ceil(over.map_or(1, |dimension| strides[dimension].1))) as u64
+        };
+        let part = |over: &[Option<usize>]| (0..shape.len()).map(|axis| longest(axis, over[axis])).product::<u64>();
+        let mut largest = part(&over);
+        let (mut exchanges, mut is_bound) = (Vec::new(), false);
+        let mut pending = axes.to_vec();
+        loop {
+            while pending.last().is_some_and(|&axis| over[axis].is_none()) {
+                pending.pop();
+            }
+            let Some(&next) = pending.last() else { break };
+            let done = |axis: &usize| over[*axis].is_none() && !pending.contains(axis);
+            let given_up = (next + 1..shape.len()).find(done).or_else(|| (0..next).rev().find(done))?;
+            let dimension = over[next]?;
+            // A block has the indices that the sender has of one axis, and the receiver of the other.
+            let mut both = over.clone();
+            both[given_up] = Some(dimension);
+            let block = part(&both).saturating_mul(element_bytes);
+            let row = rows.of(strides[dimension])?;
+            is_bound |= row.is_bound;
+            let prices = row.demands.iter().map(|demand| demand.price(machine, block));
+            exchanges.push(prices.max_by_key(by_total)?);
+            over.swap(next, given_up);
+            largest = largest.max(part(&over));
+        }
+        Some(GridCandidate { grid, exchanges, largest, is_bound })
     }
-    GridCandidate { grid, exchanges, idle: most_idle, rows_are_parts, is_bound }
+}
+
+fn by_total(price: &Price) -> (u128, Price) {
+    (price.total, *price)
 }
 
 /// The rows of all grids on a network: groups of ranks that are a stride apart.
 struct Rows<'a> {
     problem: &'a Problem,
+    machine: &'a Machine,
     /// By stride and extent.
-    known: HashMap<(usize, usize), Row>,
+    known: HashMap<(usize, usize), Option<Row>>,
 }
 
 struct Row {
-    /// The demand of the exchanges in all rows at once: one for each of their networks.
+    /// The demand of the exchanges in all rows at once, for each different network of a row.
     demands: Vec<Demand>,
-    /// Whether each row is a part of the network, as [`split`](crate::Communicator::split) finds it.
-    /// Otherwise the demand is that of rows which share no channel.
-    are_parts: bool,
+    is_bound: bool,
 }
 
-impl Rows<'_> {
-    fn of(&mut self, stride: usize, extent: usize) -> &Row {
-        if !self.known.contains_key(&(stride, extent)) {
-            let row = self.count(stride, extent);
-            self.known.insert((stride, extent), row);
+impl<'a> Rows<'a> {
+    /// Returns the demand of rows of a stride and an extent. `None` if it cannot be found.
+    fn of(&mut self, row: (usize, usize)) -> Option<&Row> {
+        if !self.known.contains_key(&row) {
+            let counted = self.count(row);
+            self.known.insert(row, counted);
         }
-        &self.known[&(stride, extent)]
+        self.known[&row].as_ref()
     }
 
-    fn count(&self, stride: usize, extent: usize) -> Row {
-        let parts = self.parts(stride, extent);
-        let are_parts = parts.is_some();
-        let apart = || {
-            let network: Arc<dyn Topology> = Arc::new(Complete::new(extent)?);
-            alltoall(network, Placement::identity(extent))
+    fn count(&self, (stride, extent): (usize, usize)) -> Option<Row> {
+        let is_charged = self.machine.charges_for_network();
+        let parts = if is_charged { self.parts((stride, extent)) } else { None };
+        let are_known = parts.is_some();
+        let complete = || alltoall(Arc::new(Complete::new(extent)?), Placement::identity(extent));
+        let networks = match parts {
+            Some(parts) => parts,
+            None => vec![complete()?],
         };
-        let networks = parts.or_else(|| Some(vec![apart()?])).unwrap_or_default();
-        let (host, work) = self.at_hosts(stride, extent);
-        let claimed = networks.iter().filter_map(|network| Demand::claimed(&Direct, network).ok());
-        Row { demands: claimed.map(|demand| Demand { host, work, ..demand }).collect(), are_parts }
+        let (host, work) = self.at_hosts((stride, extent));
+        let mut row = Row { demands: Vec::with_capacity(networks.len()), is_bound: is_charged && !are_known };
+        for network in &networks {
+            let demand = Demand::claimed(&Direct, network).ok()?;
+            row.is_bound |= !demand.uncertain(self.machine).is_empty();
+            row.demands.push(Demand { host, work, ..demand });
+        }
+        Some(row)
     }
 
-    /// Returns the different networks of the rows. `None` if some row is no part of the network.
-    fn parts(&self, stride: usize, extent: usize) -> Option<Vec<Problem>> {
-        let (topology, placement) = (self.problem.topology(), self.problem.placement());
-        if extent == self.problem.ranks() {
+    /// Returns whether the rows of a grid are parts of the network.
+    fn are_parts(&self, grid: &Grid) -> bool {
+        strides(grid).all(|row| self.each_part(row, |_, _| true).is_some())
+    }
+
+    /// Returns the different networks of the rows. `None` if a row is no part of the network, or if its
+    /// network is so irregular and large that the loads of its channels are not counted.
+    fn parts(&self, row: (usize, usize)) -> Option<Vec<Problem>> {
+        if row.1 == self.problem.ranks() {
+            let (topology, placement) = (self.problem.topology(), self.problem.placement());
             return Some(vec![alltoall(Arc::clone(topology), placement.clone())?]);
         }
-        let mut parts: HashMap<(String, Vec<Node>), Problem> = HashMap::new();
-        for first in self.firsts(stride, extent) {
-            let nodes: Vec<Node> = row(first, stride, extent).map(|rank| placement.node(rank)).collect();
-            let Part { topology, numbers, .. } = topology.part(&nodes)?;
-            let placement = Placement::new(numbers.clone(), topology.nodes()).ok()?;
-            if let Entry::Vacant(entry) = parts.entry((topology.text(), numbers)) {
-                entry.insert(alltoall(topology, placement)?);
+        let mut parts: Vec<Problem> = Vec::new();
+        self.each_part(row, |topology, placement| {
+            let is_known = |part: &Problem| part.placement() == &placement && same(part.topology(), &topology);
+            if parts.iter().any(is_known) {
+                return true;
             }
+            let counts = topology.factors().is_some() || row.1 <= MOST_COUNTED;
+            let part = alltoall(topology, placement).filter(|_| counts);
+            parts.extend(part.clone());
+            part.is_some()
+        })?;
+        Some(parts)
+    }
+
+    /// Calls the function on the part of the network of each row. `None` if a row is no part of it, or
+    /// if the function returns `false`.
+    fn each_part(
+        &self,
+        (stride, extent): (usize, usize),
+        mut each: impl FnMut(Arc<dyn Topology>, Placement) -> bool,
+    ) -> Option<()> {
+        let (topology, placement) = (self.problem.topology(), self.problem.placement());
+        for first in self.firsts((stride, extent)) {
+            let nodes: Vec<Node> = ranks(first, stride, extent).map(|rank| placement.node(rank)).collect();
+            let Part { topology, numbers, .. } = topology.part(&nodes)?;
+            let placement = Placement::new(numbers, topology.nodes()).ok()?;
+            each(topology, placement).then_some(())?;
         }
-        Some(parts.into_values().collect())
+        Some(())
     }
 
     /// Returns the first rank of each row.
-    fn firsts(&self, stride: usize, extent: usize) -> impl Iterator<Item = usize> + use<> {
+    fn firsts(&self, (stride, extent): (usize, usize)) -> impl Iterator<Item = usize> + use<> {
         (0..self.problem.ranks()).filter(move |rank| rank / stride % extent == 0)
     }
 
     /// Returns the most blocks that leave a host, and the work of its ranks, in all rows at once.
-    fn at_hosts(&self, stride: usize, extent: usize) -> (Volume, Work) {
+    fn at_hosts(&self, (stride, extent): (usize, usize)) -> (Volume, Work) {
         let Some(hosts) = self.problem.hosts() else { return (Volume::ZERO, Work::default()) };
         let mut leaving = vec![0; hosts.count()];
-        for first in self.firsts(stride, extent) {
+        for first in self.firsts((stride, extent)) {
             let mut here: HashMap<usize, u64> = HashMap::new();
-            let of_row = row(first, stride, extent).filter_map(|rank| hosts.host(rank));
-            of_row.for_each(|host| *here.entry(host).or_default() += 1);
+            for host in ranks(first, stride, extent).filter_map(|rank| hosts.host(rank)) {
+                *here.entry(host).or_default() += 1;
+            }
             here.into_iter().for_each(|(host, ranks)| leaving[host] += ranks * (extent as u64 - ranks));
         }
         let ranks = (0..hosts.count()).map(|host| hosts.ranks_on(host).len() as u64).max().unwrap_or(0);
@@ -268,7 +353,7 @@ impl Rows<'_> {
 }
 
 /// Returns the ranks of a row.
-fn row(first: usize, stride: usize, extent: usize) -> impl Iterator<Item = Rank> {
+fn ranks(first: usize, stride: usize, extent: usize) -> impl Iterator<Item = Rank> {
     (0..extent).map(move |i| Rank::new(first + i * stride))
 }
 
@@ -290,12 +375,8 @@ impl fmt::Display for GridChoice {
                 write!(f, "{separator}{:.2}", price.total as f64 / 1e6)?;
                 separator = " + ";
             }
-            if candidate.is_bound {
-                f.write_str(" or more")?;
-            }
-            if candidate.idle > 0 {
-                write!(f, ", {} ranks idle", candidate.idle)?;
-            }
+            let or_more = if candidate.is_bound { " or more" } else { "" };
+            write!(f, "{or_more}, at most {} elements on a rank", candidate.largest)?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::{Communicator, Persistent};
 use crate::array::{ArrayError, Distribution, Exchange, GridChoice, Portions};
 use crate::collective::Collective;
 use crate::error::{CallError, Error};
+use crate::select::Terms;
 
 /// A persistent plan that takes an array from one distribution to another, and back.
 ///
@@ -200,18 +201,21 @@ impl<T> fmt::Debug for Redistribution<T> {
 }
 
 impl Communicator {
-    /// Chooses the process grid on which it is cheapest to make each axis of an array whole in turn, by
+    /// Chooses the process grid on which it is cheapest to make some axes of an array whole in turn, by
     /// the prices of this communicator's machine: see [`GridChoice::new`]. Local, and the same on all
     /// ranks.
     ///
     /// ```
     /// use necklace::array::Distribution;
     /// necklace::local::run(4, |comm| {
-    ///     let grid = comm.grid_for(&[10, 9, 14], size_of::<f64>())?.grid;
-    ///     let lines = Distribution::pencils(&[10, 9, 14], 2, &grid)?;
-    ///     assert_eq!(lines.ranks(), 4);
+    ///     let shape = [10, 9, 14];
+    ///     let grid = comm.grid_for(&shape, &[0, 1, 2], size_of::<f64>())?.grid;
+    ///     let last_axis_whole = Distribution::pencils(&shape, 2, &grid)?;
+    ///     assert_eq!(last_axis_whole.ranks(), 4);
     ///     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
-    /// })?;
+    /// })?
+    /// .into_iter()
+    /// .for_each(|rank| rank.unwrap());
     /// # Ok::<(), necklace::JobError>(())
     /// ```
     ///
@@ -220,10 +224,10 @@ impl Communicator {
     /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with the errors of
     /// [`GridChoice::new`].
     #[track_caller]
-    pub fn grid_for(&self, shape: &[usize], element_bytes: usize) -> Result<GridChoice, Error> {
+    pub fn grid_for(&self, shape: &[usize], axes: &[usize], element_bytes: usize) -> Result<GridChoice, Error> {
         let choose = || -> Result<GridChoice, CallError> {
             let problem = self.problem(Collective::Alltoall)?;
-            Ok(GridChoice::new(&problem, shape, element_bytes, &self.machine)?)
+            Ok(GridChoice::new(&problem, shape, axes, &Terms::new(element_bytes as u64, &self.machine))?)
         };
         choose().map_err(self.context.error_of("grid_for"))
     }
