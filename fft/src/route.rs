@@ -20,9 +20,19 @@ impl Route {
     /// `data` is the length of the initial buffer, 0 without one. `result` is the final buffer and its
     /// length; `None` accepts any buffer. If the first stage does not fit in the initial buffer, it
     /// starts in scratch memory. If the last stage does not fit in the final buffer, the caller copies
-    /// the array there.
+    /// the array there. Without an initial buffer, stages use the final one in turn with scratch
+    /// memory if all fit in it.
     pub(crate) fn new(needs: &[usize], data: usize, result: Option<(usize, usize)>) -> Self {
         let mut route = Self { buffers: Vec::with_capacity(needs.len()), scratch: [0, 0] };
+        let alternates = |&(_, length): &(usize, usize)| data == 0 && needs.iter().all(|&need| need <= length);
+        if let Some((buffer, _)) = result.filter(alternates) {
+            for (stage, &need) in needs.iter().enumerate() {
+                let is_result = (needs.len() - stage) % 2 == 1;
+                route.buffers.push(if is_result { buffer } else { SCRATCH[0] });
+                route.scratch[0] = route.scratch[0].max(if is_result { 0 } else { need });
+            }
+            return route;
+        }
         let mut at = DATA;
         for (stage, &need) in needs.iter().enumerate() {
             let stays = stage == 0 && data > 0 && need <= data;
@@ -72,7 +82,9 @@ mod tests {
         assert_eq!(route(&[9, 7], 8, Some((RESULT, 7))), (vec![a, RESULT], [9, 0]));
         // From real numbers, and to them.
         assert_eq!(route(&[9], 0, Some((RESULT, 9))), (vec![RESULT], [0, 0]));
-        assert_eq!(route(&[9, 8, 9], 0, Some((RESULT, 9))), (vec![a, b, RESULT], [9, 8]));
+        assert_eq!(route(&[9, 8], 0, Some((RESULT, 9))), (vec![a, RESULT], [9, 0]));
+        assert_eq!(route(&[9, 8, 9], 0, Some((RESULT, 9))), (vec![RESULT, a, RESULT], [8, 0]));
+        assert_eq!(route(&[9, 10, 9], 0, Some((RESULT, 9))), (vec![a, b, RESULT], [9, 10]));
         assert_eq!(route(&[9, 8, 9], 9, None), (vec![DATA, a, DATA], [8, 0]));
     }
 }

@@ -326,6 +326,10 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
                 },
                 other => panic!("{other}"),
             };
+            let error = comm.grid_for(&[5, 7], &[0, 2], 8).unwrap_err();
+            assert!(error.to_string().contains("grid_for"), "{error}");
+            assert!(matches!(of(error), ArrayError::Axis { axis: 2, axes: 2, .. }));
+            assert_eq!(comm.grid_for(&[5, 7], &[0, 1], 8).unwrap().grid.extents(), [3]);
             let other = Distribution::slabs(&[7, 5], 0, 3).unwrap();
             let found = of(comm.redistribute_init::<u8>(&rows, &other).unwrap_err());
             assert!(matches!(found, ArrayError::Shapes { .. }), "{found}");
