@@ -83,9 +83,9 @@ impl Fft {
     /// Divides the array over this process grid: slabs with one axis of several nodes, pencils with
     /// two, and so on. Its nodes are the ranks, numbered row-major.
     ///
-    /// Unless set, it is slabs along an axis that is not transformed, if that has an index for each
-    /// rank. Otherwise [`grid_for`](Communicator::grid_for) chooses the grid whose exchanges cost the
-    /// least.
+    /// Unless set, it is slabs along an axis that is not transformed, if those are even enough.
+    /// Otherwise [`grid_for`](Communicator::grid_for) chooses it by price, as if each axis had no more
+    /// points than frequencies that are kept.
     #[must_use]
     pub fn grid(mut self, grid: &Grid) -> Self {
         self.grid = Some(grid.clone());
@@ -286,9 +286,8 @@ impl Fft {
         Ok(modes)
     }
 
-    /// Checks the options and chooses a grid unless there is one, for an array of elements of `element`
-    /// bytes whose extents in exchanges follow from the modes and from the axis that is transformed
-    /// first.
+    /// Checks the options and chooses a grid unless there is one, for elements of `element` bytes.
+    /// `exchanged` returns the extents to price, from the modes and the axis that is transformed first.
     fn checked(
         &self,
         comm: &Communicator,
@@ -300,9 +299,11 @@ impl Fft {
         // The axes that are divided first: those that are not transformed, then from the first one.
         let mut divisible: Vec<usize> = (0..self.extents.len()).filter(|axis| !axes.contains(axis)).collect();
         let ranks = comm.size();
-        // Slabs along an axis that is not transformed need no exchange.
-        let apart = (0..divisible.len()).rev().max_by_key(|&at| self.extents[divisible[at]]);
-        let apart = apart.filter(|&at| self.grid.is_none() && self.extents[divisible[at]] >= ranks);
+        // Slabs along an axis that is not transformed need no exchange. A rank may have a quarter more
+        // than the mean.
+        let longest = (0..divisible.len()).rev().max_by_key(|&at| self.extents[divisible[at]]);
+        let is_even = |extent: usize| extent.div_ceil(ranks) as u128 * ranks as u128 * 4 <= extent as u128 * 5;
+        let apart = longest.filter(|&at| self.grid.is_none() && is_even(self.extents[divisible[at]]));
         if let Some(at) = apart {
             divisible[..=at].rotate_right(1);
         }

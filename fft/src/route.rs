@@ -21,10 +21,11 @@ impl Route {
     /// length; `None` accepts any buffer. If the first stage does not fit in the initial buffer, it
     /// starts in scratch memory. If the last stage does not fit in the final buffer, the caller copies
     /// the array there. Without an initial buffer, stages use the final one in turn with scratch
-    /// memory if all fit in it.
+    /// memory if they fit in it.
     pub(crate) fn new(needs: &[usize], data: usize, result: Option<(usize, usize)>) -> Self {
         let mut route = Self { buffers: Vec::with_capacity(needs.len()), scratch: [0, 0] };
-        let alternates = |&(_, length): &(usize, usize)| data == 0 && needs.iter().all(|&need| need <= length);
+        let alternates =
+            |&(_, length): &(usize, usize)| data == 0 && needs.iter().rev().step_by(2).all(|&need| need <= length);
         if let Some((buffer, _)) = result.filter(alternates) {
             for (stage, &need) in needs.iter().enumerate() {
                 let is_result = (needs.len() - stage) % 2 == 1;
@@ -84,7 +85,8 @@ mod tests {
         assert_eq!(route(&[9], 0, Some((RESULT, 9))), (vec![RESULT], [0, 0]));
         assert_eq!(route(&[9, 8], 0, Some((RESULT, 9))), (vec![a, RESULT], [9, 0]));
         assert_eq!(route(&[9, 8, 9], 0, Some((RESULT, 9))), (vec![RESULT, a, RESULT], [8, 0]));
-        assert_eq!(route(&[9, 10, 9], 0, Some((RESULT, 9))), (vec![a, b, RESULT], [9, 10]));
+        assert_eq!(route(&[9, 10, 9], 0, Some((RESULT, 9))), (vec![RESULT, a, RESULT], [10, 0]));
+        assert_eq!(route(&[10, 8, 9], 0, Some((RESULT, 9))), (vec![a, b, RESULT], [10, 8]));
         assert_eq!(route(&[9, 8, 9], 9, None), (vec![DATA, a, DATA], [8, 0]));
     }
 }

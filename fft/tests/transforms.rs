@@ -355,6 +355,12 @@ fn default_grid_is_the_cheapest_for_what_is_exchanged() {
     let modes = |n| cheapest(&[n / 2 + 1; 3], &all);
     let n = differ([&points, &modes]);
     assert_eq!(default_grid(&Fft::new(&[n; 3]).modes(&[n / 2 + 1; 3]), RANKS, false), modes(n));
+    let half_modes = |n| {
+        let modes = n / 2 + 1;
+        cheapest(&[modes, modes, modes / 2 + 1], &all)
+    };
+    let n = differ([&half, &half_modes]);
+    assert_eq!(default_grid(&Fft::new(&[n; 3]).modes(&[n / 2 + 1; 3]), RANKS, true), half_modes(n));
 
     let batch = |n| {
         let choice = GridChoice::new(&problem, &[n; 3], &all, &Terms::new(5 * 16, &Machine::TCP)).unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::ArrayError;
 use super::distribution::is_possible;
 use super::error::joined;
-use crate::algorithm::alltoall::Direct;
+use crate::algorithm::find;
 use crate::block::Volume;
 use crate::collective::Collective;
 use crate::cost::{Demand, MOST_COUNTED, Price};
@@ -51,9 +51,8 @@ pub struct GridCandidate {
     pub exchanges: Vec<Price>,
     /// The most elements that a rank has at any time.
     pub largest: u64,
-    /// Whether the price is a lower bound. The machine charges for the network, and either rows of the
-    /// grid are no parts of the network, so that they may share channels, or the loads of channels are
-    /// unknown.
+    /// Whether the price is a lower bound. It is one if the machine charges for the network and the
+    /// loads of channels are unknown. Rows that are no parts of the network may share channels.
     pub is_bound: bool,
 }
 
@@ -62,6 +61,11 @@ impl GridCandidate {
     #[must_use]
     pub fn total(&self) -> u128 {
         self.exchanges.iter().fold(0, |sum: u128, price| sum.saturating_add(price.total))
+    }
+
+    /// Returns whether no rank has over 1/4 more elements than `least`.
+    fn is_even(&self, least: u64) -> bool {
+        self.largest <= least.saturating_add(least / 4)
     }
 }
 
@@ -78,11 +82,12 @@ impl GridChoice {
     /// exchange among all ranks, and pencils two exchanges, each among fewer ranks.
     ///
     /// Compares all grids of up to three axes; for more than 4096 ranks only slabs, the squarest grids
-    /// and the extents of the network. Leaves out grids on which a rank has 1/4 more elements than
-    /// necessary. Prefers a known price to a lower bound, then the lower price, then a grid whose rows
-    /// are parts of the network. The price is that of a [direct](crate::algorithm::alltoall::Direct)
-    /// exchange of the largest blocks, in all rows of the grid at once. Equal inputs give equal choices
-    /// on all ranks. Takes milliseconds; up to seconds for thousands of ranks.
+    /// and the extents of the network. Does not choose a grid on which a rank has over 1/4 more
+    /// elements than on the most even candidate. Prefers a known price to a lower bound, then the lower
+    /// price, then a grid whose rows are parts of the network. The price is that of a
+    /// [direct](crate::algorithm::alltoall::Direct) exchange of the largest blocks, in all rows of the
+    /// grid at once. Equal inputs give equal choices on all ranks. Takes milliseconds; up to seconds
+    /// for thousands of ranks.
     ///
     /// ```
     /// use necklace::array::GridChoice;
@@ -130,12 +135,12 @@ impl GridChoice {
             .filter_map(|grid| array.candidate(grid, &mut rows))
             .collect();
         let least = candidates.iter().map(|candidate| candidate.largest).min().unwrap_or(0);
-        let is_even = |candidate: &&GridCandidate| candidate.largest <= least.saturating_add(least / 4);
+        let is_even = |candidate: &&GridCandidate| candidate.is_even(least);
         let key = |candidate: &GridCandidate| (candidate.is_bound, candidate.total());
         let cheapest = candidates.iter().filter(is_even).map(key).min();
         let equal = || candidates.iter().filter(is_even).filter(|&candidate| Some(key(candidate)) == cheapest);
         let chosen = equal().find(|candidate| rows.are_parts(&candidate.grid)).or_else(|| equal().next());
-        let grid = chosen.ok_or(ArrayError::Grid { ranks: problem.ranks() })?.grid.clone();
+        let grid = chosen.expect("a direct exchange among all ranks has a price").grid.clone();
         Ok(Self {
             grid,
             candidates,
@@ -278,7 +283,8 @@ impl<'a> Rows<'a> {
         let (host, work) = self.at_hosts((stride, extent));
         let mut row = Row { demands: Vec::with_capacity(networks.len()), is_bound: is_charged && !are_known };
         for network in &networks {
-            let demand = Demand::claimed(&Direct, network).ok()?;
+            let direct = find(&Collective::Alltoall, "direct").ok()?;
+            let demand = Demand::claimed(&*direct, network).ok()?;
             row.is_bound |= !demand.uncertain(self.machine).is_empty();
             row.demands.push(Demand { host, work, ..demand });
         }
@@ -368,6 +374,7 @@ impl fmt::Display for GridChoice {
         let (shape, grid) = (joined(shape, "x"), joined(grid.extents(), "x"));
         write!(f, "{shape} elements of {element_bytes} bytes on {network}: grid {grid}, by the prices of {machine}")?;
         let width = texts.iter().map(String::len).max().unwrap_or(0);
+        let least = candidates.iter().map(|candidate| candidate.largest).min().unwrap_or(0);
         for (text, candidate) in texts.iter().zip(candidates) {
             write!(f, "\n  {text:width$} {:.2} us", candidate.total() as f64 / 1e6)?;
             let mut separator = " = ";
@@ -377,6 +384,9 @@ impl fmt::Display for GridChoice {
             }
             let or_more = if candidate.is_bound { " or more" } else { "" };
             write!(f, "{or_more}, at most {} elements on a rank", candidate.largest)?;
+            if !candidate.is_even(least) {
+                f.write_str(", too uneven")?;
+            }
         }
         Ok(())
     }

@@ -109,10 +109,10 @@ fn candidates_are_all_grids_that_leave_an_axis_whole() {
 }
 
 #[test]
-fn slabs_are_chosen_where_bytes_cost_more_and_pencils_where_messages_do() {
+fn dear_bytes_choose_slabs_and_dear_messages_pencils() {
     assert_eq!(chosen("complete:64", &[64; 3], &Machine::TCP), [8, 8]);
     assert_eq!(chosen("complete:64", &[1024; 3], &Machine::TCP), [64]);
-    // A plane more than there are ranks, or fewer than two thirds: some rank would have twice as much.
+    // With slabs, a rank has twice as much as with pencils, or 1.6 times as much.
     assert_eq!(chosen("complete:64", &[65, 65, 1 << 20], &Machine::TCP).len(), 2);
     assert_eq!(chosen("complete:64", &[40, 40, 1 << 20], &Machine::TCP).len(), 2);
     // One rank without a plane does no harm.
@@ -200,7 +200,9 @@ fn dearest_row_counts() {
 #[test]
 fn embedded_networks_and_idle_nodes_have_grids() {
     let guest = choice(&problem("torus:4x4@how:16,3,1"), &[64; 3], &Machine::PARAGON);
-    assert_eq!(guest.grid.extents().iter().product::<usize>(), 16, "{guest}");
+    let slabs = direct(&problem("torus:4x4@how:16,3,1"), 16 * 4 * 4 * 64, &Machine::PARAGON);
+    assert_eq!(prices(of(&guest, &[16])), [slabs], "{guest}");
+    assert_eq!(guest.grid.extents(), [16], "{guest}");
     // Twelve ranks in three rows of a larger mesh.
     let nodes = (0..12).map(|rank| Node::new(rank / 4 * 5 + rank % 4)).collect();
     let problem =
@@ -250,6 +252,8 @@ fn texts_explain_the_choice() {
     assert!(lines[1].starts_with("  8   ") && lines[1].ends_with("us, at most 1024 elements on a rank"), "{text}");
     assert!(lines[2].starts_with("  4x2 ") && lines[2].contains(" = ") && lines[2].contains(" + "), "{text}");
     assert!(lines[3].starts_with("  2x4 ") && lines[3].contains(" or more, at most "), "{text}");
+    let uneven = choice(&problem("torus:4x2"), &[5, 32, 32], &Machine::PARAGON).to_string();
+    assert!(uneven.lines().nth(2).unwrap().ends_with("on a rank, too uneven"), "{uneven}");
 }
 
 #[test]
@@ -275,7 +279,8 @@ fn grids_of_thousands_of_ranks_are_chosen() {
     let plane = choice(&problem("torus:64x64"), &[2048; 3], &Machine::PARAGON);
     assert_eq!(plane.grid.extents(), [64, 64], "{plane}");
     let cube = choice(&problem("torus:16x16x16"), &[4096; 4], &Machine::PARAGON);
-    assert!(!of(&cube, cube.grid.extents()).is_bound, "{cube}");
+    assert_eq!(cube.grid.extents(), [4096], "{cube}");
+    assert!(!of(&cube, &[16, 16, 16]).is_bound && of(&cube, &[8, 16, 32]).is_bound, "{cube}");
     // Slabs, the squarest grid and the network's own are compared.
     let large = choice(&problem("torus:100x200"), &[1000; 3], &Machine::PARAGON);
     let grids: Vec<&[usize]> = large.candidates.iter().map(|candidate| candidate.grid.extents()).collect();
