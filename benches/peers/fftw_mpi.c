@@ -28,7 +28,7 @@ static double number(ptrdiff_t at) {
 static double resident(void) {
     long pages = 0;
     FILE *statm = fopen("/proc/self/statm", "r");
-    if (statm == NULL || fscanf(statm, "%*ld %ld", &pages) != 1) {
+    if (statm == NULL || fscanf(statm, "%*d %ld", &pages) != 1) {
         stop("no /proc/self/statm");
     }
     fclose(statm);
