@@ -6,7 +6,7 @@
 //! cargo bench -p necklace-benches --bench fft -- --shape 256x256x256 --ranks 4 --calls 20
 //! ```
 //!
-//! Under `mpirun`, with the feature `mpi`, the ranks are those of MPI. `benches/peers/transforms`
+//! Under `mpirun`, with the feature `mpi`, the ranks are those of MPI. `benches/peers/transforms.py`
 //! runs it beside FFTW's and mpi4py-fft's.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
