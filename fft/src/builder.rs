@@ -20,8 +20,8 @@ const PORTION: usize = 1 << 21;
 
 /// The options of a transform.
 ///
-/// Every rank of the communicator passes the same options. The ranks compare how the array is
-/// divided, not the other options: if the [factors](Self::norm) differ, so do those of the parts.
+/// Every rank of the communicator passes the same options, which the ranks compare before anything
+/// else.
 ///
 /// ```
 /// use necklace::topology::Grid;
@@ -157,11 +157,13 @@ impl Fft {
     ///
     /// # Errors
     ///
-    /// [`Error::Transform`] if an option does not fit the array or the ranks, [`Error::Array`] if
+    /// [`Error::Transform`] if ranks pass different options or types of numbers, or if an option does
+    /// not fit the array or the ranks, [`Error::Array`] if
     /// the array cannot be divided, [`Error::Exchange`] as
     /// [`redistribute_init`](Communicator::redistribute_init).
     #[track_caller]
     pub fn complex<T: Float>(&self, comm: &mut Communicator) -> Result<Transform<T>, Error> {
+        self.compare(comm, "complex", size_of::<T>())?;
         let planner = &mut FftPlanner::new();
         if self.is_one_divided_axis(comm)? {
             let OneAxis { input, output, stages } = self.one_axis::<T>(comm, !self.transposed)?;
@@ -189,6 +191,7 @@ impl Fft {
     /// Those of [`complex`](Self::complex).
     #[track_caller]
     pub fn real<T: Float>(&self, comm: &mut Communicator) -> Result<RealTransform<T>, Error> {
+        self.compare(comm, "real", size_of::<T>())?;
         let planner = &mut FftPlanner::new();
         if self.is_one_divided_axis(comm)? {
             let OneAxis { input, output, stages } = self.one_axis::<T>(comm, true)?;
@@ -217,6 +220,21 @@ impl Fft {
         let lines = RealLines::new(seen, across, &mut RealFftPlanner::new(), &mut pipeline.space);
         let output = stages[stages.len() - 1].exit.clone();
         Ok(RealTransform::new(pipeline, [input, output], self.factors(), Ends::Lines(Box::new(lines))))
+    }
+
+    /// Checks that all ranks plan the same transform. Collective.
+    #[track_caller]
+    fn compare(&self, comm: &mut Communicator, kind: &str, bytes: usize) -> Result<(), Error> {
+        let text = format!("{kind} of {bytes} bytes: {self:?}");
+        // FNV-1a, the same in every build.
+        let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let digest = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        let mut all = vec![0; comm.size()];
+        comm.allgather(&[digest], &mut all)?;
+        match all.iter().position(|other| *other != all[0]) {
+            Some(rank) => Err(FftError::Different { rank }.into()),
+            None => Ok(()),
+        }
     }
 
     /// Returns the factors forward and inverse.

@@ -21,6 +21,13 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FftError {
+    /// Ranks plan different transforms.
+    #[error("rank {rank} plans another transform than rank 0; expected the same options and type on all ranks")]
+    #[non_exhaustive]
+    Different {
+        /// The first rank that differs from rank 0.
+        rank: usize,
+    },
     /// There is no axis to transform.
     #[error("no axis to transform; expected one or more")]
     NoAxes,

@@ -45,7 +45,8 @@ pub(crate) struct Run<T> {
 }
 
 impl<T: Float> Pipeline<T> {
-    /// Plans stages. Collective.
+    /// Plans stages, one or more. Collective.
+    #[track_caller]
     pub(crate) fn new(
         comm: &mut Communicator,
         stages: &[Stage],
@@ -62,11 +63,11 @@ impl<T: Float> Pipeline<T> {
         let steps = locals.iter_mut().flat_map(|local| &mut local.steps).rev();
         let mut scales = steps.filter_map(|step| if let Step::Lines(_, scales) = step { Some(scales) } else { None });
         scales.next().into_iter().for_each(|scales| *scales = true);
-        let mut exchange = |pair: &[Stage]| {
-            let portions = portions::<T>(&pair[0], portion, comm.size());
-            comm.redistribute_portions_init(&pair[0].exit, &pair[1].entry, pair[0].along.unwrap_or(0), portions)
-        };
-        let exchanges = stages.windows(2).map(&mut exchange).collect::<Result<_, _>>()?;
+        let mut exchanges = Vec::new();
+        for (stage, next) in stages.iter().zip(&stages[1..]) {
+            let (axis, portions) = (stage.along.unwrap_or(0), portions::<T>(stage, portion, comm.size()));
+            exchanges.push(comm.redistribute_portions_init(&stage.exit, &next.entry, axis, portions)?);
+        }
         Ok(Self { stages: locals, exchanges, space })
     }
 

@@ -1,6 +1,6 @@
 //! Boxes that divide an array: whether they overlap or leave gaps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use super::ArrayError;
@@ -8,7 +8,8 @@ use super::ArrayError;
 /// A box of an array: a range of each axis.
 pub(super) type Box = Vec<Range<usize>>;
 
-/// Checks that boxes lie in an array, are disjoint and leave nothing out.
+/// Checks that boxes lie in an array, are disjoint and leave nothing out. The array has a possible
+/// size, so the number of indices of each box is one too.
 pub(super) fn check(boxes: &[Box], shape: &[usize]) -> Result<(), ArrayError> {
     if boxes.is_empty() {
         return Err(ArrayError::NoBoxes);
@@ -20,10 +21,12 @@ pub(super) fn check(boxes: &[Box], shape: &[usize]) -> Result<(), ArrayError> {
         }
     }
     let mut full: Vec<usize> = (0..boxes.len()).filter(|&rank| volume(&boxes[rank]) > 0).collect();
-    // By the start along the first axis: those that may meet a box are the next ones.
-    full.sort_by_key(|&rank| (boxes[rank][0].start, rank));
+    // By the start along the axis that divides most: those that may meet a box are the next ones.
+    let starts = |&axis: &usize| full.iter().map(|&rank| boxes[rank][axis].start).collect::<HashSet<_>>().len();
+    let axis = (0..shape.len()).max_by_key(starts).unwrap_or(0);
+    full.sort_by_key(|&rank| (boxes[rank][axis].start, rank));
     for (i, &rank) in full.iter().enumerate() {
-        let near = full[i + 1..].iter().take_while(|&&other| boxes[other][0].start < boxes[rank][0].end);
+        let near = full[i + 1..].iter().take_while(|&&other| boxes[other][axis].start < boxes[rank][axis].end);
         if let Some(&other) = near.clone().find(|&&other| meet(&boxes[rank], &boxes[other])) {
             let ranks = (rank.min(other), rank.max(other));
             return Err(ArrayError::BoxOverlap { ranks, boxes: (boxes[ranks.0].clone(), boxes[ranks.1].clone()) });

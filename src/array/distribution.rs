@@ -108,6 +108,12 @@ impl Distribution {
     /// An [`ArrayError`] as [`new`](Self::new), and if a box lies outside, two overlap or an element
     /// is in none.
     pub fn boxes(shape: &[usize], boxes: &[impl AsRef<[Range<usize>]>]) -> Result<Self, ArrayError> {
+        if shape.is_empty() {
+            return Err(ArrayError::NoAxes);
+        }
+        if !is_possible(shape.iter().copied().filter(|&extent| extent > 0)) {
+            return Err(ArrayError::Size { shape: shape.to_vec(), padding: None });
+        }
         let boxes: Arc<[boxes::Box]> = boxes.iter().map(|range| range.as_ref().to_vec()).collect();
         boxes::check(&boxes, shape)?;
         Self::divided(shape, Division::Boxes(boxes))

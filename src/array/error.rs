@@ -178,7 +178,8 @@ pub enum ArrayError {
     },
     /// A block consists of too many pieces.
     #[error(
-        "rank {rank} exchanges {pieces} pieces with rank {peer}; expected at most {most}; larger blocks have fewer"
+        "rank {rank} exchanges {pieces} pieces with rank {peer}; expected at most {most}; there are fewer if the \
+         blocks of one distribution divide those of the other"
     )]
     #[non_exhaustive]
     Pieces {

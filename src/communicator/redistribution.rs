@@ -48,7 +48,12 @@ impl<T: Pod> Redistribution<T> {
     /// length; otherwise see [`Communicator`].
     #[track_caller]
     pub fn execute(&mut self, before: &[T], after: &mut [T]) -> Result<(), Error> {
-        self.check([before.len(), after.len()], "execute")?;
+        self.moved(before, after, "execute")
+    }
+
+    #[track_caller]
+    fn moved(&mut self, before: &[T], after: &mut [T], call: &'static str) -> Result<(), Error> {
+        self.check([before.len(), after.len()], call)?;
         let Self { comm, plans, .. } = self;
         plans.iter_mut().try_for_each(|[forward, _]| forward.execute(comm, before, after))
     }
@@ -232,6 +237,42 @@ impl Communicator {
         choose().map_err(self.context.error_of("grid_for"))
     }
 
+    /// Takes an array from one distribution to another of the same shape. Collective.
+    ///
+    /// Plans the redistribution, executes it, and forgets the plan, as
+    /// [`redistribute_init`](Self::redistribute_init) and [`execute`](Redistribution::execute) do. Plan
+    /// once what is repeated.
+    ///
+    /// ```
+    /// use necklace::array::Distribution;
+    ///
+    /// let columns = necklace::local::run(3, |mut comm| {
+    ///     let [rows, columns] = [0, 1].map(|axis| Distribution::slabs(&[6, 5], axis, 3).unwrap());
+    ///     let mine: Vec<usize> = rows.elements(comm.rank()).map(|(_, at)| 10 * at[0] + at[1]).collect();
+    ///     let mut received = vec![0; columns.local_len(comm.rank())];
+    ///     comm.redistribute(&rows, &mine, &columns, &mut received)?;
+    ///     Ok::<_, necklace::Error>(received)
+    /// })?;
+    /// assert_eq!(columns[2].as_ref().unwrap(), &[4, 14, 24, 34, 44, 54]);
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`redistribute_init`](Self::redistribute_init) and of
+    /// [`execute`](Redistribution::execute).
+    #[track_caller]
+    pub fn redistribute<T: Pod>(
+        &mut self,
+        before: &Distribution,
+        from: &[T],
+        after: &Distribution,
+        into: &mut [T],
+    ) -> Result<(), Error> {
+        let planned = self.redistribution(before, after, Portions { axis: 0, count: 1 });
+        planned.map_err(self.context.error_of("redistribute"))?.moved(from, into, "redistribute")
+    }
+
     /// Plans to take an array of `T` from one distribution to another of the same shape. Collective.
     ///
     /// The distributions are over the ranks of this communicator. They may differ in everything
@@ -346,11 +387,20 @@ impl Communicator {
                 return Err(ArrayError::Ranks { found, ranks: size }.into());
             }
         }
-        let exchanges = Exchange::new(before, after, rank, portions)?;
         let Portions { axis, count } = portions;
         let divided = if count > 1 { format!(" in {count} portions along axis {axis}") } else { String::new() };
         let purpose = format!("redistribution of {before} to {after}{divided}");
-        self.barrier_for(self.local_parts.said_in(purpose.into()))?;
+        let exchanges = match Exchange::new(before, after, rank, portions) {
+            // The ranks have different numbers of pieces. One that has too many tells the others.
+            Err(error @ ArrayError::Pieces { .. }) => {
+                let purpose = format!("{purpose}, which rank {rank} refuses: {error}");
+                // Its own error says more than that of the call.
+                let _ = self.barrier_for(purpose.into());
+                return Err(error.into());
+            }
+            exchanges => exchanges?,
+        };
+        self.barrier_for(self.local_parts.said_in(purpose.clone().into()))?;
         let ranks = &exchanges[0].ranks;
         let context = self.next_context(ranks[0] as u64);
         let mut comm = self.part_with(context, ranks)?;
@@ -358,7 +408,9 @@ impl Communicator {
         let mut plan = |Exchange { from, into, .. }: &Exchange| -> Result<_, CallError> {
             Ok([comm.strided_exchange_init(from, into)?, comm.strided_exchange_init(into, from)?])
         };
-        let plans = exchanges.iter().map(&mut plan).collect::<Result<_, _>>()?;
+        let plans: Result<_, _> = exchanges.iter().map(&mut plan).collect();
+        let plans =
+            plans.inspect_err(|error| comm.abort(&format!("rank {rank} cannot plan the {purpose}: {error}")))?;
         comm.using = None;
         let distributions = [before.clone(), after.clone()];
         let lengths = [before.local_len(rank), after.local_len(rank)];

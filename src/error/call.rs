@@ -13,9 +13,11 @@ use crate::vocabulary::BuildError;
 
 /// An error inside a call. The public method adds its name, and the place where the program calls
 /// it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
+    #[error(transparent)]
     Argument(ArgumentError),
+    #[error(transparent)]
     Other(Error),
 }
 

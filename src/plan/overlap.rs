@@ -3,7 +3,8 @@
 //!
 //! Runs with disjoint spans cannot overlap. Runs whose spans meet are mostly columns of one matrix:
 //! runs whose strides divide one stride overlap only if they overlap modulo it, and if their spans
-//! meet. Only the remaining runs are examined piece by piece.
+//! meet. If that does not settle it, some of the runs are cut into their pieces, and the others are
+//! compared with those: rows that hold runs of their own, crossed by columns, come apart so.
 
 use super::runs::Access;
 use super::{Buffer, Run};
@@ -22,16 +23,24 @@ pub(super) fn find(all: Vec<Access>) -> Option<Overlap> {
     within(all, u64::MAX).unwrap_or_default()
 }
 
+/// The number of times that runs are cut before all of them are.
+const CUTS: u32 = 8;
+
 /// Like [`find`], but fails with the number of pieces if more than `most` had to be examined one by
 /// one.
-pub(super) fn within(mut all: Vec<Access>, most: u64) -> Result<Option<Overlap>, u64> {
+pub(super) fn within(all: Vec<Access>, most: u64) -> Result<Option<Overlap>, u64> {
+    after_cuts(all, most, 0)
+}
+
+/// Examines runs some of which are pieces of others, which were cut this number of times.
+fn after_cuts(mut all: Vec<Access>, most: u64, cuts: u32) -> Result<Option<Overlap>, u64> {
     all.sort_unstable_by_key(|access| (access.run.buffer, access.run.offset));
     let mut start = 0;
     let mut reach = 0;
     for i in 0..=all.len() {
         let apart = all.get(i).is_none_or(|next| next.run.buffer != all[start].run.buffer || next.run.offset >= reach);
         if apart && i > start {
-            if let Some(found) = in_cluster(&all[start..i], most)? {
+            if let Some(found) = in_cluster(&all[start..i], most, cuts)? {
                 return Ok(Some(found));
             }
             (start, reach) = (i, 0);
@@ -45,31 +54,61 @@ fn end(run: &Run) -> u64 {
     run.offset + run.stride * (run.count - 1) + run.len
 }
 
-fn in_cluster(cluster: &[Access], most: u64) -> Result<Option<Overlap>, u64> {
+fn in_cluster(cluster: &[Access], most: u64, cuts: u32) -> Result<Option<Overlap>, u64> {
     if cluster.iter().filter(|access| access.write).count() == 0 || cluster.len() == 1 {
         return Ok(None);
     }
-    let stride = cluster.iter().filter(|access| access.run.count > 1).map(|access| access.run.stride).max();
-    if stride.is_some_and(|stride| are_apart_modulo(cluster, stride, most)) {
+    let several = cluster.iter().filter(|access| access.run.count > 1);
+    let Some(stride) = several.map(|access| access.run.stride).max() else {
+        let pieces = cluster.iter().map(|Access { run, write }| (run.offset, run.offset + run.len, *write));
+        return Ok(sweep(pieces.collect()).map(|(offset, sent)| Overlap {
+            buffer: cluster[0].run.buffer,
+            offset,
+            sent,
+        }));
+    };
+    if are_apart_modulo(cluster, stride, most) {
         return Ok(None);
     }
-    let count = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(access.run.count));
+    // Either what cannot be compared modulo the stride is cut, or what has this stride: the fewer.
+    let unfit = |run: &Run| run.count > 1 && !is_comparable(run, stride);
+    let longest = |run: &Run| run.count > 1 && run.stride == stride;
+    let pieces = |cut: &dyn Fn(&Run) -> bool| {
+        let runs = cluster.iter().filter(|access| cut(&access.run));
+        runs.fold(0_u64, |sum, access| sum.saturating_add(access.run.count))
+    };
+    let cut: &dyn Fn(&Run) -> bool = match (pieces(&unfit), pieces(&longest)) {
+        _ if cuts == CUTS => &|_| true,
+        (unfits, longests) if 0 < unfits && unfits < longests => &unfit,
+        _ => &longest,
+    };
+    let count = pieces(cut);
     if count > most {
         return Err(count);
     }
-    let pieces = cluster.iter().flat_map(|access| access.run.pieces().map(|(at, len)| (at, at + len, access.write)));
-    Ok(sweep(pieces.collect()).map(|(offset, sent)| Overlap { buffer: cluster[0].run.buffer, offset, sent }))
+    let parts = |access: &Access| {
+        let Access { run, write } = *access;
+        let (cut, kept) = if cut(&run) { (Some(run.pieces()), None) } else { (None, Some(run)) };
+        let buffer = run.buffer;
+        let piece = move |(offset, len)| Run { buffer, offset, len, stride: len, count: 1 };
+        kept.into_iter().chain(cut.into_iter().flatten().map(piece)).map(move |run| Access { run, write })
+    };
+    after_cuts(cluster.iter().flat_map(parts).collect(), most, cuts + 1)
+}
+
+/// Returns whether a run can be compared with others modulo a stride.
+fn is_comparable(run: &Run, stride: u64) -> bool {
+    run.len <= stride && (run.count == 1 || stride.is_multiple_of(run.stride))
 }
 
 /// Returns whether runs whose strides divide `stride` (single pieces have any) do not overlap modulo
 /// it, or where they do, lie one after the other. Examines at most `most` places.
 fn are_apart_modulo(cluster: &[Access], stride: u64, most: u64) -> bool {
-    let fits = |run: &Run| run.len <= stride && (run.count == 1 || stride.is_multiple_of(run.stride));
     // After this number of pieces, a run repeats its places modulo the stride.
     let places = |run: &Run| if run.count == 1 { 1 } else { stride / run.stride };
     let different = |run: &Run| run.count.min(places(run));
     let all = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(different(&access.run)));
-    if all > most || !cluster.iter().all(|access| fits(&access.run)) {
+    if all > most || !cluster.iter().all(|access| is_comparable(&access.run, stride)) {
         return false;
     }
     let spans = |access: &Access| {
@@ -163,5 +202,23 @@ mod tests {
             write,
         };
         assert_eq!(find((0..128).map(|j| column(j, j % 2 == 0)).collect()), None);
+    }
+
+    /// Examining each piece would take minutes.
+    #[test]
+    fn rows_with_runs_of_their_own_are_crossed_by_columns() {
+        let (rows, width) = (1 << 12, 80_003);
+        let access = |offset, len, stride, count| Access {
+            run: Run { buffer: Buffer::Output, offset, len, stride, count },
+            write: true,
+        };
+        // Five blocks of 16 bytes in each 80 bytes of a row, and what is left at its end.
+        let in_rows = |i: u64| (0..rows).map(move |row| access(row * width + 16 * i, 16, 80, 1000));
+        let mut all: Vec<Access> = (0..5).flat_map(in_rows).collect();
+        all.extend((0..3).map(|i| access(80_000 + i, 1, width, rows)));
+        assert_eq!(within(all.clone(), 1 << 16), Ok(None));
+        all.push(access(7 * width + 12_345, 1, 1, 1));
+        let found = within(all, 1 << 18).unwrap().map(|found| found.offset);
+        assert_eq!(found, Some(7 * width + 12_345));
     }
 }

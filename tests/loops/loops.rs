@@ -1,7 +1,11 @@
 //! Loops that tests repeat a billion times. Compiled with optimisation, unlike the tests.
 
+mod array;
+
 use necklace::op::{Product, by};
 use necklace::{Communicator, Error};
+
+pub use array::Array;
 
 /// Multiplies the bytes of all ranks.
 ///

@@ -32,6 +32,8 @@ mod short_forms;
 mod split;
 mod started;
 mod strided;
+mod transform_mistakes;
+mod transforms;
 mod varying;
 
 use crate::jobs::{Backend, over};
@@ -272,6 +274,22 @@ macro_rules! suites {
                 strided_blocks_are_exchanged_in_place
                 matrix_is_transposed_by_an_exchange
                 sent_blocks_may_overlap
+            }
+            transform_mistakes {
+                impossible_transforms_are_refused_with_the_numbers
+                grid_that_leaves_no_axis_whole_is_refused
+                buffers_of_other_lengths_are_refused_and_the_plan_still_works
+                ranks_that_plan_different_transforms_are_told
+                rank_that_left_is_an_error_of_the_exchange
+                array_errors_are_their_own
+            }
+            transforms {
+                complex_transforms_are_those_of_the_definition
+                real_transforms_are_those_of_the_definition
+                single_precision_is_as_right_as_it_can_be
+                large_arrays_keep_their_energy_and_turn_by_shifts
+                default_grid_is_the_cheapest_for_what_is_exchanged
+                slabs_along_an_axis_that_is_not_transformed_need_no_exchange
             }
             varying {
                 blocks_of_any_length_are_delivered

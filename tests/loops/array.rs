@@ -1,37 +1,40 @@
-//! The Fourier transform by its definition.
+//! Arrays, and their Fourier transforms by the definition.
 
 use std::f64::consts::TAU;
 
-use necklace_fft::{Complex, Float};
+use num_complex::Complex;
 
 /// An array with several elements at each index.
 #[derive(Clone, Debug)]
-pub(crate) struct Array {
+pub struct Array {
     extents: Vec<usize>,
     batch: usize,
     values: Vec<Complex<f64>>,
 }
 
 impl Array {
-    /// An array with the value of each place.
-    pub(crate) fn new(extents: &[usize], batch: usize, value: impl Fn(usize) -> Complex<f64>) -> Self {
+    /// Returns an array with the value of each place.
+    #[must_use]
+    pub fn new(extents: &[usize], batch: usize, value: impl Fn(usize) -> Complex<f64>) -> Self {
         let elements = extents.iter().product::<usize>() * batch;
         Self { extents: extents.to_vec(), batch, values: (0..elements).map(value).collect() }
     }
 
-    /// The element at an index.
-    pub(crate) fn at(&self, index: &[usize], element: usize) -> Complex<f64> {
+    /// Returns an element at an index.
+    #[must_use]
+    pub fn at(&self, index: &[usize], element: usize) -> Complex<f64> {
         let place = index.iter().zip(&self.extents).fold(0, |place, (at, extent)| place * extent + at);
         self.values[place * self.batch + element]
     }
 
-    /// The largest absolute value.
-    pub(crate) fn largest(&self) -> f64 {
+    /// Returns the largest absolute value.
+    #[must_use]
+    pub fn largest(&self) -> f64 {
         self.values.iter().map(|value| value.norm()).fold(0.0, f64::max)
     }
 
     /// Multiplies each element.
-    pub(crate) fn scale(&mut self, factor: f64) {
+    pub fn scale(&mut self, factor: f64) {
         self.values.iter_mut().for_each(|value| *value *= factor);
     }
 
@@ -53,8 +56,9 @@ impl Array {
         made
     }
 
-    /// The transform along an axis, without a factor.
-    pub(crate) fn transformed(&self, axis: usize, inverse: bool) -> Self {
+    /// Returns the transform along an axis, without a factor.
+    #[must_use]
+    pub fn transformed(&self, axis: usize, inverse: bool) -> Self {
         let extent = self.extents[axis];
         let sign = if inverse { 1.0 } else { -1.0 };
         let root = |turn: usize| Complex::from_polar(1.0, sign * TAU * (turn % extent) as f64 / extent as f64);
@@ -65,8 +69,9 @@ impl Array {
         })
     }
 
-    /// The frequencies of smallest absolute value, in a period of `modes`.
-    pub(crate) fn with_modes(&self, axis: usize, modes: usize) -> Self {
+    /// Returns the frequencies of smallest absolute value, in a period of `modes`.
+    #[must_use]
+    pub fn with_modes(&self, axis: usize, modes: usize) -> Self {
         let points = self.extents[axis] as isize;
         if modes as isize == points {
             return self.clone();
@@ -84,8 +89,9 @@ impl Array {
         })
     }
 
-    /// The opposite: zeros for the frequencies that are not there.
-    pub(crate) fn with_points(&self, axis: usize, points: usize) -> Self {
+    /// Returns the opposite: zeros for the frequencies that are not there.
+    #[must_use]
+    pub fn with_points(&self, axis: usize, points: usize) -> Self {
         let modes = self.extents[axis];
         if modes == points {
             return self.clone();
@@ -106,23 +112,11 @@ impl Array {
         })
     }
 
-    /// The frequencies that are not conjugates of others.
-    pub(crate) fn first_half(&self, axis: usize) -> Self {
+    /// Returns the frequencies that are not conjugates of others.
+    #[must_use]
+    pub fn first_half(&self, axis: usize) -> Self {
         let extent = self.extents[axis];
         let half = if extent == 0 { 0 } else { extent / 2 + 1 };
         self.by_lines(axis, half, |line| line[..half].to_vec())
-    }
-}
-
-/// Fails unless two arrays are the same but for rounding.
-#[track_caller]
-pub(crate) fn close<T: Float + Into<f64>>(found: &[Complex<T>], wanted: &[Complex<f64>], largest: f64) {
-    assert_eq!(found.len(), wanted.len());
-    let limit = if size_of::<T>() == 4 { 1e-5 } else { 1e-12 } * largest.max(1.0);
-    for (at, (found, wanted)) in found.iter().zip(wanted).enumerate() {
-        let found: Complex<f64> = Complex::new(found.re.into(), found.im.into());
-        let difference = (found - wanted).norm();
-        // NaN is not close.
-        assert!(difference <= limit, "element {at}: found {found}, expected {wanted}");
     }
 }

@@ -1,0 +1,171 @@
+//! What cannot be transformed is refused before anything moves, with the numbers.
+
+use necklace::array::ArrayError;
+use necklace::topology::Grid;
+use necklace_fft::{Complex, Error, Fft, FftError, Norm};
+
+use crate::jobs::{self, watched};
+
+/// The errors of a complex and a real transform on each of three ranks.
+fn refused(fft: &Fft) -> Vec<Error> {
+    let errors = jobs::run(3, |mut comm| {
+        [fft.complex::<f64>(&mut comm).map(|_| ()).unwrap_err(), fft.real::<f32>(&mut comm).map(|_| ()).unwrap_err()]
+    });
+    errors.unwrap().into_iter().flatten().collect()
+}
+
+#[track_caller]
+fn says(fft: &Fft, words: &str) {
+    for error in refused(fft) {
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+pub(super) fn impossible_transforms_are_refused_with_the_numbers() {
+    watched("impossible transforms are refused with the numbers", || {
+        let fft = |extents: &[usize]| Fft::new(extents);
+        let grid = |extents: &[usize]| Grid::mesh(extents).unwrap();
+        let huge = usize::MAX;
+        says(&fft(&[]), "no axis to transform");
+        says(&fft(&[4, 6]).axes(&[]), "no axis to transform");
+        says(&fft(&[4, 6]).axes(&[0, 2]), "no axis 2; an array of 2 axes has 0 to 1");
+        says(&fft(&[4, 6]).axes(&[huge]), "an array of 2 axes has 0 to 1");
+        says(&fft(&[12]).axes(&[1]), "no axis 1; an array of 1 axes has 0 to 0");
+        says(&fft(&[4, 6]).axes(&[1, 0, 1]), "axis 1 is to be transformed twice");
+        says(&fft(&[4, 6]).grid(&grid(&[2])), "a grid of 2 nodes for 3 ranks; expected 3 nodes");
+        says(&fft(&[4, 6]).grid(&grid(&[2, 2])), "a grid of 4 nodes for 3 ranks");
+        says(&fft(&[4, 6]).batch(0), "0 elements at each index");
+        says(&fft(&[4, 6]).batch(huge), "more than 2^63 - 1");
+        says(&fft(&[huge, huge]), "more than 2^63 - 1");
+        says(&fft(&[4, 6]).modes(&[4]), "modes for 1 axes of an array of 2");
+        says(&fft(&[4, 6]).modes(&[4, 7]), "7 modes of axis 1, which has 6 points; expected 1 to 6");
+        says(&fft(&[4, 6]).modes(&[0, 6]), "0 modes of axis 0, which has 4 points; expected 1 to 4");
+        says(&fft(&[4, 6]).axes(&[1]).modes(&[3, 6]), "expected 4, because it is not transformed");
+        says(
+            &fft(&[12]).cyclic(),
+            "[12] points on 3 ranks cannot be divided cyclically; expected one axis, whose extent 9 divides",
+        );
+        says(&fft(&[9, 9]).cyclic(), "[9, 9] points");
+        says(&fft(&[12]).grid(&grid(&[3])), "a grid cannot be set");
+        says(&fft(&[12]).modes(&[6]), "fewer modes than points cannot be set");
+        says(&fft(&[12]).modes(&[13]), "13 modes of axis 0");
+    });
+}
+
+pub(super) fn grid_that_leaves_no_axis_whole_is_refused() {
+    watched("grid that leaves no axis whole is refused", || {
+        let errors = jobs::run(4, |mut comm| {
+            let fft = Fft::new(&[4, 6]).grid(&Grid::mesh(&[2, 2]).unwrap());
+            fft.complex::<f64>(&mut comm).map(|_| ()).unwrap_err().to_string()
+        });
+        for error in errors.unwrap() {
+            assert!(
+                error.contains("2 axes of several nodes for an array of 2 axes") && error.contains("at most 1"),
+                "{error}"
+            );
+        }
+    });
+}
+
+pub(super) fn buffers_of_other_lengths_are_refused_and_the_plan_still_works() {
+    watched("buffers of other lengths are refused and the plan still works", || {
+        let run = jobs::run(2, |mut comm| {
+            let zeros = |length: usize| vec![Complex::<f64>::default(); length];
+            let length_of = |error: Error| match error {
+                Error::Transform(FftError::Length { buffer, found, expected, .. }) => (buffer, found, expected),
+                other => panic!("{other}"),
+            };
+            let mut transform = Fft::new(&[4, 6]).complex(&mut comm).unwrap();
+            let (length, scratch) = (transform.len(), transform.scratch_len());
+            assert_eq!((length, scratch), (12, 12));
+            assert_eq!(
+                length_of(transform.forward(&mut zeros(11)).unwrap_err()),
+                ("buffer `data`", 11, "at least 12".into())
+            );
+            let error = transform.inverse_with_scratch(&mut zeros(12), &mut zeros(3)).unwrap_err();
+            assert_eq!(length_of(error), ("buffer `scratch`", 3, "at least 12".into()));
+            let error = transform.forward_into(&mut zeros(12), &mut zeros(13), &mut zeros(12)).unwrap_err();
+            assert_eq!(length_of(error), ("buffer `spectrum`", 13, "12".into()));
+            let error = transform.inverse_into(&mut zeros(12), &mut zeros(13), &mut zeros(12)).unwrap_err();
+            assert_eq!(length_of(error), ("buffer `array`", 13, "12".into()));
+            transform.forward(&mut zeros(12)).unwrap();
+
+            let mut transform = Fft::new(&[4, 6]).real::<f64>(&mut comm).unwrap();
+            let error = transform.forward(&mut [0.0; 11], &mut zeros(8)).unwrap_err();
+            assert_eq!(length_of(error), ("buffer `array`", 11, "12".into()));
+            let error = transform.inverse(&mut zeros(9), &mut [0.0; 12]).unwrap_err();
+            assert_eq!(length_of(error), ("buffer `spectrum`", 9, "8".into()));
+            transform.forward(&mut [0.0; 12], &mut zeros(8)).unwrap();
+        });
+        run.unwrap();
+    });
+}
+
+pub(super) fn ranks_that_plan_different_transforms_are_told() {
+    watched("ranks that plan different transforms are told", || {
+        let fft = Fft::new(&[6, 6]);
+        let others = [
+            Fft::new(&[6, 7]),
+            fft.clone().axes(&[0]),
+            fft.clone().transposed(),
+            fft.clone().norm(Norm::Unitary),
+            fft.clone().batch(2),
+            fft.clone().portion(100),
+        ];
+        let told = |error: Error| {
+            assert!(matches!(error, Error::Transform(FftError::Different { rank: 2, .. })), "{error}");
+        };
+        let run = jobs::run(3, |mut comm| {
+            let differs = comm.rank() == 2;
+            for other in &others {
+                let fft = if differs { other } else { &fft };
+                told(fft.complex::<f64>(&mut comm).unwrap_err());
+                told(fft.real::<f64>(&mut comm).unwrap_err());
+            }
+            told(match differs {
+                true => fft.complex::<f64>(&mut comm).map(|_| ()).unwrap_err(),
+                false => fft.real::<f64>(&mut comm).map(|_| ()).unwrap_err(),
+            });
+            told(match differs {
+                true => fft.complex::<f32>(&mut comm).map(|_| ()).unwrap_err(),
+                false => fft.complex::<f64>(&mut comm).map(|_| ()).unwrap_err(),
+            });
+            // The communicator still works.
+            fft.complex::<f64>(&mut comm).unwrap();
+        });
+        run.unwrap();
+    });
+}
+
+pub(super) fn rank_that_left_is_an_error_of_the_exchange() {
+    watched("rank that left is an error of the exchange", || {
+        let errors = jobs::run(2, |mut comm| {
+            let mut transform = Fft::new(&[4, 6]).complex::<f64>(&mut comm).unwrap();
+            if comm.rank() == 0 {
+                return None;
+            }
+            // Rank 0 has left.
+            let error = transform.forward(&mut [Complex::default(); 12]).unwrap_err();
+            assert!(matches!(&error, Error::Exchange(_)), "{error}");
+            Some(error.to_string())
+        });
+        let error = errors.unwrap().remove(1).unwrap();
+        assert!(error.contains("alltoallw"), "{error}");
+    });
+}
+
+pub(super) fn array_errors_are_their_own() {
+    watched("array errors are their own", || {
+        // Of which the memory is checked before anything is computed: these are primes.
+        says(&Fft::new(&[usize::MAX - 58]), "more than 2^63 - 1");
+        says(&Fft::new(&[(1 << 62) - 57]), "bytes on one rank");
+        let reals = jobs::run(2, |mut comm| {
+            let fft = Fft::new(&[2, 1 << 61]).modes(&[2, 1]);
+            fft.real::<f64>(&mut comm).map(|_| ()).unwrap_err().to_string()
+        });
+        assert!(reals.unwrap().iter().all(|error| error.contains("elements of 8 bytes on one rank")));
+        says(&Fft::new(&[1 << 62]), "bytes on one rank; memory has at most 2^63 - 1 bytes");
+        let error = refused(&Fft::new(&[1 << 62, 4])).remove(0);
+        assert!(matches!(error, Error::Array(ArrayError::Size { .. })), "{error}");
+    });
+}
