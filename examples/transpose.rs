@@ -1,10 +1,10 @@
 //! Transposes a matrix whose rows are distributed over the ranks, of any size and over any number
 //! of ranks.
 //!
-//! Each rank has some rows of the matrix and gets some rows of the transpose. Rows are distributed
-//! evenly; if there are more ranks than rows, some ranks have none. A single `alltoallw` does it:
-//! each rank sends parts of its rows straight from the matrix, and receives them column by column.
-//! Neither side packs data.
+//! Each rank has some rows of the matrix and gets some rows of the transpose, that is, some columns
+//! of the matrix, each of them consecutive in memory. To take an array from one distribution to
+//! another is one call. Each rank sends parts of its rows straight from the matrix, and receives them
+//! column by column. Neither side packs data.
 //!
 //! ```text
 //!   rows of the matrix            rows of the transpose
@@ -21,12 +21,12 @@
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
-use std::ops::Range;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use lexopt::{Parser, ValueExt};
-use necklace::{Communicator, Error as Failed, Strided};
+use necklace::Communicator;
+use necklace::array::Distribution;
 use necklace_examples::{Program, Ranks, squarest_torus};
 
 const USAGE: &str = "usage: transpose [--rows M] [--columns N] [--ranks P] [--topology T] [--algorithm A]
@@ -82,65 +82,44 @@ impl Program for Arguments {
     }
 }
 
-/// Returns the indices of `rank` if `count` items are distributed evenly over `ranks`.
-fn share(count: usize, ranks: usize, rank: usize) -> Range<usize> {
-    let first = |rank: usize| (count as u128 * rank as u128 / ranks as u128) as usize;
-    first(rank)..first(rank + 1)
-}
-
 fn transpose(mut comm: Communicator, rows: usize, columns: usize) -> Result<Report, Box<dyn Error>> {
     let (rank, ranks) = (comm.rank(), comm.size());
-    let (own_rows, own_columns) = (share(rows, ranks, rank), share(columns, ranks, rank));
+    let shape = [rows, columns];
+    let by_rows = Distribution::slabs(&shape, 0, ranks)?;
+    let by_columns = Distribution::slabs(&shape, 1, ranks)?.in_order(&[1, 0])?;
     // Each entry is its row-major index.
-    let matrix: Vec<u64> = (own_rows.start * columns..own_rows.end * columns).map(|entry| entry as u64).collect();
+    let number = |at: &[usize]| (at[0] * columns + at[1]) as u64;
+    let matrix: Vec<u64> = by_rows.elements(rank).map(|(_, at)| number(&at)).collect();
+    let mut transposed = vec![u64::MAX; by_columns.local_len(rank)];
 
     let start = Instant::now();
-    let transposed = exchange(&mut comm, &matrix, rows, columns)?;
-    let report = Report { rank, network: comm.topology().text(), own_rows, own_columns, time: start.elapsed() };
+    comm.redistribute(&by_rows, &matrix, &by_columns, &mut transposed)?;
+    let time = start.elapsed();
 
-    for (index, &entry) in transposed.iter().enumerate() {
-        let (row, column) = (report.own_columns.start + index / rows, index % rows);
-        let wanted = (column * columns + row) as u64;
-        if entry != wanted {
-            return Err(
-                format!("rank {rank}: row {row}, column {column} of the transpose is {entry}, not {wanted}").into()
-            );
+    for (place, at) in by_columns.elements(rank) {
+        let (found, wanted) = (transposed[place], number(&at));
+        if found != wanted {
+            let [column, row] = [at[0], at[1]];
+            let what = format!("rank {rank}: row {row}, column {column} of the transpose is {found}, not {wanted}");
+            return Err(what.into());
         }
     }
-    Ok(report)
-}
-
-/// Returns this rank's rows of the transpose, given its rows of the matrix.
-fn exchange(comm: &mut Communicator, matrix: &[u64], rows: usize, columns: usize) -> Result<Vec<u64>, Failed> {
-    let (rank, ranks) = (comm.rank(), comm.size());
-    let (height, width) = (share(rows, ranks, rank).len(), share(columns, ranks, rank).len());
-    let mut transposed = vec![u64::MAX; width * rows];
-    let (from, into): (Vec<_>, Vec<_>) = (0..ranks)
-        .map(|peer| {
-            let (its_rows, its_columns) = (share(rows, ranks, peer), share(columns, ranks, peer));
-            let part = Strided::matrix(its_columns.start, height, its_columns.len(), columns);
-            // Received in the order of sending: by rows of the matrix, which are columns of the
-            // transpose.
-            let place = Strided::matrix(its_rows.start, width, its_rows.len(), rows).transposed();
-            (part, place)
-        })
-        .unzip();
-    comm.alltoallw(matrix, &from, &mut transposed, &into)?;
-    Ok(transposed)
+    let (own_rows, own_columns) = (by_rows.local_shape(rank)[0], by_columns.local_shape(rank)[1]);
+    Ok(Report { rank, network: comm.topology().text(), own_rows, own_columns, time })
 }
 
 /// The result of a rank.
 struct Report {
     rank: usize,
     network: String,
-    own_rows: Range<usize>,
-    own_columns: Range<usize>,
+    own_rows: usize,
+    own_columns: usize,
     time: Duration,
 }
 
 impl Report {
     fn print(&self) {
         let Self { rank, network, own_rows, own_columns, time } = self;
-        println!("{network}, rank {rank}: had rows {own_rows:?}, got columns {own_columns:?} as rows, in {time:.1?}");
+        println!("{network}, rank {rank}: had {own_rows} rows, got {own_columns} columns as rows, in {time:.1?}");
     }
 }

@@ -67,9 +67,6 @@ fn in_cluster(cluster: &[Access], most: u64, cuts: u32) -> Result<Option<Overlap
             sent,
         }));
     };
-    if are_apart_modulo(cluster, stride, most) {
-        return Ok(None);
-    }
     // Either what cannot be compared modulo the stride is cut, or what has this stride: the fewer.
     let unfit = |run: &Run| run.count > 1 && !is_comparable(run, stride);
     let longest = |run: &Run| run.count > 1 && run.stride == stride;
@@ -83,6 +80,12 @@ fn in_cluster(cluster: &[Access], most: u64, cuts: u32) -> Result<Option<Overlap
         _ => &longest,
     };
     let count = pieces(cut);
+    // The shorter of two ways.
+    let places = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(places(&access.run, stride)));
+    let short = places <= most && (places <= count || count > most);
+    if short && are_apart_modulo(cluster, stride) {
+        return Ok(None);
+    }
     if count > most {
         return Err(count);
     }
@@ -101,20 +104,22 @@ fn is_comparable(run: &Run, stride: u64) -> bool {
     run.len <= stride && (run.count == 1 || stride.is_multiple_of(run.stride))
 }
 
+/// Returns the number of pieces of a run until it repeats its places modulo a stride.
+fn places(run: &Run, stride: u64) -> u64 {
+    run.count.min(stride.checked_div(run.stride).unwrap_or(1).max(1))
+}
+
 /// Returns whether runs whose strides divide `stride` (single pieces have any) do not overlap modulo
-/// it, or where they do, lie one after the other. Examines at most `most` places.
-fn are_apart_modulo(cluster: &[Access], stride: u64, most: u64) -> bool {
-    // After this number of pieces, a run repeats its places modulo the stride.
-    let places = |run: &Run| if run.count == 1 { 1 } else { stride / run.stride };
-    let different = |run: &Run| run.count.min(places(run));
-    let all = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(different(&access.run)));
-    if all > most || !cluster.iter().all(|access| is_comparable(&access.run, stride)) {
+/// it, or where they do, lie one after the other. Examines all their [`places`].
+fn are_apart_modulo(cluster: &[Access], stride: u64) -> bool {
+    if !cluster.iter().all(|access| is_comparable(&access.run, stride)) {
         return false;
     }
     let spans = |access: &Access| {
         let Access { run, write } = *access;
-        (0..different(&run)).map(move |i| {
-            let (start, more) = (run.offset + i * run.stride, (run.count - 1 - i) / places(&run));
+        let places = places(&run, stride);
+        (0..places).map(move |i| {
+            let (start, more) = (run.offset + i * run.stride, (run.count - 1 - i) / places);
             (start % stride, run.len, (start, start + more * stride + run.len, write))
         })
     };

@@ -214,6 +214,8 @@ macro_rules! suites {
                 mistakes_in_redistributions_are_refused
                 impossible_distributions_are_refused
                 plans_of_long_rows_are_made_by_runs
+                block_cyclic_arrays_of_any_blocks_are_planned
+                rank_with_too_many_pieces_is_told_to_all
                 chosen_algorithm_plans_redistributions
             }
             reductions {

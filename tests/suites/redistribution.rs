@@ -408,6 +408,12 @@ pub(super) fn impossible_distributions_are_refused() {
     let boxes = |boxes: &[&[Range<usize>]]| Distribution::boxes(&[4, 6], boxes).unwrap_err().to_string();
     let cases = [
         (boxes(&[]), "no boxes"),
+        (Distribution::boxes(&[], &[[], []]).unwrap_err().to_string(), "at least one axis"),
+        (
+            Distribution::boxes(&[huge; 3], &[[0..huge, 0..huge, 0..huge]]).unwrap_err().to_string(),
+            "more than 2^63 - 1",
+        ),
+        (Distribution::boxes(&[0, huge, huge], &[[0..0, 0..huge, 0..huge]]).unwrap_err().to_string(), "2^63 - 1"),
         (boxes(&[&[0..4, 0..6, 0..1]]), "the box [0..4, 0..6, 0..1] of rank 0"),
         (boxes(&[&[0..4, 0..huge]]), "does not lie in an array of 4x6"),
         (boxes(&[&[0..4, 0..4], &[2..4, 3..6]]), "[0..4, 0..4] of rank 0 and [2..4, 3..6] of rank 1 overlap"),
@@ -455,6 +461,57 @@ pub(super) fn plans_of_long_rows_are_made_by_runs() {
             assert!(error.contains("runs, at most 16777216 are allowed"), "{error}");
         });
         run.unwrap();
+    });
+}
+
+/// Rows of short runs are crossed by columns of what is left at their ends: 10^8 pieces and more.
+pub(super) fn block_cyclic_arrays_of_any_blocks_are_planned() {
+    watched("blocks of any length", || {
+        let run = on("torus:2x2").run(|mut comm| {
+            let grid = Grid::mesh(&[2, 2]).unwrap();
+            let blocks = |extent: usize, block: usize| {
+                let split = |axis| Split::BlockCyclic { axis, block };
+                Distribution::new(&[extent, extent], &grid, &[split(0), split(1)]).unwrap()
+            };
+            for (extent, before, after) in [(20_000, 2, 3), (20_011, 64, 100), (10_007, 5, 8)] {
+                let (before, after) = (blocks(extent, before), blocks(extent, after));
+                comm.redistribute_init::<u8>(&before, &after).unwrap();
+            }
+            let (before, after) = (blocks(509, 5), blocks(509, 8));
+            let part = |of: &Distribution| -> Vec<u32> {
+                of.elements(comm.rank()).map(|(_, at)| (at[0] * 509 + at[1]) as u32).collect()
+            };
+            let (mine, wanted) = (part(&before), part(&after));
+            let mut found = vec![u32::MAX; wanted.len()];
+            comm.redistribute(&before, &mine, &after, &mut found).unwrap();
+            assert_eq!(found, wanted);
+        });
+        run.unwrap();
+    });
+}
+
+pub(super) fn rank_with_too_many_pieces_is_told_to_all() {
+    watched("too many pieces on some ranks", || {
+        let run = on("mesh:3x2x2").run(|mut comm| {
+            let grid = Grid::mesh(&[3, 2, 2]).unwrap();
+            let blocks = |block| {
+                let split = |axis| Split::BlockCyclic { axis, block };
+                // Two rows for the first two thirds of the ranks, none for the others.
+                let rows = Split::BlockCyclic { axis: 0, block: 2 };
+                let array = Distribution::new(&[4, 2_200_000, 2_200_000], &grid, &[rows, split(1), split(2)]);
+                array.unwrap().in_order(&[1, 2, 0]).unwrap()
+            };
+            let error = comm.redistribute_init::<u8>(&blocks(1009), &blocks(1013)).unwrap_err();
+            let refused = |source: &ArgumentError| matches!(source, ArgumentError::Array(ArrayError::Pieces { .. }));
+            match &error {
+                Error::Argument { source, .. } if refused(source) => (true, error.to_string()),
+                _ => (false, error.to_string()),
+            }
+        });
+        for (rank, (refuses, error)) in run.unwrap().into_iter().enumerate() {
+            assert_eq!(refuses, rank < 8, "rank {rank}: {error}");
+            assert!(error.contains("pieces with rank"), "rank {rank}: {error}");
+        }
     });
 }
 
