@@ -157,10 +157,10 @@ impl Fft {
     ///
     /// # Errors
     ///
-    /// [`Error::Transform`] if ranks pass different options or types of numbers, or if an option does
-    /// not fit the array or the ranks, [`Error::Array`] if
+    /// [`Error::Transform`] if an option does not fit the array or the ranks, [`Error::Array`] if
     /// the array cannot be divided, [`Error::Exchange`] as
-    /// [`redistribute_init`](Communicator::redistribute_init).
+    /// [`redistribute_init`](Communicator::redistribute_init), and if ranks pass different options or
+    /// types of numbers.
     #[track_caller]
     pub fn complex<T: Float>(&self, comm: &mut Communicator) -> Result<Transform<T>, Error> {
         self.compare(comm, "complex", size_of::<T>())?;
@@ -225,16 +225,13 @@ impl Fft {
     /// Checks that all ranks plan the same transform. Collective.
     #[track_caller]
     fn compare(&self, comm: &mut Communicator, kind: &str, bytes: usize) -> Result<(), Error> {
-        let text = format!("{kind} of {bytes} bytes: {self:?}");
-        // FNV-1a, the same in every build.
-        let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let digest = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-        let mut all = vec![0; comm.size()];
-        comm.allgather(&[digest], &mut all)?;
-        match all.iter().position(|other| *other != all[0]) {
-            Some(rank) => Err(FftError::Different { rank }.into()),
-            None => Ok(()),
-        }
+        let Self { extents, axes, grid, batch, norm, modes, transposed, cyclic, portion } = self;
+        let axes = axes.clone().unwrap_or_else(|| (0..extents.len()).collect());
+        let (modes, grid) = (modes.as_ref().unwrap_or(extents), grid.as_ref().map(Grid::extents));
+        Ok(comm.compare(&format!(
+            "{kind} transform of {extents:?} points along {axes:?}, numbers of {bytes} bytes, modes {modes:?}, \
+             grid {grid:?}, batch {batch}, norm {norm:?}, transposed {transposed}, cyclic {cyclic}, portion {portion}"
+        ))?)
     }
 
     /// Returns the factors forward and inverse.

@@ -12,7 +12,7 @@ pub enum Error {
     /// The array cannot be divided in this way.
     #[error(transparent)]
     Array(#[from] ArrayError),
-    /// An exchange failed, or could not be planned.
+    /// An exchange failed, or could not be planned. Or ranks plan different transforms.
     #[error(transparent)]
     Exchange(#[from] necklace::Error),
 }
@@ -21,13 +21,6 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FftError {
-    /// Ranks plan different transforms.
-    #[error("rank {rank} plans another transform than rank 0; expected the same options and type on all ranks")]
-    #[non_exhaustive]
-    Different {
-        /// The first rank that differs from rank 0.
-        rank: usize,
-    },
     /// There is no axis to transform.
     #[error("no axis to transform; expected one or more")]
     NoAxes,

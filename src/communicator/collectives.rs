@@ -436,6 +436,30 @@ impl Communicator {
         self.barrier_for("".into()).map_err(self.context.error_of("barrier"))
     }
 
+    /// Compares a text between all members: the options of a plan that a library makes, say. Collective,
+    /// with the cost of a [`barrier`](Self::barrier). Uses the algorithm chosen for that, whatever
+    /// [`using`](Self::using) says.
+    ///
+    /// ```
+    /// let errors = necklace::local::run(3, |mut comm| {
+    ///     let tile = if comm.rank() == 1 { 32 } else { 64 };
+    ///     comm.compare(&format!("tiles of {tile} rows")).unwrap_err().to_string()
+    /// })?;
+    /// for error in errors {
+    ///     assert!(error.contains("tiles of 64 rows") && error.contains("tiles of 32 rows"));
+    /// }
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Failed`] on every member if they pass different texts, unless they do not compare calls
+    /// ([`Options::fingerprints`](crate::Options::fingerprints)); otherwise see [`Communicator`].
+    #[track_caller]
+    pub fn compare(&mut self, text: &str) -> Result<(), Error> {
+        self.barrier_for(format!("comparison: {text}").into()).map_err(self.context.error_of("compare"))
+    }
+
     pub(super) fn barrier_for(&mut self, purpose: Cow<'static, str>) -> Result<(), CallError> {
         self.regular::<u8>(PlanKey { purpose, ..key::<u8>(Collective::Barrier) }, &[], &mut [], None)
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
+use super::element::Element;
 use super::lengths::{BufferLength, check};
 use super::{Communicator, Persistent};
 use crate::array::{ArrayError, Distribution, Exchange, GridChoice, Portions};
@@ -389,11 +390,12 @@ impl Communicator {
         }
         let Portions { axis, count } = portions;
         let divided = if count > 1 { format!(" in {count} portions along axis {axis}") } else { String::new() };
-        let purpose = format!("redistribution of {before} to {after}{divided}");
+        let Element { name, size: bytes, .. } = Element::of::<T>();
+        let purpose = format!("redistribution of {before} to {after}{divided}, of {bytes}-byte elements ({name})");
         let exchanges = match Exchange::new(before, after, rank, portions) {
             // The ranks have different numbers of pieces. One that has too many tells the others.
             Err(error @ ArrayError::Pieces { .. }) => {
-                let purpose = format!("{purpose}, which rank {rank} refuses: {error}");
+                let purpose = format!("rank {rank} refuses: {error}, in the {purpose}");
                 // Its own error says more than that of the call.
                 let _ = self.barrier_for(purpose.into());
                 return Err(error.into());

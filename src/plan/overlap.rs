@@ -25,9 +25,11 @@ pub(super) fn find(all: Vec<Access>) -> Option<Overlap> {
 
 /// The number of times that runs are cut before all of them are.
 const CUTS: u32 = 8;
+/// The number of places of a run that are examined whether or not that is the shorter way.
+const FEW: u64 = 64;
 
-/// Like [`find`], but fails with the number of pieces if more than `most` had to be examined one by
-/// one.
+/// Like [`find`], but fails with the number of pieces if runs had to be cut into more than `most` at
+/// once.
 pub(super) fn within(all: Vec<Access>, most: u64) -> Result<Option<Overlap>, u64> {
     after_cuts(all, most, 0)
 }
@@ -80,9 +82,10 @@ fn in_cluster(cluster: &[Access], most: u64, cuts: u32) -> Result<Option<Overlap
         _ => &longest,
     };
     let count = pieces(cut);
-    // The shorter of two ways.
+    // Of two ways the shorter one, unless that of the places is short enough.
     let places = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(places(&access.run, stride)));
-    let short = places <= most && (places <= count || count > most);
+    let few = count.max(FEW * cluster.len() as u64);
+    let short = places <= most && (places <= few || count > most);
     if short && are_apart_modulo(cluster, stride) {
         return Ok(None);
     }
@@ -96,7 +99,9 @@ fn in_cluster(cluster: &[Access], most: u64, cuts: u32) -> Result<Option<Overlap
         let piece = move |(offset, len)| Run { buffer, offset, len, stride: len, count: 1 };
         kept.into_iter().chain(cut.into_iter().flatten().map(piece)).map(move |run| Access { run, write })
     };
-    after_cuts(cluster.iter().flat_map(parts).collect(), most, cuts + 1)
+    let mut all = Vec::with_capacity(cluster.len() + count as usize);
+    all.extend(cluster.iter().flat_map(parts));
+    after_cuts(all, most, cuts + 1)
 }
 
 /// Returns whether a run can be compared with others modulo a stride.
@@ -207,6 +212,16 @@ mod tests {
             write,
         };
         assert_eq!(find((0..128).map(|j| column(j, j % 2 == 0)).collect()), None);
+    }
+
+    /// The pieces of these are 2^33.
+    #[test]
+    fn few_places_are_compared_before_runs_are_cut() {
+        let run = |offset, stride, count| Access {
+            run: Run { buffer: Buffer::Output, offset, len: 1, stride, count },
+            write: true,
+        };
+        assert_eq!(within(vec![run(0, 4, 3 << 31), run(1, 6, 2 << 31), run(2, 12, 2)], 1 << 10), Ok(None));
     }
 
     /// Examining each piece would take minutes.

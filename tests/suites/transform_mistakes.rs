@@ -1,10 +1,11 @@
 //! What cannot be transformed is refused before anything moves, with the numbers.
 
+use necklace::Communicator;
 use necklace::array::ArrayError;
 use necklace::topology::Grid;
 use necklace_fft::{Complex, Error, Fft, FftError, Norm};
 
-use crate::jobs::{self, watched};
+use crate::jobs::{self, on, watched};
 
 /// The errors of a complex and a real transform on each of three ranks.
 fn refused(fft: &Fft) -> Vec<Error> {
@@ -105,33 +106,54 @@ pub(super) fn ranks_that_plan_different_transforms_are_told() {
     watched("ranks that plan different transforms are told", || {
         let fft = Fft::new(&[6, 6]);
         let others = [
-            Fft::new(&[6, 7]),
-            fft.clone().axes(&[0]),
-            fft.clone().transposed(),
-            fft.clone().norm(Norm::Unitary),
-            fft.clone().batch(2),
-            fft.clone().portion(100),
+            (Fft::new(&[6, 7]), "[6, 7] points"),
+            (fft.clone().axes(&[0]), "along [0],"),
+            (fft.clone().modes(&[5, 6]), "modes [5, 6]"),
+            (fft.clone().grid(&Grid::mesh(&[3]).unwrap()), "grid Some([3])"),
+            (fft.clone().transposed(), "transposed true"),
+            (fft.clone().norm(Norm::Unitary), "norm Unitary"),
+            (fft.clone().batch(2), "batch 2"),
+            (fft.clone().portion(100), "portion 100"),
         ];
-        let told = |error: Error| {
-            assert!(matches!(error, Error::Transform(FftError::Different { rank: 2, .. })), "{error}");
-        };
-        let run = jobs::run(3, |mut comm| {
-            let differs = comm.rank() == 2;
-            for other in &others {
-                let fft = if differs { other } else { &fft };
-                told(fft.complex::<f64>(&mut comm).unwrap_err());
-                told(fft.real::<f64>(&mut comm).unwrap_err());
+        let told = |words: &str, plan: &(dyn Fn(&mut Communicator, bool) -> Result<(), Error> + Sync)| {
+            let run = jobs::run(3, |mut comm| {
+                let differs = comm.rank() == 2;
+                plan(&mut comm, differs).unwrap_err().to_string()
+            });
+            for error in run.unwrap() {
+                assert!(error.contains(words) && error.contains("rank 2"), "{error}");
             }
-            told(match differs {
-                true => fft.complex::<f64>(&mut comm).map(|_| ()).unwrap_err(),
-                false => fft.real::<f64>(&mut comm).map(|_| ()).unwrap_err(),
-            });
-            told(match differs {
-                true => fft.complex::<f32>(&mut comm).map(|_| ()).unwrap_err(),
-                false => fft.complex::<f64>(&mut comm).map(|_| ()).unwrap_err(),
-            });
-            // The communicator still works.
-            fft.complex::<f64>(&mut comm).unwrap();
+        };
+        for (other, words) in &others {
+            let fft = |differs| if differs { other } else { &fft };
+            told(words, &|comm, differs| fft(differs).complex::<f64>(comm).map(|_| ()));
+            told(words, &|comm, differs| fft(differs).real::<f64>(comm).map(|_| ()));
+        }
+        told("real transform", &|comm, differs| match differs {
+            true => fft.real::<f64>(comm).map(|_| ()),
+            false => fft.complex::<f64>(comm).map(|_| ()),
+        });
+        told("numbers of 4 bytes", &|comm, differs| match differs {
+            true => fft.complex::<f32>(comm).map(|_| ()),
+            false => fft.complex::<f64>(comm).map(|_| ()),
+        });
+        // What each rank says in its own words is the same.
+        let run = jobs::run(3, |mut comm| {
+            let fft = if comm.rank() == 2 { fft.clone().axes(&[0, 1]).modes(&[6, 6]) } else { fft.clone() };
+            fft.complex::<f64>(&mut comm).map(|_| ()).unwrap();
+        });
+        run.unwrap();
+    });
+}
+
+pub(super) fn chosen_algorithm_exchanges_the_array() {
+    watched("using", || {
+        let run = on("torus:2x2").run(|mut comm| {
+            let fft = Fft::new(&[8, 8]);
+            let transform = fft.complex::<f64>(&mut comm.using("torus-exchange")).unwrap();
+            assert_eq!(transform.input().ranks(), 4);
+            let error = fft.complex::<f64>(&mut comm.using("no-such")).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains("no-such"), "{error}");
         });
         run.unwrap();
     });
