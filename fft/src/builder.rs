@@ -81,10 +81,12 @@ impl Fft {
     }
 
     /// Divides the array over this process grid: slabs with one axis of several nodes, pencils with
-    /// two, and so on. Its nodes are the ranks, numbered row-major.
+    /// two, and so on. Its nodes are the ranks, numbered row-major. Its axes of several nodes divide,
+    /// in their order, the axes that are not transformed, and then the transformed ones except the last,
+    /// which is whole. One axis alone that is divided takes no grid: [`FftError::OneAxis`].
     ///
-    /// Unless set, it is slabs along an axis that is not transformed, if those are even enough.
-    /// Otherwise [`grid_for`](Communicator::grid_for) chooses it by price, as if each axis had no more
+    /// Unless set, it is slabs along the longest axis that is not transformed, if no rank has over a
+    /// quarter more than the mean. Otherwise [`grid_for`](Communicator::grid_for) chooses it by price, as if each axis had no more
     /// points than frequencies that are kept.
     #[must_use]
     pub fn grid(mut self, grid: &Grid) -> Self {
@@ -111,8 +113,10 @@ impl Fft {
     /// inverse sets the others to zero.
     ///
     /// With 3 M / 2 points and M modes, the product of two arrays has no aliases among the modes (the
-    /// 3/2 rule). Of an even number of modes, the one at M / 2 stands for both signs: forward adds
-    /// the two, the inverse gives each one half. [`Norm`] counts points.
+    /// 3/2 rule), if M is odd or the mode at M / 2 is zero. Of an even number of modes, that one stands
+    /// for both signs: forward adds the two, the inverse gives each one half. [`Norm`] counts points.
+    ///
+    /// One axis that is divided keeps all its frequencies: fewer are an [`FftError::OneAxis`].
     #[must_use]
     pub fn modes(mut self, modes: &[usize]) -> Self {
         self.modes = Some(modes.to_vec());
@@ -131,8 +135,9 @@ impl Fft {
         self
     }
 
-    /// Divides an array of one axis cyclically, before and after. The square of the number of ranks
-    /// divides its extent. It takes one exchange, where ranges take three.
+    /// Divides an array of one axis cyclically, before and after. The square of the number of ranks must
+    /// divide its extent; otherwise planning fails with [`FftError::Cyclic`]. It takes one exchange,
+    /// where ranges take three.
     ///
     /// Source: Koopman & Bisseling, "Minimizing communication in the multidimensional FFT", SIAM
     /// Journal on Scientific Computing 45, 2023.

@@ -59,7 +59,8 @@
 //! | `FFTW_MPI_TRANSPOSED_OUT` | what `PFFT` does | [`Fft::transposed`] |
 //! | `howmany` of `fftw_mpi_plan_many_dft` | | [`Fft::batch`] |
 //! | slabs | `grid=(-1,)` | `.grid(&Grid::line(ranks))` |
-//! | | `padding=[1.5, 1.5, 1.5]` | [`Fft::modes`] |
+//! | | `padding=[1.5, 1.5, 1.5]` of M modes | `Fft::new` of 3 M / 2 points, and [`Fft::modes`] |
+//! | real numbers in place | | [`Fft::real`] has two buffers |
 //! | no factor | 1/N forward | [`Norm::None`], [`Norm::Forward`]; 1/N in the inverse unless set |
 
 mod builder;

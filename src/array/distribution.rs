@@ -189,7 +189,7 @@ impl Distribution {
 
     /// Sets the distance between the starts of rows, in indices: the leading dimension. A row is
     /// along the axis that is fastest in memory. The elements between rows are in the buffer, and
-    /// are neither read nor written. A transform of real numbers in place needs
+    /// are neither read nor written. Libraries that transform real numbers in place need
     /// `2 * (n / 2 + 1)`.
     ///
     /// # Errors

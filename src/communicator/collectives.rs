@@ -437,8 +437,8 @@ impl Communicator {
     }
 
     /// Compares a text between all members: the options of a plan that a library makes, say. Collective,
-    /// with the cost of a [`barrier`](Self::barrier). Uses the algorithm chosen for that, whatever
-    /// [`using`](Self::using) says.
+    /// with the cost of a [`barrier`](Self::barrier), and of a place among the cached plans for each
+    /// text. Uses the algorithm chosen for `barrier`, whatever [`using`](Self::using) says.
     ///
     /// ```
     /// let errors = necklace::local::run(3, |mut comm| {

@@ -389,7 +389,7 @@ pub(super) fn blocks_of_too_many_runs_are_refused() {
             says(
                 comm.alltoallw_init::<u8>(&tangled, &tangled),
                 is_interlocked,
-                &["alltoallw_init (", "receive blocks", "824633720832 pieces"],
+                &["alltoallw_init (", "receive blocks", "274877906944 pieces"],
             );
             // An overlap of long blocks is found at once.
             let half = [vec![Strided::run(0, 1 << 50), Strided::run(1 << 49, 1 << 50)]];
