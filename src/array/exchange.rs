@@ -15,23 +15,19 @@ const MOST_PIECES: u64 = 1 << 20;
 /// The blocks of one rank in an exchange that takes an array from one distribution to another.
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
-    /// The ranks that exchange blocks with each other, this one among them, in ascending order.
-    pub(crate) ranks: Vec<usize>,
-    /// The elements to send to each of them.
+    /// The elements to send to each of the ranks [`together`].
     pub(crate) from: Vec<Vec<Strided>>,
     /// The places of the elements to receive from each of them, in the order of sending.
     pub(crate) into: Vec<Vec<Strided>>,
 }
 
 impl Exchange {
-    /// Returns the blocks of a rank in each portion of an exchange. Takes time and memory in
-    /// proportion to the portions, the ranks that exchange blocks and the pieces of these blocks.
-    pub(crate) fn new(
+    /// Checks what all ranks can check alike.
+    pub(crate) fn check(
         from: &Distribution,
         to: &Distribution,
-        rank: usize,
         Portions { axis, count }: Portions,
-    ) -> Result<Vec<Self>, ArrayError> {
+    ) -> Result<(), ArrayError> {
         let [before, after] = [from, to].map(|distribution| (distribution.shape(), distribution.batch()));
         if before != after {
             let [from, to] = [before, after].map(|(shape, batch)| (shape.to_vec(), batch));
@@ -39,17 +35,28 @@ impl Exchange {
         }
         let extents = from.shape();
         let extent = *extents.get(axis).ok_or(ArrayError::Axis { axis, axes: extents.len() })?;
-        if count == 0 || count > extent.max(1) {
-            return Err(ArrayError::Portions { found: count, axis, extent });
+        match count == 0 || count > extent.max(1) {
+            true => Err(ArrayError::Portions { found: count, axis, extent }),
+            false => Ok(()),
         }
-        let ranks = together(from, to, rank);
+    }
+
+    /// Returns the blocks of a rank in each portion of an exchange that has been checked, for the ranks
+    /// [`together`] with it. Takes time and memory in proportion to the portions, these ranks and the
+    /// pieces of the blocks. Fails if a block has too many pieces.
+    pub(crate) fn portions(
+        from: &Distribution,
+        to: &Distribution,
+        (rank, ranks): (usize, &[usize]),
+        Portions { axis, count }: Portions,
+    ) -> Result<Vec<Self>, ArrayError> {
         let nesting = nesting(from, to);
         let one = |portion| {
             let portion = (axis, portion, count);
             let side = |distances, sends| Side { from, to, nesting: &nesting, distances, sends, portion };
-            let from = side(from.distances(rank), true).blocks(rank, &ranks)?;
-            let into = side(to.distances(rank), false).blocks(rank, &ranks)?;
-            Ok(Self { ranks: ranks.clone(), from, into })
+            let from = side(from.distances(rank), true).blocks(rank, ranks)?;
+            let into = side(to.distances(rank), false).blocks(rank, ranks)?;
+            Ok(Self { from, into })
         };
         (0..count).map(one).collect()
     }
@@ -75,9 +82,10 @@ fn nesting(from: &Distribution, to: &Distribution) -> Vec<usize> {
     nesting
 }
 
-/// Returns the ranks that differ from one only along the axes of the grid over which the array is
-/// divided otherwise; all ranks, if the grids differ.
-fn together(from: &Distribution, to: &Distribution, rank: usize) -> Vec<usize> {
+/// Returns the ranks that exchange elements with each other, one among them, in ascending order: those
+/// that differ from it only along the axes of the grid over which the array is divided otherwise; all
+/// ranks, if the grids differ.
+pub(crate) fn together(from: &Distribution, to: &Distribution, rank: usize) -> Vec<usize> {
     let (Division::Grid(grid, before), Division::Grid(other, after)) = (from.division(), to.division()) else {
         return (0..from.ranks()).collect();
     };

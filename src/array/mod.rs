@@ -16,7 +16,7 @@ mod views;
 
 pub use distribution::Distribution;
 pub use error::ArrayError;
-pub(crate) use exchange::{Exchange, Portions};
+pub(crate) use exchange::{Exchange, Portions, together};
 pub use grid_choice::{GridCandidate, GridChoice};
 /// The crate `ndarray`, in the version that the views use.
 #[cfg(feature = "ndarray")]

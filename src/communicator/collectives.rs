@@ -433,12 +433,13 @@ impl Communicator {
     /// See [`Communicator`].
     #[track_caller]
     pub fn barrier(&mut self) -> Result<(), Error> {
-        self.barrier_for("".into()).map_err(self.context.error_of("barrier"))
+        let barrier = self.regular::<u8>(key::<u8>(Collective::Barrier), &[], &mut [], None);
+        barrier.map_err(self.context.error_of("barrier"))
     }
 
     /// Compares a text between all members: the options of a plan that a library makes, say. Collective,
-    /// with the cost of a [`barrier`](Self::barrier), and of a place among the cached plans for each
-    /// text. Uses the algorithm chosen for `barrier`, whatever [`using`](Self::using) says.
+    /// with the cost of a [`barrier`](Self::barrier) that is planned each time. Uses the algorithm
+    /// chosen for `barrier`, whatever [`using`](Self::using) says.
     ///
     /// ```
     /// let errors = necklace::local::run(3, |mut comm| {
@@ -460,8 +461,11 @@ impl Communicator {
         self.barrier_for(format!("comparison: {text}").into()).map_err(self.context.error_of("compare"))
     }
 
+    /// Executes a barrier whose members compare what it is for. Its plan is not cached: it would take
+    /// the place of one that the program uses again.
     pub(super) fn barrier_for(&mut self, purpose: Cow<'static, str>) -> Result<(), CallError> {
-        self.regular::<u8>(PlanKey { purpose, ..key::<u8>(Collective::Barrier) }, &[], &mut [], None)
+        let mut planned = self.compile(&PlanKey { purpose, ..key::<u8>(Collective::Barrier) })?;
+        Ok(self.context.execute(&mut planned, &[], &mut [], None)?)
     }
 
     /// Executes a collective of blocks of equal lengths; plans it unless its plan is cached.

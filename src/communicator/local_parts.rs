@@ -21,8 +21,7 @@ impl LocalParts {
         self.digest = axes.chain([0]).fold(self.digest, step);
     }
 
-    /// Returns the purpose of a call with messages, with what the members compare in it. Its plan
-    /// stays cached until there are more parts.
+    /// Returns the purpose of a call with messages, with what the members compare in it.
     pub(super) fn said_in(self, call: Cow<'static, str>) -> Cow<'static, str> {
         match self {
             Self { count: 0, .. } => call,

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use super::element::Element;
 use super::lengths::{BufferLength, check};
 use super::{Communicator, Persistent};
-use crate::array::{ArrayError, Distribution, Exchange, GridChoice, Portions};
+use crate::array::{ArrayError, Distribution, Exchange, GridChoice, Portions, together};
 use crate::collective::Collective;
 use crate::error::{CallError, Error};
 use crate::select::Terms;
@@ -287,8 +287,9 @@ impl Communicator {
     ///
     /// Uses the algorithm that [`alltoallw_init`](Self::alltoallw_init) would use. Takes time and
     /// memory in proportion to the ranks that exchange elements and to the pieces that this rank
-    /// sends and receives: a rank's rows, if rows are moved. The ranks compare the distributions, so
-    /// that planning has the cost of a [`barrier`](Self::barrier) as well.
+    /// sends and receives: a rank's rows, if rows are moved. The ranks compare the distributions before,
+    /// and whether all have planned after, so planning has the cost of two [`barrier`](Self::barrier)s
+    /// as well.
     ///
     /// ```
     /// use necklace::array::Distribution;
@@ -313,7 +314,7 @@ impl Communicator {
     /// unless both are over as many ranks as this communicator has, with [`ArrayError::Shapes`]
     /// unless the shapes agree, with [`ArrayError::Pieces`] if a block has too many pieces; otherwise
     /// those of [`alltoallw_init`](Self::alltoallw_init). [`Error::Failed`] if ranks pass different
-    /// distributions.
+    /// distributions, as [`compare`](Self::compare) says, or if only another rank cannot plan.
     #[track_caller]
     pub fn redistribute_init<T: Pod>(
         &mut self,
@@ -381,41 +382,48 @@ impl Communicator {
         after: &Distribution,
         portions: Portions,
     ) -> Result<Redistribution<T>, CallError> {
-        let (rank, size) = (self.rank(), self.size());
         for distribution in [before, after] {
-            let found = distribution.ranks();
-            if found != size {
-                return Err(ArrayError::Ranks { found, ranks: size }.into());
+            let (found, ranks) = (distribution.ranks(), self.size());
+            if found != ranks {
+                return Err(ArrayError::Ranks { found, ranks }.into());
             }
         }
+        Exchange::check(before, after, portions)?;
         let Portions { axis, count } = portions;
         let divided = if count > 1 { format!(" in {count} portions along axis {axis}") } else { String::new() };
         let Element { name, size: bytes, .. } = Element::of::<T>();
         let purpose = format!("redistribution of {before} to {after}{divided}, of {bytes}-byte elements ({name})");
-        let exchanges = match Exchange::new(before, after, rank, portions) {
-            // The ranks have different numbers of pieces. One that has too many tells the others.
-            Err(error @ ArrayError::Pieces { .. }) => {
-                let purpose = format!("rank {rank} refuses: {error}, in the {purpose}");
-                // Its own error says more than that of the call.
-                let _ = self.barrier_for(purpose.into());
-                return Err(error.into());
-            }
-            exchanges => exchanges?,
-        };
         self.barrier_for(self.local_parts.said_in(purpose.clone().into()))?;
-        let ranks = &exchanges[0].ranks;
+        let planned = self.planned(before, after, portions);
+        // The ranks have different numbers of pieces and runs. One that cannot plan tells the others; if
+        // none can, they agree.
+        let outcome = if planned.is_ok() { "planned" } else { "refused" };
+        let told = self.barrier_for(format!("{outcome} {purpose}").into());
+        planned.and_then(|planned| told.map(|()| planned))
+    }
+
+    /// Makes the plans of an exchange on which the ranks agree. Fails on this rank alone.
+    fn planned<T: Pod>(
+        &mut self,
+        before: &Distribution,
+        after: &Distribution,
+        portions: Portions,
+    ) -> Result<Redistribution<T>, CallError> {
+        let rank = self.rank();
+        let ranks = together(before, after, rank);
         let context = self.next_context(ranks[0] as u64);
-        let mut comm = self.part_with(context, ranks)?;
+        let mut comm = self.part_with(context, &ranks)?;
         comm.using = self.using.clone();
-        let mut plan = |Exchange { from, into, .. }: &Exchange| -> Result<_, CallError> {
+        let mut plan = |Exchange { from, into }: &Exchange| -> Result<_, CallError> {
             Ok([comm.strided_exchange_init(from, into)?, comm.strided_exchange_init(into, from)?])
         };
-        let plans: Result<_, _> = exchanges.iter().map(&mut plan).collect();
-        let plans =
-            plans.inspect_err(|error| comm.abort(&format!("rank {rank} cannot plan the {purpose}: {error}")))?;
+        let exchanges = Exchange::portions(before, after, (rank, &ranks), portions).map_err(CallError::from);
+        let plans = exchanges.and_then(|exchanges| exchanges.iter().map(&mut plan).collect());
+        // Others may wait for this rank in the plan of an algorithm that is not direct.
+        let plans: Vec<_> = plans.inspect_err(|error| comm.abort(&format!("rank {rank} cannot plan: {error}")))?;
         comm.using = None;
         let distributions = [before.clone(), after.clone()];
         let lengths = [before.local_len(rank), after.local_len(rank)];
-        Ok(Redistribution { comm, plans, axis, rank, distributions, lengths, copy: Vec::new() })
+        Ok(Redistribution { comm, plans, axis: portions.axis, rank, distributions, lengths, copy: Vec::new() })
     }
 }
