@@ -32,7 +32,7 @@ use std::{env, fs, thread};
 use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
-use rustix::process::{Pid, Signal, geteuid, getpid, getppid, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, geteuid, getpid, getppid, getsid, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::key_file::KEY;
@@ -194,7 +194,7 @@ const HANG_UP: PollFlags = PollFlags::empty();
 /// Kills these process groups and all other processes of the job, except this process and its
 /// parent. Then removes the key, which running ranks may need.
 fn clear_up(session: Option<Pid>, groups: &[Pid], directory: &Path) {
-    for &group in groups {
+    for &group in groups.iter().filter(|group| !is_reused(**group, session)) {
         let _ = kill_process_group(group, Signal::KILL);
     }
     // The next pass finds processes that were created during this one. The number of passes is
@@ -211,6 +211,13 @@ fn clear_up(session: Option<Pid>, groups: &[Pid], directory: &Path) {
     }
     let _ = fs::remove_file(directory.join(KEY));
     let _ = fs::remove_dir(directory);
+}
+
+/// Returns whether the number of a rank's process group belongs to an unrelated process. After the death
+/// of the agent, nothing keeps the numbers of ranks that have ended. A rank leads its group, so it
+/// cannot leave the agent's session.
+fn is_reused(group: Pid, session: Option<Pid>) -> bool {
+    session.is_some() && getsid(Some(group)).is_ok_and(|there| Some(there) != session)
 }
 
 /// Returns the processes of a session, and those with the key file of `directory` in their
