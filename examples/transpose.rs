@@ -2,9 +2,9 @@
 //! of ranks.
 //!
 //! Each rank has some rows of the matrix and gets some rows of the transpose, that is, some columns
-//! of the matrix, each of them consecutive in memory. To take an array from one distribution to
-//! another is one call. Each rank sends parts of its rows straight from the matrix, and receives them
-//! column by column. Neither side packs data.
+//! of the matrix, each of them consecutive in memory. One call takes the array from one distribution
+//! to the other. Each rank sends parts of its rows straight from the matrix, and receives them column
+//! by column. Neither side packs data.
 //!
 //! ```text
 //!   rows of the matrix            rows of the transpose

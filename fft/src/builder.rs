@@ -86,8 +86,8 @@ impl Fft {
     /// which is whole. One axis alone that is divided takes no grid: [`FftError::OneAxis`].
     ///
     /// Unless set, it is slabs along the longest axis that is not transformed, if no rank has over a
-    /// quarter more than the mean. Otherwise [`grid_for`](Communicator::grid_for) chooses it by price, as if each axis had no more
-    /// points than frequencies that are kept.
+    /// quarter more than the mean. Otherwise [`grid_for`](Communicator::grid_for) chooses it by price,
+    /// as if each axis had no more points than frequencies that are kept.
     #[must_use]
     pub fn grid(mut self, grid: &Grid) -> Self {
         self.grid = Some(grid.clone());

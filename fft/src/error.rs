@@ -12,7 +12,7 @@ pub enum Error {
     /// The array cannot be divided in this way.
     #[error(transparent)]
     Array(#[from] ArrayError),
-    /// An exchange failed, or could not be planned. Or ranks plan different transforms.
+    /// An exchange failed or could not be planned, or ranks plan different transforms.
     #[error(transparent)]
     Exchange(#[from] necklace::Error),
 }

@@ -8,8 +8,8 @@ use super::ArrayError;
 /// A box of an array: a range of each axis.
 pub(super) type Box = Vec<Range<usize>>;
 
-/// Checks that boxes lie in an array, are disjoint and leave nothing out. The array has a possible
-/// size, so the number of indices of each box is one too.
+/// Checks that boxes lie in an array, are disjoint and leave nothing out. The array, and so each
+/// box, has less than 2^63 indices.
 pub(super) fn check(boxes: &[Box], shape: &[usize]) -> Result<(), ArrayError> {
     if boxes.is_empty() {
         return Err(ArrayError::NoBoxes);

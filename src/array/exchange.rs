@@ -22,7 +22,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Checks what all ranks can check alike.
+    /// Checks what every rank checks with the same result.
     pub(crate) fn check(
         from: &Distribution,
         to: &Distribution,

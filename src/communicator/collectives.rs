@@ -437,9 +437,9 @@ impl Communicator {
         barrier.map_err(self.context.error_of("barrier"))
     }
 
-    /// Compares a text between all members: the options of a plan that a library makes, say. Collective,
-    /// with the cost of a [`barrier`](Self::barrier) that is planned each time. Uses the algorithm
-    /// chosen for `barrier`, whatever [`using`](Self::using) says.
+    /// Checks that all members pass the same text, for example the options of a library's plan.
+    /// Collective, with the cost of a [`barrier`](Self::barrier) that is planned each time. Uses the
+    /// algorithm chosen for `barrier`, whatever [`using`](Self::using) says.
     ///
     /// ```
     /// let errors = necklace::local::run(3, |mut comm| {
@@ -454,15 +454,15 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::Failed`] on every member if they pass different texts, unless they do not compare calls
-    /// ([`Options::fingerprints`](crate::Options::fingerprints)); otherwise see [`Communicator`].
+    /// [`Error::Failed`] on every member if they pass different texts. Nothing is compared if
+    /// [`Options::fingerprints`](crate::Options::fingerprints) is off. Otherwise see [`Communicator`].
     #[track_caller]
     pub fn compare(&mut self, text: &str) -> Result<(), Error> {
         self.barrier_for(format!("comparison: {text}").into()).map_err(self.context.error_of("compare"))
     }
 
-    /// Executes a barrier whose members compare what it is for. Its plan is not cached: it would take
-    /// the place of one that the program uses again.
+    /// Executes a barrier whose members compare its purpose. Does not cache the plan, which would evict
+    /// one that the program uses again.
     pub(super) fn barrier_for(&mut self, purpose: Cow<'static, str>) -> Result<(), CallError> {
         let mut planned = self.compile(&PlanKey { purpose, ..key::<u8>(Collective::Barrier) })?;
         Ok(self.context.execute(&mut planned, &[], &mut [], None)?)

@@ -241,8 +241,8 @@ impl Communicator {
     /// Takes an array from one distribution to another of the same shape. Collective.
     ///
     /// Plans the redistribution, executes it, and forgets the plan, as
-    /// [`redistribute_init`](Self::redistribute_init) and [`execute`](Redistribution::execute) do. Plan
-    /// once what is repeated.
+    /// [`redistribute_init`](Self::redistribute_init) and [`execute`](Redistribution::execute) do. To
+    /// repeat it, plan it once.
     ///
     /// ```
     /// use necklace::array::Distribution;

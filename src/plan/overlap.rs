@@ -27,6 +27,8 @@ pub(super) fn find(all: Vec<Access>) -> Option<Overlap> {
 const CUTS: u32 = 8;
 /// The number of places of a run that are examined whether or not that is the shorter way.
 const FEW: u64 = 64;
+/// The maximum number of pieces for which memory is reserved at once.
+const RESERVED: u64 = 1 << 20;
 
 /// Like [`find`], but fails with the number of pieces if runs had to be cut into more than `most` at
 /// once.
@@ -34,7 +36,7 @@ pub(super) fn within(all: Vec<Access>, most: u64) -> Result<Option<Overlap>, u64
     after_cuts(all, most, 0)
 }
 
-/// Examines runs some of which are pieces of others, which were cut this number of times.
+/// Examines runs after this number of cuts.
 fn after_cuts(mut all: Vec<Access>, most: u64, cuts: u32) -> Result<Option<Overlap>, u64> {
     all.sort_unstable_by_key(|access| (access.run.buffer, access.run.offset));
     let mut start = 0;
@@ -82,7 +84,7 @@ fn in_cluster(cluster: &[Access], most: u64, cuts: u32) -> Result<Option<Overlap
         _ => &longest,
     };
     let count = pieces(cut);
-    // Of two ways the shorter one, unless that of the places is short enough.
+    // Compare modulo the stride if that examines few places, or no more than the cut would.
     let places = cluster.iter().fold(0_u64, |sum, access| sum.saturating_add(places(&access.run, stride)));
     let few = count.max(FEW * cluster.len() as u64);
     let short = places <= most && (places <= few || count > most);
@@ -99,7 +101,7 @@ fn in_cluster(cluster: &[Access], most: u64, cuts: u32) -> Result<Option<Overlap
         let piece = move |(offset, len)| Run { buffer, offset, len, stride: len, count: 1 };
         kept.into_iter().chain(cut.into_iter().flatten().map(piece)).map(move |run| Access { run, write })
     };
-    let mut all = Vec::with_capacity(cluster.len() + count as usize);
+    let mut all = Vec::with_capacity(cluster.len() + count.min(RESERVED) as usize);
     all.extend(cluster.iter().flat_map(parts));
     after_cuts(all, most, cuts + 1)
 }

@@ -1,4 +1,4 @@
-//! What cannot be transformed is refused before anything moves, with the numbers.
+//! Impossible transforms are refused before anything moves, with an error that names the numbers.
 
 use necklace::Communicator;
 use necklace::array::ArrayError;
@@ -137,7 +137,7 @@ pub(super) fn ranks_that_plan_different_transforms_are_told() {
             true => fft.complex::<f32>(comm).map(|_| ()),
             false => fft.complex::<f64>(comm).map(|_| ()),
         });
-        // What each rank says in its own words is the same.
+        // Defaults equal the same options set explicitly.
         let run = jobs::run(3, |mut comm| {
             let fft = if comm.rank() == 2 { fft.clone().axes(&[0, 1]).modes(&[6, 6]) } else { fft.clone() };
             fft.complex::<f64>(&mut comm).map(|_| ()).unwrap();
@@ -182,7 +182,7 @@ pub(super) fn rank_that_left_is_an_error_of_the_exchange() {
 
 pub(super) fn array_errors_are_their_own() {
     watched("array errors are their own", || {
-        // Of which the memory is checked before anything is computed: these are primes.
+        // Memory is checked before divisors are sought: these are primes.
         says(&Fft::new(&[usize::MAX - 58]), "more than 2^63 - 1");
         says(&Fft::new(&[(1 << 62) - 57]), "bytes on one rank");
         let reals = jobs::run(2, |mut comm| {

@@ -1,4 +1,4 @@
-//! Transforms of distributed arrays are those of the definition, which transforms the whole array.
+//! Compares transforms of distributed arrays with the definition, applied to the whole array.
 
 use std::fmt::Debug;
 
@@ -151,14 +151,14 @@ fn part(of: &Distribution, rank: usize, array: &Array, index: impl Fn(&[usize]) 
     part
 }
 
-/// What is transformed, and what by the definition comes of it.
+/// A transform to be tested, its input, and its results by the definition.
 struct Expected {
     case: Case,
     array: Array,
     spectrum: Array,
-    /// What the inverse makes of the spectrum.
+    /// The inverse transform of the spectrum.
     back: Array,
-    /// Rounding errors are those of the largest number on the way.
+    /// The largest absolute value, to which rounding errors are relative.
     largest: f64,
 }
 
@@ -169,13 +169,13 @@ impl Expected {
         Self { case, array, spectrum, back, largest }
     }
 
-    /// Fails unless two arrays are the same but for rounding.
+    /// Fails unless two arrays are equal within rounding errors.
     fn close<T: Float + Into<f64>>(&self, found: &[Complex<T>], wanted: &[Complex<f64>]) {
         close(&self.case, found, wanted, self.largest);
     }
 }
 
-/// Fails unless two arrays are the same but for rounding.
+/// Fails unless two arrays are equal within rounding errors.
 #[track_caller]
 fn close<T: Float + Into<f64>>(what: &impl Debug, found: &[Complex<T>], wanted: &[Complex<f64>], largest: f64) {
     assert_eq!(found.len(), wanted.len(), "{what:?}");
@@ -199,7 +199,7 @@ fn complex<T: Float + Into<f64>>(comm: &mut Communicator, expected: &Expected) {
     let wanted = part(&output, rank, spectrum, |at| case.frequency(&output, at));
     let restored = part(&input, rank, back, whole);
 
-    // Longer than it need be.
+    // The buffer may be longer.
     let mut data = lossy::<T>(&original);
     data.resize(transform.len() + 2, Complex::default());
     transform.forward(&mut data).unwrap();

@@ -213,9 +213,9 @@ fn clear_up(session: Option<Pid>, groups: &[Pid], directory: &Path) {
     let _ = fs::remove_dir(directory);
 }
 
-/// Returns whether the number of a rank's process group belongs to an unrelated process. After the death
-/// of the agent, nothing keeps the numbers of ranks that have ended. A rank leads its group, so it
-/// cannot leave the agent's session.
+/// Returns whether the number of a rank's process group belongs to an unrelated process. When the
+/// agent is dead, the system may reuse the numbers of ranks that have ended. A rank leads its group,
+/// so it cannot leave the agent's session.
 fn is_reused(group: Pid, session: Option<Pid>) -> bool {
     session.is_some() && getsid(Some(group)).is_ok_and(|there| Some(there) != session)
 }
