@@ -1,4 +1,4 @@
-//! Hash maps with small numbers as keys.
+//! Hash maps with small numbers as keys, and digests of numbers.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -30,4 +30,12 @@ impl Hasher for Mix {
     fn finish(&self) -> u64 {
         self.0
     }
+}
+
+/// Returns a digest that continues another one, or 0, with some words. Equal words give equal digests on
+/// all ranks; words that differ most likely do not.
+pub(crate) fn digest(start: u64, words: impl IntoIterator<Item = u64>) -> u64 {
+    let mut mix = Mix(start);
+    words.into_iter().for_each(|word| mix.write_u64(word));
+    mix.finish()
 }

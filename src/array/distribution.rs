@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::error::joined;
 use super::part::Part;
 use super::{ArrayError, Split, boxes};
+use crate::hash::digest;
 use crate::ids::Node;
 use crate::topology::{Coordinates, Grid, Topology};
 
@@ -449,10 +450,8 @@ impl fmt::Display for Distribution {
                 write!(f, "on {} ranks: {}", joined(grid.extents(), "x"), splits.join(", "))?;
             }
             Division::Boxes(boxes) => {
-                let step =
-                    |hash: u64, word: usize| (hash.rotate_left(5) ^ word as u64).wrapping_mul(0x517c_c1b7_2722_0a95);
-                let digest = boxes.iter().flatten().flat_map(|range| [range.start, range.end]).fold(0, step);
-                write!(f, "in {} boxes [{digest:016x}]", boxes.len())?;
+                let ends = boxes.iter().flatten().flat_map(|range| [range.start as u64, range.end as u64]);
+                write!(f, "in {} boxes [{:016x}]", boxes.len(), digest(0, ends))?;
             }
         }
         if !self.order.is_sorted() {

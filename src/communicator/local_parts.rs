@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::hash::digest;
+
 /// The communicators that were made from one without a message. Members compare them in the
 /// next call that makes one with messages: if they differ, so do the contexts of all that follow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,11 +16,10 @@ pub(super) struct LocalParts {
 impl LocalParts {
     /// Adds the parts along these axes.
     pub(super) fn add(&mut self, axes: &[usize]) {
-        let step = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
         let axes = axes.iter().map(|&axis| axis as u64 + 1);
         self.count += 1;
         // 0 separates the calls.
-        self.digest = axes.chain([0]).fold(self.digest, step);
+        self.digest = digest(self.digest, axes.chain([0]));
     }
 
     /// Returns the purpose of a call with messages, with what the members compare in it.

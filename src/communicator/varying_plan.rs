@@ -23,6 +23,7 @@ use crate::algorithm::{Algorithm, find};
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::error::{ArgumentError, CallError, Error};
+use crate::hash::digest;
 use crate::ids::Rank;
 use crate::plan::{
     BlockFault, Buffer, Layout, Lengths, Message, Place, PlanError, Run, Strided, StridedBlocks, compile,
@@ -419,6 +420,6 @@ fn described(counts: &[usize]) -> String {
     if counts.len() <= LISTED {
         return format!("of counts {counts:?} ");
     }
-    let step = |hash: u64, &count: &usize| (hash.rotate_left(5) ^ count as u64).wrapping_mul(0x517c_c1b7_2722_0a95);
-    format!("of {} counts [{:016x}] ", counts.len(), counts.iter().fold(0, step))
+    let digest = digest(0, counts.iter().map(|&count| count as u64));
+    format!("of {} counts [{digest:016x}] ", counts.len())
 }

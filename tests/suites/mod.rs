@@ -291,6 +291,7 @@ macro_rules! suites {
                 real_transforms_are_those_of_the_definition
                 single_precision_is_as_right_as_it_can_be
                 large_arrays_keep_their_energy_and_turn_by_shifts
+                products_on_half_as_many_more_points_have_no_aliases
                 default_grid_is_the_cheapest_for_what_is_exchanged
                 slabs_along_an_axis_that_is_not_transformed_need_no_exchange
             }

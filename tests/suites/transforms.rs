@@ -1,5 +1,6 @@
 //! Compares transforms of distributed arrays with the definition, applied to the whole array.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
 
 use necklace::array::{Distribution, GridChoice};
@@ -322,6 +323,99 @@ pub(super) fn large_arrays_keep_their_energy_and_turn_by_shifts() {
             .collect();
         close(&"shifted", &spectrum(&fft, 4, shifted), &turned, largest);
     });
+}
+
+/// The amplitude of a mode. The array of all of them is real.
+fn amplitude(array: usize, at: [isize; 2]) -> Complex<f64> {
+    let number = |at: [isize; 2]| {
+        let mut dice = Dice((at[0] * 100 + at[1]) as u64 ^ (array as u64) << 40);
+        let mut roll = || (dice.roll() >> 44) as f64 / 1e6;
+        Complex::new(roll(), roll())
+    };
+    number(at) + number(at.map(|at| -at)).conj()
+}
+
+/// Two arrays of 3 M / 2 points along each axis, given by their M modes, and their product.
+struct Product {
+    modes: [usize; 2],
+}
+
+impl Product {
+    /// The modes of both signs. If their number is even, the one in the middle is zero.
+    fn signed(&self) -> impl Iterator<Item = [isize; 2]> {
+        let [rows, columns] = self.modes.map(|modes| (modes as isize - 1) / 2).map(|most| -most..=most);
+        rows.flat_map(move |row| columns.clone().map(move |column| [row, column]))
+    }
+
+    /// The amplitudes of an array at each index of its spectrum.
+    fn array(&self, array: usize) -> HashMap<[usize; 2], Complex<f64>> {
+        self.signed().map(|mode| (self.index(mode), amplitude(array, mode))).collect()
+    }
+
+    /// The amplitudes of the product that are kept, by the definition of a convolution.
+    fn convolution(&self) -> HashMap<[usize; 2], Complex<f64>> {
+        let mut sums = HashMap::new();
+        for (first, second) in self.signed().flat_map(|first| self.signed().map(move |second| (first, second))) {
+            let sum = [0, 1].map(|axis| first[axis] + second[axis]);
+            if (0..2).all(|axis| 2 * sum[axis].unsigned_abs() <= self.modes[axis]) {
+                *sums.entry(self.index(sum)).or_default() += amplitude(0, first) * amplitude(1, second);
+            }
+        }
+        sums
+    }
+
+    fn index(&self, mode: [isize; 2]) -> [usize; 2] {
+        [0, 1].map(|axis| mode[axis].rem_euclid(self.modes[axis] as isize) as usize)
+    }
+
+    /// Fails unless the product, made point by point, has the modes of the convolution.
+    fn check(&self, comm: &mut Communicator) {
+        let what = format!("{:?} modes on {} ranks", self.modes, comm.size());
+        let rank = comm.rank();
+        let fft = Fft::new(&self.modes.map(|modes| 3 * modes / 2)).modes(&self.modes).norm(Norm::Forward);
+        let part = |of: &Distribution, values: &HashMap<[usize; 2], Complex<f64>>| {
+            let mut part = vec![Complex::default(); of.local_len(rank)];
+            for (place, at) in of.elements(rank) {
+                part[place] = values.get(&[at[0], at[1]]).copied().unwrap_or_default();
+            }
+            part
+        };
+
+        let mut transform = fft.complex::<f64>(comm).unwrap();
+        let output = transform.output().clone();
+        let [mut first, second] = [0, 1].map(|array| {
+            let mut data = part(&output, &self.array(array));
+            data.resize(transform.len(), Complex::default());
+            transform.inverse(&mut data).unwrap();
+            data
+        });
+        first.iter_mut().zip(&second).for_each(|(first, second)| *first *= second);
+        transform.forward(&mut first).unwrap();
+        let wanted = part(&output, &self.convolution());
+        close(&what, &first[..wanted.len()], &wanted, 100.0);
+
+        let mut transform = fft.real::<f64>(comm).unwrap();
+        let (points, output) = (transform.input().local_len(rank), transform.output().clone());
+        let [mut first, second] = [0, 1].map(|array| {
+            let mut data = vec![0.0; points];
+            transform.inverse(&mut part(&output, &self.array(array)), &mut data).unwrap();
+            data
+        });
+        first.iter_mut().zip(&second).for_each(|(first, second)| *first *= second);
+        let mut found = vec![Complex::default(); output.local_len(rank)];
+        transform.forward(&mut first, &mut found).unwrap();
+        close(&what, &found, &part(&output, &self.convolution()), 100.0);
+    }
+}
+
+/// The 3/2 rule.
+pub(super) fn products_on_half_as_many_more_points_have_no_aliases() {
+    for ranks in 1..=5 {
+        watched(&format!("{ranks} ranks"), move || {
+            let products = [[5, 6], [6, 7], [4, 3]].map(|modes| Product { modes });
+            jobs::run(ranks, |mut comm| products.iter().for_each(|product| product.check(&mut comm))).unwrap();
+        });
+    }
 }
 
 /// Returns the extents of the grid that a transform has by default, by the prices of TCP.
