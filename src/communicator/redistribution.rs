@@ -20,8 +20,8 @@ use crate::select::Terms;
 /// execution allocates nothing, but for the first one in one buffer.
 pub struct Redistribution<T> {
     comm: Communicator,
-    /// The plans of each portion, there and back.
-    plans: Vec<[Persistent<T>; 2]>,
+    /// The plans of all portions, there and back. None back if it is made once.
+    plans: [Vec<Persistent<T>>; 2],
     axis: usize,
     /// This rank in the communicator that the distributions are over.
     rank: usize,
@@ -35,6 +35,13 @@ pub struct Redistribution<T> {
 /// The buffers of a redistribution, as errors name them: those with the distributions before and
 /// after.
 const BUFFERS: [&str; 2] = ["buffer `before`", "buffer `after`"];
+
+/// The ways that are planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ways {
+    There,
+    Both,
+}
 
 impl<T: Pod> Redistribution<T> {
     /// Moves the elements of `before` to their places in `after`. Collective among the ranks that
@@ -56,7 +63,7 @@ impl<T: Pod> Redistribution<T> {
     fn moved(&mut self, before: &[T], after: &mut [T], call: &'static str) -> Result<(), Error> {
         self.check([before.len(), after.len()], call)?;
         let Self { comm, plans, .. } = self;
-        plans.iter_mut().try_for_each(|[forward, _]| forward.execute(comm, before, after))
+        plans[0].iter_mut().try_for_each(|plan| plan.execute(comm, before, after))
     }
 
     /// Moves the elements of `after` back to their places in `before`. Collective, as
@@ -69,14 +76,14 @@ impl<T: Pod> Redistribution<T> {
     pub fn execute_back(&mut self, after: &[T], before: &mut [T]) -> Result<(), Error> {
         self.check([before.len(), after.len()], "execute_back")?;
         let Self { comm, plans, .. } = self;
-        plans.iter_mut().try_for_each(|[_, back]| back.execute(comm, after, before))
+        plans[1].iter_mut().try_for_each(|plan| plan.execute(comm, after, before))
     }
 
     /// Returns the number of portions, 1 unless planned
     /// [otherwise](Communicator::redistribute_portions_init).
     #[must_use]
     pub fn portions(&self) -> usize {
-        self.plans.len()
+        self.plans[0].len()
     }
 
     /// Returns the positions of a portion within this rank's part before, along the axis that is
@@ -98,7 +105,7 @@ impl<T: Pod> Redistribution<T> {
     pub fn execute_portion(&mut self, portion: usize, before: &[T], after: &mut [T]) -> Result<(), Error> {
         self.check([before.len(), after.len()], "execute_portion")?;
         let plan = self.planned(portion, "execute_portion")?;
-        self.plans[plan][0].execute(&mut self.comm, before, after)
+        self.plans[0][plan].execute(&mut self.comm, before, after)
     }
 
     /// Moves the elements of one portion of each rank back to their places in `before`, which keeps
@@ -111,7 +118,7 @@ impl<T: Pod> Redistribution<T> {
     pub fn execute_back_portion(&mut self, portion: usize, after: &[T], before: &mut [T]) -> Result<(), Error> {
         self.check([before.len(), after.len()], "execute_back_portion")?;
         let plan = self.planned(portion, "execute_back_portion")?;
-        self.plans[plan][1].execute(&mut self.comm, after, before)
+        self.plans[1][plan].execute(&mut self.comm, after, before)
     }
 
     /// Returns the number of a portion that exists.
@@ -160,7 +167,7 @@ impl<T: Pod> Redistribution<T> {
         let Self { comm, plans, copy, .. } = self;
         let copy = &mut copy[..from];
         copy.copy_from_slice(&buffer[..from]);
-        plans.iter_mut().try_for_each(|plan| plan[way].execute(comm, copy, &mut buffer[..to]))
+        plans[way].iter_mut().try_for_each(|plan| plan.execute(comm, copy, &mut buffer[..to]))
     }
 
     #[track_caller]
@@ -270,7 +277,7 @@ impl Communicator {
         after: &Distribution,
         into: &mut [T],
     ) -> Result<(), Error> {
-        let planned = self.redistribution(before, after, Portions { axis: 0, count: 1 });
+        let planned = self.redistribution(before, after, Portions { axis: 0, count: 1 }, Ways::There);
         planned.map_err(self.context.error_of("redistribute"))?.moved(from, into, "redistribute")
     }
 
@@ -322,7 +329,7 @@ impl Communicator {
         after: &Distribution,
     ) -> Result<Redistribution<T>, Error> {
         let whole = Portions { axis: 0, count: 1 };
-        self.redistribution(before, after, whole).map_err(self.context.error_of("redistribute_init"))
+        self.redistribution(before, after, whole, Ways::Both).map_err(self.context.error_of("redistribute_init"))
     }
 
     /// Plans to take an array from one distribution to another in portions, to compute between them.
@@ -373,7 +380,8 @@ impl Communicator {
         portions: usize,
     ) -> Result<Redistribution<T>, Error> {
         let portions = Portions { axis, count: portions };
-        self.redistribution(before, after, portions).map_err(self.context.error_of("redistribute_portions_init"))
+        let planned = self.redistribution(before, after, portions, Ways::Both);
+        planned.map_err(self.context.error_of("redistribute_portions_init"))
     }
 
     fn redistribution<T: Pod>(
@@ -381,6 +389,7 @@ impl Communicator {
         before: &Distribution,
         after: &Distribution,
         portions: Portions,
+        ways: Ways,
     ) -> Result<Redistribution<T>, CallError> {
         for distribution in [before, after] {
             let (found, ranks) = (distribution.ranks(), self.size());
@@ -392,9 +401,11 @@ impl Communicator {
         let Portions { axis, count } = portions;
         let divided = if count > 1 { format!(" in {count} portions along axis {axis}") } else { String::new() };
         let Element { name, size: bytes, .. } = Element::of::<T>();
-        let purpose = format!("redistribution of {before} to {after}{divided}, of {bytes}-byte elements ({name})");
+        let once = if ways == Ways::There { "one-off " } else { "" };
+        let purpose =
+            format!("{once}redistribution of {before} to {after}{divided}, of {bytes}-byte elements ({name})");
         self.barrier_for(self.local_parts.said_in(purpose.clone().into()))?;
-        let planned = self.planned(before, after, portions);
+        let planned = self.planned(before, after, portions, ways);
         // The ranks have different numbers of pieces and runs. One that cannot plan tells the others; if
         // none can, they agree.
         let outcome = if planned.is_ok() { "planned" } else { "refused" };
@@ -408,19 +419,25 @@ impl Communicator {
         before: &Distribution,
         after: &Distribution,
         portions: Portions,
+        ways: Ways,
     ) -> Result<Redistribution<T>, CallError> {
         let rank = self.rank();
         let ranks = together(before, after, rank);
         let context = self.next_context(ranks[0] as u64);
         let mut comm = self.part_with(context, &ranks)?;
         comm.using = self.using.clone();
-        let mut plan = |Exchange { from, into }: &Exchange| -> Result<_, CallError> {
-            Ok([comm.strided_exchange_init(from, into)?, comm.strided_exchange_init(into, from)?])
+        let plan = |comm: &mut Self| -> Result<_, CallError> {
+            let [mut there, mut back] = [Vec::new(), Vec::new()];
+            for Exchange { from, into } in &Exchange::portions(before, after, (rank, &ranks), portions)? {
+                there.push(comm.strided_exchange_init(from, into)?);
+                if ways == Ways::Both {
+                    back.push(comm.strided_exchange_init(into, from)?);
+                }
+            }
+            Ok([there, back])
         };
-        let exchanges = Exchange::portions(before, after, (rank, &ranks), portions).map_err(CallError::from);
-        let plans = exchanges.and_then(|exchanges| exchanges.iter().map(&mut plan).collect());
         // Others may wait for this rank in the plan of an algorithm that is not direct.
-        let plans: Vec<_> = plans.inspect_err(|error| comm.abort(&format!("rank {rank} cannot plan: {error}")))?;
+        let plans = plan(&mut comm).inspect_err(|error| comm.abort(&format!("rank {rank} cannot plan: {error}")))?;
         comm.using = None;
         let distributions = [before.clone(), after.clone()];
         let lengths = [before.local_len(rank), after.local_len(rank)];

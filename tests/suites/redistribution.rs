@@ -377,6 +377,19 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
             assert!(error.contains("redistribution of 5x7 on 3 ranks: block over 0, whole to 5x7"), "{error}");
         });
         run.unwrap();
+
+        // One rank makes once what the others plan, even if a plan takes messages.
+        let run = on("torus:2x3").run(|mut comm| {
+            let [rows, columns] = [0, 1].map(|axis| Distribution::slabs(&[12, 12], axis, 6).unwrap());
+            let (mine, mut found) = ([0_u64; 24], [0; 24]);
+            comm.choose("alltoallv", "torus-exchange").unwrap();
+            let error = match comm.rank() {
+                1 => comm.redistribute(&rows, &mine, &columns, &mut found).unwrap_err(),
+                _ => comm.redistribute_init::<u64>(&rows, &columns).unwrap_err(),
+            };
+            assert!(error.to_string().contains("one-off redistribution of 12x12"), "{error}");
+        });
+        run.unwrap();
     });
 }
 
