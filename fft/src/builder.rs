@@ -151,7 +151,8 @@ impl Fft {
     /// set. Smaller portions fit in a faster cache; larger ones take fewer messages. A rank plans at
     /// most 16384 / P portions of an exchange, for P ranks of the communicator.
     ///
-    /// Portions are not used if frequencies are left out, or if one axis is transformed and divided.
+    /// An exchange is in one portion if frequencies have been left out since the one before, or if one
+    /// axis is transformed and divided.
     #[must_use]
     pub fn portion(mut self, bytes: usize) -> Self {
         self.portion = bytes;

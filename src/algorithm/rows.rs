@@ -118,7 +118,7 @@ impl RingAxis {
     }
 
     /// Returns the most channels that this many rounds of [`rounds`](Self::rounds) cross one after
-    /// the other: the whole ring each time, but for the shortest routes.
+    /// the other: the whole ring each time, except along shortest routes.
     fn chain(self, times: u64) -> u64 {
         match (self.longest(), self.extent() as u64) {
             (1, _) => times * self.rounds(),

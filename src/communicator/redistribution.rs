@@ -16,8 +16,8 @@ use crate::select::Terms;
 /// A persistent plan that takes an array from one distribution to another, and back.
 ///
 /// Made by [`redistribute_init`](Communicator::redistribute_init). It has a communicator of its
-/// own, of the ranks that may exchange elements with each other, so it is executed without one. An
-/// execution allocates nothing, but for the first one in one buffer.
+/// own, of the ranks that may exchange elements with each other, so its methods take none. An
+/// execution allocates nothing, except the first one in one buffer.
 pub struct Redistribution<T> {
     comm: Communicator,
     /// The plans of all portions, there and back. None back if it is made once.
@@ -277,7 +277,16 @@ impl Communicator {
         after: &Distribution,
         into: &mut [T],
     ) -> Result<(), Error> {
-        let planned = self.redistribution(before, after, Portions { axis: 0, count: 1 }, Ways::There);
+        let whole = Portions { axis: 0, count: 1 };
+        let rank = self.rank();
+        // The buffers too, before the ranks plan: then this one may repeat its call.
+        let checked = || -> Result<(), CallError> {
+            self.check_division(before, after, whole)?;
+            check(BUFFERS[0], from.len(), before.local_len(rank))?;
+            Ok(check(BUFFERS[1], into.len(), after.local_len(rank))?)
+        };
+        checked().map_err(self.context.error_of("redistribute"))?;
+        let planned = self.redistribution(before, after, whole, Ways::There);
         planned.map_err(self.context.error_of("redistribute"))?.moved(from, into, "redistribute")
     }
 
@@ -384,6 +393,22 @@ impl Communicator {
         planned.map_err(self.context.error_of("redistribute_portions_init"))
     }
 
+    /// Checks what every rank checks with the same result.
+    fn check_division(
+        &self,
+        before: &Distribution,
+        after: &Distribution,
+        portions: Portions,
+    ) -> Result<(), ArrayError> {
+        for distribution in [before, after] {
+            let (found, ranks) = (distribution.ranks(), self.size());
+            if found != ranks {
+                return Err(ArrayError::Ranks { found, ranks });
+            }
+        }
+        Exchange::check(before, after, portions)
+    }
+
     fn redistribution<T: Pod>(
         &mut self,
         before: &Distribution,
@@ -391,13 +416,7 @@ impl Communicator {
         portions: Portions,
         ways: Ways,
     ) -> Result<Redistribution<T>, CallError> {
-        for distribution in [before, after] {
-            let (found, ranks) = (distribution.ranks(), self.size());
-            if found != ranks {
-                return Err(ArrayError::Ranks { found, ranks }.into());
-            }
-        }
-        Exchange::check(before, after, portions)?;
+        self.check_division(before, after, portions)?;
         let Portions { axis, count } = portions;
         let divided = if count > 1 { format!(" in {count} portions along axis {axis}") } else { String::new() };
         let Element { name, size: bytes, .. } = Element::of::<T>();

@@ -294,7 +294,7 @@ impl fmt::Debug for JobError {
 }
 
 impl StdError for JobError {
-    /// The first of the cause's sources of which the text has not everything.
+    /// The first source of the cause that the text does not contain in full.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         let text = self.to_string();
         let mut next = self.0.cause.source();

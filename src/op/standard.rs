@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(Product.combine(values[2], values[2]), Complex::new(-1.0, 0.0));
     }
 
-    /// Upper triangular matrices of two rows, with ones on the diagonal but for one place.
+    /// Upper triangular matrices of two rows, with ones on the diagonal, except at one place.
     #[repr(C)]
     #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
     struct Affine(f64, f64);

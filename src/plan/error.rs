@@ -8,7 +8,7 @@ use crate::block::Block;
 #[non_exhaustive]
 pub enum PlanError {
     /// A buffer would exceed 2^63 bytes.
-    #[error("{blocks} blocks of {elements} elements of {element} bytes are more than 2^63 bytes")]
+    #[error("{blocks} blocks of {elements} elements of {element} bytes are 2^63 bytes or more")]
     #[non_exhaustive]
     Overflow {
         /// The number of blocks.
@@ -19,7 +19,7 @@ pub enum PlanError {
         element: usize,
     },
     /// The blocks that the rank holds and forwards exceed 2^63 bytes.
-    #[error("the blocks that the rank holds and forwards are more than 2^63 bytes together")]
+    #[error("the blocks that the rank holds and forwards are 2^63 bytes or more together")]
     Bytes,
     /// A local step reads and writes different numbers of chunks.
     #[error("a local step reads {from} and writes {into}, which have different numbers of chunks")]

@@ -85,7 +85,7 @@ fn copy(into: &Run, from: &Run, buffers: &mut Buffers<'_>) -> Option<()> {
     Some(())
 }
 
-/// Copies rows, which are alike but for their offsets: the first piece of each, then the second.
+/// Copies rows, which differ only in their offsets: the first piece of each, then the second.
 fn copy_rows(rows: &[[Run; 2]], buffers: &mut Buffers<'_>) -> Option<()> {
     let [into, from] = rows.first()?;
     match sides(into.buffer, from.buffer, buffers)? {

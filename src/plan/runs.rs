@@ -255,7 +255,7 @@ const SHORT: u64 = 64;
 const ROWS: usize = 8;
 
 /// Calls `each` with tiles of two places of equal length in parallel: up to eight rows of short
-/// pieces, alike but for their offsets, or one row of any pieces. A row is a run in each place.
+/// pieces, which differ only in their offsets, or one row of any pieces. A row is a run in each place.
 ///
 /// To copy the first pieces of all rows of a tile, then the second ones and so on, uses whole cache
 /// lines where the rows of one place are neighbours and the pieces of the other: where a matrix is

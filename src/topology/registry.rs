@@ -55,10 +55,10 @@ pub fn syntax() -> String {
 /// least 1, and there are at most [`MAX_NODES`](crate::ids::MAX_NODES) nodes. White space is
 /// allowed only in a file's name.
 ///
-/// A guest is any network but one of a file. A host is any network but one with a guest; if it is
-/// that of a file, the text has no name of an embedding.
+/// A guest is any network except one of a file. A host is any network except one with a guest; if it
+/// is that of a file, the text has no name of an embedding.
 ///
-/// Time and memory are proportional to the length of the text, not to the numbers in it, but for
+/// Time and memory are proportional to the length of the text, not to the numbers in it, except for
 /// guests, which have at most [`MOST_NODES`](super::Embedding::MOST_NODES) nodes: constructions are
 /// compared, or an embedding is [searched](super::Embedding::search).
 ///

@@ -139,7 +139,7 @@ impl Problem {
     ///
     /// Rings take up to two rounds for each rank, and pipelines one for each chunk, so that useful
     /// schedules stay far below. The limit is for shares that never end: reading one up to here
-    /// takes a second or so, and a plan of so many rounds about 256 MiB.
+    /// takes about a second, and a plan of that many rounds about 256 MiB.
     #[must_use]
     pub fn max_rounds(&self) -> usize {
         const ANY: usize = 1 << 20;

@@ -11,12 +11,11 @@ use necklace::{Communicator, Error};
 use super::definitions::{Dice, Element, RandomExchange, poison, random_exchanges, same};
 use crate::jobs::{self, on, watched};
 
-/// A random distribution, and the places of its elements by the definition.
+/// A random distribution, and the places of a rank's elements by the definition.
 struct Placed {
     distribution: Distribution,
-    /// For each rank the number of each element in the array, in the order of its memory; `None`
-    /// between rows.
-    memory: Vec<Vec<Option<usize>>>,
+    /// The number of each element in the array, in the order of the rank's memory; `None` between rows.
+    memory: Vec<Option<usize>>,
 }
 
 /// The indices that a coordinate has, by dealing them out one by one.
@@ -51,8 +50,9 @@ fn cut(whole: Vec<Range<usize>>, parts: usize, dice: &mut Dice) -> Vec<Vec<Range
     [cut(low, first, dice), cut(high, parts - first, dice)].concat()
 }
 
-/// Returns a random distribution of an array of this shape over this number of ranks.
-fn placed(shape: &[usize], batch: usize, ranks: usize, dice: &mut Dice) -> Placed {
+/// Returns a random distribution of an array of this shape over this number of ranks, with the memory
+/// of one of them.
+fn placed(shape: &[usize], batch: usize, (me, ranks): (usize, usize), dice: &mut Dice) -> Placed {
     let axes = shape.len();
     let whole: Vec<Range<usize>> = shape.iter().map(|&extent| 0..extent).collect();
     let (distribution, owned): (_, Vec<Vec<Vec<usize>>>) = if dice.below(4) == 0 {
@@ -117,7 +117,7 @@ fn placed(shape: &[usize], batch: usize, ranks: usize, dice: &mut Dice) -> Place
         }
         memory
     };
-    Placed { memory: owned.iter().map(memory_of).collect(), distribution }
+    Placed { memory: memory_of(&owned[me]), distribution }
 }
 
 /// The memory of a rank, with the given number in each element.
@@ -137,7 +137,7 @@ impl RandomExchange for Redistributed {
         let shape: Vec<usize> =
             shape.into_iter().map(|extent| extent.max(usize::from(!seed.is_multiple_of(8)))).collect();
         let batch = [1, 1, 1, 2, 3][dice.below(5)];
-        let [before, after] = [0; 2].map(|_| placed(&shape, batch, ranks, &mut dice));
+        let [before, after] = [0; 2].map(|_| placed(&shape, batch, (me, ranks), &mut dice));
         let what = |step: &str| format!("{step} of {} to {}", before.distribution, after.distribution);
         for placed in [&before, &after] {
             check_queries(placed, me, &shape);
@@ -145,7 +145,7 @@ impl RandomExchange for Redistributed {
         let mut plan = comm.redistribute_init::<T>(&before.distribution, &after.distribution).unwrap();
         for turn in 0..2 {
             let [wanted_before, wanted_after] =
-                [&before, &after].map(|placed| filled::<T>(&placed.memory[me], seed << 8 ^ turn));
+                [&before, &after].map(|placed| filled::<T>(&placed.memory, seed << 8 ^ turn));
             let mut found = vec![poison(); wanted_after.len()];
             plan.execute(&wanted_before, &mut found).unwrap();
             same(comm, &what("redistribution"), &found, &wanted_after);
@@ -178,7 +178,7 @@ impl RandomExchange for Redistributed {
             buffer.resize(longer, poison());
             plan.execute_in_place(&mut buffer).unwrap();
             let elements = |buffer: &[T], placed: &Placed| -> Vec<T> {
-                let memory = placed.memory[me].iter().zip(buffer);
+                let memory = placed.memory.iter().zip(buffer);
                 memory.filter(|(number, _)| number.is_some()).map(|(_, element)| *element).collect()
             };
             let [found, wanted] = [&buffer, &wanted_after].map(|buffer| elements(buffer, &after));
@@ -191,33 +191,33 @@ impl RandomExchange for Redistributed {
 }
 
 /// Compares what a distribution says with the places of its elements.
-fn check_queries(placed: &Placed, rank: usize, shape: &[usize]) {
-    let Placed { distribution, memory } = placed;
+fn check_queries(Placed { distribution, memory }: &Placed, rank: usize, shape: &[usize]) {
     let batch = distribution.batch();
-    assert_eq!(distribution.local_len(rank), memory[rank].len(), "{distribution}");
+    assert_eq!(distribution.local_len(rank), memory.len(), "{distribution}");
     let local: usize = distribution.local_shape(rank).iter().product();
-    assert_eq!(local * batch, memory[rank].iter().flatten().count(), "{distribution}");
+    assert_eq!(local * batch, memory.iter().flatten().count(), "{distribution}");
     let number = |index: &[usize]| index.iter().zip(shape).fold(0, |number, (at, extent)| number * extent + at);
-    let view = distribution.view(rank, &memory[rank]).unwrap();
-    let wrong = distribution.view(rank, &vec![(); memory[rank].len() + 1]).unwrap_err();
+    let view = distribution.view(rank, memory).unwrap();
+    let wrong = distribution.view(rank, &vec![(); memory.len() + 1]).unwrap_err();
     assert!(matches!(wrong, ArrayError::Buffer { .. }), "{wrong}");
-    let mut elements = 0;
-    for (at, index) in distribution.elements(rank) {
-        assert_eq!(memory[rank][at], Some(number(&index) * batch), "{distribution}");
-        assert_eq!(distribution.owner(&index), Some(rank), "{distribution}");
-        assert_eq!(distribution.local_index(&index), Some(at), "{distribution}");
-        let local = index.iter().enumerate();
-        let local = local.map(|(axis, x)| distribution.indices(rank, axis).position(|index| index == *x).unwrap());
-        let several = (batch > 1).then_some(batch - 1);
-        let in_view: Vec<usize> = local.chain(several).collect();
-        assert_eq!(view[&in_view[..]], Some(number(&index) * batch + batch - 1), "{distribution}");
-        for (axis, &x) in index.iter().enumerate() {
-            assert!(distribution.indices(rank, axis).any(|index| index == x), "{distribution}");
-            let indices: Vec<usize> = distribution.indices(rank, axis).collect();
+    let indices: Vec<Vec<usize>> = (0..shape.len()).map(|axis| distribution.indices(rank, axis).collect()).collect();
+    if local > 0 {
+        for (axis, indices) in indices.iter().enumerate() {
             let range = indices[0]..indices[indices.len() - 1] + 1;
             let consecutive = (range.len() == indices.len()).then_some(range);
             assert_eq!(distribution.range(rank, axis), consecutive, "{distribution}");
         }
+    }
+    let mut elements = 0;
+    for (at, index) in distribution.elements(rank) {
+        assert_eq!(memory[at], Some(number(&index) * batch), "{distribution}");
+        assert_eq!(distribution.owner(&index), Some(rank), "{distribution}");
+        assert_eq!(distribution.local_index(&index), Some(at), "{distribution}");
+        let local = index.iter().zip(&indices);
+        let local = local.map(|(x, indices)| indices.iter().position(|index| index == x).unwrap());
+        let several = (batch > 1).then_some(batch - 1);
+        let in_view: Vec<usize> = local.chain(several).collect();
+        assert_eq!(view[&in_view[..]], Some(number(&index) * batch + batch - 1), "{distribution}");
         elements += 1;
     }
     assert_eq!(elements, local, "{distribution}");
@@ -375,6 +375,22 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
             let wanted = if comm.rank() == 1 { &rows } else { &columns };
             let error = comm.redistribute_init::<u64>(&rows, wanted).unwrap_err().to_string();
             assert!(error.contains("redistribution of 5x7 on 3 ranks: block over 0, whole to 5x7"), "{error}");
+        });
+        run.unwrap();
+
+        // One rank is told of its buffer, and repeats the call for which the others wait.
+        let run = on("complete:3").run(|mut comm| {
+            let [rows, columns] = [0, 1].map(|axis| Distribution::slabs(&[6, 9], axis, 3).unwrap());
+            let (mine, mut found) = (vec![comm.rank() as u32; 18], vec![9; 18]);
+            if comm.rank() == 1 {
+                let error = comm.redistribute(&rows, &mine[..17], &columns, &mut found).unwrap_err().to_string();
+                assert!(error.contains("redistribute") && error.contains("has 17 elements; expected 18"), "{error}");
+                let error = comm.redistribute(&rows, &mine, &columns, &mut found[1..]).unwrap_err().to_string();
+                assert!(error.contains("buffer `after` has 17"), "{error}");
+            }
+            comm.redistribute(&rows, &mine, &columns, &mut found).unwrap();
+            assert!(found.iter().enumerate().all(|(at, &rank)| rank as usize == at / 6), "{found:?}");
+            comm.barrier().unwrap();
         });
         run.unwrap();
 

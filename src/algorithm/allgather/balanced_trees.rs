@@ -25,7 +25,7 @@
 //! networks, p such that D divides p (N - 1) takes d start-ups and (N - 1) / D blocks at once. A
 //! name without `parts` takes the cheaper of one part and the fewest such p.
 //!
-//! Paths are the shortest, but for one on 5 x 2.
+//! Paths are the shortest, except one on 5 x 2.
 //!
 //! A rank takes memory in proportion to N p, and time that grows faster where a node has hundreds
 //! of channels.

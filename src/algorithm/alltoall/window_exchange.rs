@@ -25,7 +25,7 @@
 //! channel carries is at most 1.1 times the lower bound from 20 nodes on: counted for all windows of
 //! 20 to 40 nodes, and for those tried of 50 to 128. With `chunks=1` it is up to 1.1 times for
 //! windows of 2 and 3, and several times for wide ones, which have few units to balance. By price,
-//! `auto` compares rows of up to 128 nodes, in so many chunks as take about five seconds at most.
+//! `auto` compares rows of up to 128 nodes, cut into as many chunks as take at most some five seconds.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
 //! in 2 ms for 20 nodes, 30 ms for 64, 0.3 s for 128 and a few seconds for 256; with 16 chunks in

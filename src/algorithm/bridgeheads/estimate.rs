@@ -1,6 +1,6 @@
 //! What the rounds of a choice of parameters take, about, without visiting the nodes.
 //!
-//! In a stage the gaps between bridgeheads are alike but for the rounding of distances. So one gap
+//! In a stage the gaps between bridgeheads are equal, except that distances are rounded. So one gap
 //! stands for its row, and one row for all along an axis.
 
 use std::ops::Range;

@@ -64,7 +64,7 @@ impl Scale {
         Self::by_port(1, 0, 0),
     ];
 
-    /// Returns the time but for transmission, and the transmission.
+    /// Returns the time without transmission, and the transmission.
     pub(super) fn of(self, found: &Found) -> (usize, usize) {
         let Estimate { startups, messages, hops, largest, port } = found.estimate;
         let latency = self.startup * startups + self.message * messages + self.hop * hops;

@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) ring: bool,
     /// The place of bridgehead 0.
     pub(super) first: usize,
-    /// Whether all bridgeheads are equally spaced, but for the last and the first on a ring.
+    /// Whether all bridgeheads are equally spaced, except the last and the first on a ring.
     pub(super) equal: bool,
     /// Whether each node sends one message and receives one at a time: on a ring, all go up but
     /// those of a concentration.

@@ -84,7 +84,7 @@ fn equal(extents: &[usize]) -> bool {
 }
 
 impl Form {
-    /// Returns what a problem lacks, apart from the parameters.
+    /// Returns what a problem lacks, whatever the parameters are.
     pub(in crate::algorithm) fn lacks(self, problem: &Problem, course: Course) -> Option<String> {
         if let Some(needs) = course.lacks_order(problem) {
             return Some(needs);

@@ -68,7 +68,7 @@ impl Tree {
         Branch { rank: self.root, below: 0..self.size, delay: 0 }
     }
 
-    /// Returns the children of a rank, the one that is sent to first at first.
+    /// Returns the children of a rank, in the order of sending.
     fn children_of(self, branch: &Branch) -> impl Iterator<Item = Branch> + use<> {
         let Branch { rank, below, delay } = branch;
         let (lower, upper) = (below.start..*rank, *rank + 1..below.end);

@@ -8,7 +8,7 @@ use crate::topology::{Factor, Topology};
 /// The balanced spanning subgraph BSG of the generalized hypercube GH(k, n): n (k - 1) trees of
 /// shortest paths, one for each channel of the root.
 ///
-/// Tree i contains a node v, apart from the root, if i is D(v) modulo P(v), its displacement and
+/// Tree i contains a node v other than the root if i is D(v) modulo P(v), its displacement and
 /// period. So it has one node of each necklace, and each node is in n (k - 1) / P(v) trees: in one,
 /// unless its necklace is degenerate. If the block of a node is cut into as many parts, every
 /// channel of the root carries (N - 1) / (n (k - 1)) blocks, not rounded. The trees are rotations
@@ -36,7 +36,7 @@ impl BalancedSubgraph {
         self.necklaces.rotations()
     }
 
-    /// Returns whether a tree contains a node, apart from the root, which is in all.
+    /// Returns whether a tree contains a node other than the root, which is in all of them.
     #[must_use]
     pub fn contains(self, tree: usize, node: Node) -> bool {
         let address = self.necklaces.relative(node, self.root);

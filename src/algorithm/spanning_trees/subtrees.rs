@@ -208,7 +208,7 @@ impl Growth {
         None
     }
 
-    /// Returns a node and all above it, but for the root.
+    /// Returns a node and all above it, except the root.
     fn path(&self, node: Option<usize>) -> Vec<usize> {
         let above = |&node: &usize| Some(self.parents[node]);
         successors(node, above).take_while(|&node| node != self.root).collect()
@@ -231,7 +231,7 @@ impl Growth {
         }
     }
 
-    /// Changes the sizes of a node and of all above it, but for the root.
+    /// Changes the sizes of a node and of all above it, except the root.
     fn resize(&mut self, mut node: usize, to: impl Fn(usize) -> usize) {
         while node != self.root {
             self.sizes[node] = to(self.sizes[node]);

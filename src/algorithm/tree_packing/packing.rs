@@ -220,7 +220,7 @@ impl<'a> State<'a> {
             };
             limit + self.most_per_channel(left)
         };
-        // Once the sum grows, it goes on growing, but for what rounding does.
+        // Once the sum grows, it keeps growing, except where values are rounded.
         let (mut best, mut least, mut limit) = (1, in_all(1), 2);
         while limit <= least {
             let sum = in_all(limit);
