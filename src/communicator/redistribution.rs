@@ -10,7 +10,7 @@ use super::lengths::{BufferLength, check};
 use super::{Communicator, Persistent};
 use crate::array::{ArrayError, Distribution, Exchange, GridChoice, Portions, together};
 use crate::collective::Collective;
-use crate::error::{CallError, Error};
+use crate::error::{ArgumentError, CallError, Error};
 use crate::select::Terms;
 
 /// A persistent plan that takes an array from one distribution to another, and back.
@@ -36,11 +36,27 @@ pub struct Redistribution<T> {
 /// after.
 const BUFFERS: [&str; 2] = ["buffer `before`", "buffer `after`"];
 
-/// The ways that are planned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ways {
-    There,
-    Both,
+/// Checks the lengths of the buffers.
+fn check_lengths(found: [usize; 2], expected: [usize; 2]) -> Result<(), ArgumentError> {
+    let mut each = BUFFERS.into_iter().zip(found).zip(expected);
+    each.try_for_each(|((what, found), expected)| check(what, found, expected))
+}
+
+/// A redistribution to be planned.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    before: &'a Distribution,
+    after: &'a Distribution,
+    portions: Portions,
+    /// The lengths of the buffers, if it is executed once: then the way back is not planned.
+    once: Option<[usize; 2]>,
+}
+
+impl<'a> Request<'a> {
+    /// Requests a plan for any number of executions, there and back, in one portion.
+    fn of(before: &'a Distribution, after: &'a Distribution) -> Self {
+        Self { before, after, portions: Portions { axis: 0, count: 1 }, once: None }
+    }
 }
 
 impl<T: Pod> Redistribution<T> {
@@ -172,9 +188,7 @@ impl<T: Pod> Redistribution<T> {
 
     #[track_caller]
     fn check(&self, found: [usize; 2], call: &'static str) -> Result<(), Error> {
-        let each = BUFFERS.into_iter().zip(found).zip(self.lengths);
-        let mut each = each.map(|((what, found), expected)| check(what, found, expected));
-        each.try_for_each(|checked| checked).map_err(self.comm.context.error_of(call))
+        check_lengths(found, self.lengths).map_err(self.comm.context.error_of(call))
     }
 
     /// Returns the distribution before.
@@ -277,16 +291,8 @@ impl Communicator {
         after: &Distribution,
         into: &mut [T],
     ) -> Result<(), Error> {
-        let whole = Portions { axis: 0, count: 1 };
-        let rank = self.rank();
-        // The buffers too, before the ranks plan: then this one may repeat its call.
-        let checked = || -> Result<(), CallError> {
-            self.check_division(before, after, whole)?;
-            check(BUFFERS[0], from.len(), before.local_len(rank))?;
-            Ok(check(BUFFERS[1], into.len(), after.local_len(rank))?)
-        };
-        checked().map_err(self.context.error_of("redistribute"))?;
-        let planned = self.redistribution(before, after, whole, Ways::There);
+        let planned =
+            self.redistribution(Request { once: Some([from.len(), into.len()]), ..Request::of(before, after) });
         planned.map_err(self.context.error_of("redistribute"))?.moved(from, into, "redistribute")
     }
 
@@ -337,8 +343,7 @@ impl Communicator {
         before: &Distribution,
         after: &Distribution,
     ) -> Result<Redistribution<T>, Error> {
-        let whole = Portions { axis: 0, count: 1 };
-        self.redistribution(before, after, whole, Ways::Both).map_err(self.context.error_of("redistribute_init"))
+        self.redistribution(Request::of(before, after)).map_err(self.context.error_of("redistribute_init"))
     }
 
     /// Plans to take an array from one distribution to another in portions, to compute between them.
@@ -389,42 +394,31 @@ impl Communicator {
         portions: usize,
     ) -> Result<Redistribution<T>, Error> {
         let portions = Portions { axis, count: portions };
-        let planned = self.redistribution(before, after, portions, Ways::Both);
+        let planned = self.redistribution(Request { portions, ..Request::of(before, after) });
         planned.map_err(self.context.error_of("redistribute_portions_init"))
     }
 
-    /// Checks what every rank checks with the same result.
-    fn check_division(
-        &self,
-        before: &Distribution,
-        after: &Distribution,
-        portions: Portions,
-    ) -> Result<(), ArrayError> {
+    fn redistribution<T: Pod>(&mut self, request: Request<'_>) -> Result<Redistribution<T>, CallError> {
+        let Request { before, after, portions, once } = request;
         for distribution in [before, after] {
             let (found, ranks) = (distribution.ranks(), self.size());
             if found != ranks {
-                return Err(ArrayError::Ranks { found, ranks });
+                return Err(ArrayError::Ranks { found, ranks }.into());
             }
         }
-        Exchange::check(before, after, portions)
-    }
-
-    fn redistribution<T: Pod>(
-        &mut self,
-        before: &Distribution,
-        after: &Distribution,
-        portions: Portions,
-        ways: Ways,
-    ) -> Result<Redistribution<T>, CallError> {
-        self.check_division(before, after, portions)?;
+        Exchange::check(before, after, portions)?;
+        if let Some(found) = once {
+            // Only this rank finds a wrong length. It may repeat its call if the ranks have not planned yet.
+            check_lengths(found, [before, after].map(|distribution| distribution.local_len(self.rank())))?;
+        }
         let Portions { axis, count } = portions;
         let divided = if count > 1 { format!(" in {count} portions along axis {axis}") } else { String::new() };
         let Element { name, size: bytes, .. } = Element::of::<T>();
-        let once = if ways == Ways::There { "one-off " } else { "" };
+        let kind = if once.is_some() { "one-off " } else { "" };
         let purpose =
-            format!("{once}redistribution of {before} to {after}{divided}, of {bytes}-byte elements ({name})");
+            format!("{kind}redistribution of {before} to {after}{divided}, of {bytes}-byte elements ({name})");
         self.barrier_for(self.local_parts.said_in(purpose.clone().into()))?;
-        let planned = self.planned(before, after, portions, ways);
+        let planned = self.planned(request);
         // The ranks have different numbers of pieces and runs. One that cannot plan tells the others; if
         // none can, they agree.
         let outcome = if planned.is_ok() { "planned" } else { "refused" };
@@ -433,13 +427,8 @@ impl Communicator {
     }
 
     /// Makes the plans of an exchange on which the ranks agree. Fails on this rank alone.
-    fn planned<T: Pod>(
-        &mut self,
-        before: &Distribution,
-        after: &Distribution,
-        portions: Portions,
-        ways: Ways,
-    ) -> Result<Redistribution<T>, CallError> {
+    fn planned<T: Pod>(&mut self, request: Request<'_>) -> Result<Redistribution<T>, CallError> {
+        let Request { before, after, portions, once } = request;
         let rank = self.rank();
         let ranks = together(before, after, rank);
         let context = self.next_context(ranks[0] as u64);
@@ -449,7 +438,7 @@ impl Communicator {
             let [mut there, mut back] = [Vec::new(), Vec::new()];
             for Exchange { from, into } in &Exchange::portions(before, after, (rank, &ranks), portions)? {
                 there.push(comm.strided_exchange_init(from, into)?);
-                if ways == Ways::Both {
+                if once.is_none() {
                     back.push(comm.strided_exchange_init(into, from)?);
                 }
             }

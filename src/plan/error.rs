@@ -7,7 +7,7 @@ use crate::block::Block;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A buffer would exceed 2^63 bytes.
+    /// A buffer would have 2^63 bytes or more.
     #[error("{blocks} blocks of {elements} elements of {element} bytes are 2^63 bytes or more")]
     #[non_exhaustive]
     Overflow {
@@ -18,7 +18,7 @@ pub enum PlanError {
         /// Bytes of an element.
         element: usize,
     },
-    /// The blocks that the rank holds and forwards exceed 2^63 bytes.
+    /// The blocks that the rank holds and forwards have 2^63 bytes or more.
     #[error("the blocks that the rank holds and forwards are 2^63 bytes or more together")]
     Bytes,
     /// A local step reads and writes different numbers of chunks.
