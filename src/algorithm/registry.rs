@@ -28,6 +28,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(alltoall::CubeLog),
             Arc::new(alltoall::CubeXor),
             Arc::new(alltoall::TorusExchange),
+            Arc::new(alltoall::BidirectionalExchange),
             Arc::new(alltoall::MeshExchange::default()),
             Arc::new(alltoall::NecklaceExchange::default()),
             Arc::new(alltoall::CayleyExchange::default()),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use necklace::algorithm::alltoall::{MeshExchange, TorusExchange};
+use necklace::algorithm::alltoall::{BidirectionalExchange, MeshExchange, TorusExchange};
 use necklace::algorithm::{Algorithm, find};
 use necklace::collective::Collective;
 use necklace::schedule::{Ports, Problem, Proof, Volume, verify_shares};
@@ -197,6 +197,77 @@ fn tori_in_turn_cost_no_more_than_half_rings() {
     }
 }
 
+/// Start-ups and blocks of the exchange in both directions, n dimensions of equal extents together.
+fn in_both_directions(extent: u64, n: u32) -> [u64; 2] {
+    let (nodes, n, circle) = (extent.pow(n), u64::from(n), extent / (2 * u64::from(n)));
+    // To the cells; half of the blocks to the halves of cells; by a line of two or three nodes.
+    let (lines, within) = if n == 2 { (1, nodes / 2) } else { (2, 2 * nodes / 3) };
+    [n * (circle + lines), n * (circle * circle / 4 * (nodes / circle) + nodes / 2 + within)]
+}
+
+#[test]
+fn exchange_in_both_directions_takes_fewer_blocks_in_as_many_startups() {
+    let claims = |extents: &[usize], algorithm: &dyn Algorithm| {
+        let problem = Problem::new(Arc::new(Grid::torus(extents).unwrap()), Collective::Alltoall).unwrap();
+        algorithm.fits(&problem).map(|()| algorithm.claims(&problem))
+    };
+    let figures = |extents: &[usize], algorithm: &dyn Algorithm| {
+        let claims = claims(extents, algorithm).unwrap();
+        [claims.startups.unwrap(), claims.transmission.unwrap().whole().unwrap()]
+    };
+    let known: [(&[usize], [u64; 2]); 9] = [
+        (&[12, 12], [8, 480]),
+        (&[16, 16], [10, 1024]),
+        (&[8, 16], [10, 512]),
+        (&[32, 32], [18, 6144]),
+        (&[64, 64], [34, 40960]),
+        (&[128, 128], [66, 294912]),
+        (&[8, 8], in_both_directions(8, 2)),
+        (&[20, 20], in_both_directions(20, 2)),
+        (&[12, 12, 12], in_both_directions(12, 3)),
+    ];
+    for (extents, expected) in known {
+        assert_eq!(figures(extents, &BidirectionalExchange), expected, "{extents:?}");
+        let [startups, blocks] = figures(extents, &TorusExchange);
+        assert!(expected[0] <= startups && expected[1] <= blocks, "{extents:?}: {startups}, {blocks}");
+    }
+    // 1 + 16/K times the bound N K/8 where 8 divides K.
+    for extent in (8..=256).step_by(8) {
+        let extent = extent as u64;
+        let blocks = figures(&[extent as usize; 2], &BidirectionalExchange)[1];
+        assert_eq!(8 * blocks, (extent + 16) * extent * extent, "{extent}");
+    }
+    for extents in [&[16][..], &[4, 4], &[6, 6], &[9, 9], &[16, 4], &[16, 1], &[1]] {
+        let error = claims(extents, &BidirectionalExchange).unwrap_err().to_string();
+        assert!(error.contains("needs a torus with n >= 2 dimensions that are multiples of 2n"), "{error}");
+    }
+}
+
+#[test]
+fn exchange_in_both_directions_is_verified() {
+    let tori: [&[usize]; 14] = [
+        &[8, 8],
+        &[12, 8],
+        &[8, 12],
+        &[12, 12],
+        &[16, 8],
+        &[20, 12],
+        &[8, 2, 8],
+        &[8, 8, 3],
+        &[5, 8, 8],
+        &[1, 12, 8, 1],
+        &[2, 8, 12, 2],
+        &[24, 8],
+        &[16, 16],
+        // Three dimensions together.
+        &[12, 12, 12],
+    ];
+    for extents in tori {
+        let proof = proof(&BidirectionalExchange, Grid::torus(extents).unwrap());
+        assert!(proof.volume <= on_torus(extents).volume, "{extents:?}");
+    }
+}
+
 /// Claims are formulas: the largest networks there can be take no time, and nothing overflows.
 #[test]
 fn claims_for_the_largest_networks() {
@@ -208,8 +279,9 @@ fn claims_for_the_largest_networks() {
         };
         let torus = claims(&TorusExchange, Grid::torus(extents).unwrap());
         let mesh = claims(&MeshExchange::default(), Grid::mesh(extents).unwrap());
+        let both = claims(&BidirectionalExchange, Grid::torus(&[32768, 32768]).unwrap());
         let nodes: u64 = extents.iter().map(|&k| k as u64).product();
-        for claims in [torus, mesh] {
+        for claims in [torus, mesh, both] {
             assert!(claims.transmission.unwrap() >= Volume::from(nodes / 2) && claims.startups.unwrap() > 0);
         }
     }

@@ -199,7 +199,7 @@ fn channels(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     let each = Volume::from(nodes / k);
     Some(match walk {
         Walk::OneWay | Walk::BothWays if is_contention_free(row, walk) => walk.transmission(row.extent(), nodes),
-        Walk::OneWay | Walk::BothWays => return None,
+        Walk::OneWay | Walk::BothWays | Walk::Ahead | Walk::Back => return None,
         Walk::AtOnce => each * load_at_once(row)?,
         Walk::Rotated if row.is_complete() => each * (k - 1),
         Walk::Rotated if matches!(row, Factor::Windows { .. }) => {
@@ -217,6 +217,7 @@ fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     let (hops, rounds) = (hops(row, walk)?, walk.rounds(row.extent()) as u64);
     Some(match walk {
         Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes) * (hops / rounds.max(1)),
+        Walk::Ahead | Walk::Back => return None,
         Walk::Rotated | Walk::AtOnce => Volume::from(nodes / row.extent() as u64) * hops,
     })
 }
@@ -265,7 +266,7 @@ fn hops(row: Factor, walk: Walk) -> Option<u64> {
         (Factor::Windows { wraps, .. }, Walk::AtOnce) => {
             row.distance(0, if wraps { row.extent() / 2 } else { row.extent() - 1 }) as u64
         }
-        (Factor::Complete(_), _) => return None,
+        (Factor::Complete(_), _) | (_, Walk::Ahead | Walk::Back) => return None,
     })
 }
 

@@ -4,7 +4,8 @@
 //! A node's coordinates are written in digits: a digit is a whole coordinate, or a cell, half of a
 //! cell or unit. Each node has an order of its digits. Digit by digit, each node exchanges blocks
 //! among the nodes that differ from it in that digit alone. A [`Walk`] says how: around a circle in
-//! one or both directions, directly to each node in turn, or to all at once.
+//! one or both directions, directly to each node in turn, or to all at once. A walk in both
+//! directions can be cut in two, with other digits between its halves.
 //!
 //! # Why it is correct
 //!
@@ -13,7 +14,8 @@
 //!
 //! 1. The blocks of a node are a product over its digits. For a corrected digit, the destination
 //!    has the node's value, and the source any value. For a later digit, the source has the node's
-//!    value, and the destination any value. The current digit is in between, as its walk defines.
+//!    value, and the destination any value. The current digit, and one whose walk is cut, is in
+//!    between, as its walk defines.
 //! 2. A message is the part of that product that the walk moves in the current digit. After the
 //!    last round of a digit, all blocks are at their destination in that digit; after the last
 //!    digit, they are at their destination.
@@ -35,6 +37,11 @@ pub(super) enum Walk {
     OneWay,
     /// In the shorter direction for each block; rounds ahead and rounds back alternate.
     BothWays,
+    /// The rounds ahead of [`BothWays`](Self::BothWays). The digit has another slot for
+    /// [`Back`](Self::Back), later.
+    Ahead,
+    /// The rounds back of [`BothWays`](Self::BothWays), after all those [`Ahead`](Self::Ahead).
+    Back,
     /// In round i, directly to the node i further on.
     Rotated,
     /// Directly to each node, in one round.
@@ -115,7 +122,12 @@ impl Walk {
     /// Returns the number of rounds.
     pub(super) fn rounds(self, base: usize) -> usize {
         let others = base.saturating_sub(1);
-        if self == Self::AtOnce { others.min(1) } else { others }
+        match self {
+            Self::AtOnce => others.min(1),
+            Self::Ahead => base / 2,
+            Self::Back => others / 2,
+            Self::OneWay | Self::BothWays | Self::Rotated => others,
+        }
     }
 
     /// Returns the volume that each of `nodes` nodes sends in all rounds.
@@ -128,6 +140,10 @@ impl Walk {
         match self {
             Self::OneWay => Volume::new((base - 1) * nodes, 2),
             Self::BothWays => Volume::from(base * base / 4 * (nodes / base)),
+            Self::Ahead | Self::Back => {
+                let reach = if self == Self::Ahead { base / 2 } else { (base - 1) / 2 };
+                Volume::from(reach * (reach + 1) / 2 * (nodes / base))
+            }
             Self::Rotated | Self::AtOnce => Volume::from((base - 1) * (nodes / base)),
         }
     }
@@ -140,14 +156,22 @@ impl Walk {
         }
     }
 
+    /// Returns the size of the largest message in a round, counted from 1.
+    pub(super) fn largest(self, base: usize, round: usize, nodes: u64) -> Volume {
+        let many = self.hops(base, round).iter().map(Hop::many).max().unwrap_or(0);
+        Volume::from(many as u64) * (nodes / base as u64)
+    }
+
     /// Returns the messages of a node in a round, counted from 1.
     fn hops(self, base: usize, round: usize) -> Vec<Hop> {
         let straight = |to| Hop { to, back: false, source: 0, reach: to..=to, base };
         match self {
             _ if round > self.rounds(base) => vec![],
             Self::OneWay => vec![Hop::passing_on(base, round, base - 1, false)],
-            Self::BothWays if round % 2 == 1 => vec![Hop::passing_on(base, round.div_ceil(2), base / 2, false)],
-            Self::BothWays => vec![Hop::passing_on(base, round / 2, (base - 1) / 2, true)],
+            Self::BothWays if round % 2 == 1 => Self::Ahead.hops(base, round.div_ceil(2)),
+            Self::BothWays => Self::Back.hops(base, round / 2),
+            Self::Ahead => vec![Hop::passing_on(base, round, base / 2, false)],
+            Self::Back => vec![Hop::passing_on(base, round, (base - 1) / 2, true)],
             Self::Rotated => vec![straight(round)],
             Self::AtOnce => (1..base).map(straight).collect(),
         }
@@ -207,6 +231,11 @@ impl Digit {
             Way::Folded => value / 2,
             _ => value,
         }
+    }
+
+    /// Returns whether it is the same digit as another, at whatever step of its walk.
+    fn is_same(&self, other: &Self) -> bool {
+        (self.dimension, self.unit) == (other.dimension, other.unit)
     }
 
     /// Replaces the value of the digit in coordinates.
@@ -298,8 +327,8 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         let digits = (self.order)(at);
         let mut made = RankAmounts { phase, ..RankAmounts::default() };
         let Some(digit) = digits.get(slot) else { return made };
-        let others =
-            digits.iter().enumerate().filter(|(i, _)| *i != slot).map(|(_, digit)| digit.base as u64).product();
+        let others = digits.iter().filter(|other| other.walk != Walk::Back && !other.is_same(digit));
+        let others = others.map(|digit| digit.base as u64).product();
         for (index, hop) in digit.walk.hops(digit.base, round).iter().enumerate() {
             let value = digit.value(at);
             let to = digit.with(at, digit.moved(value, hop.to));
@@ -330,15 +359,24 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         for (i, digit) in rest.iter().enumerate() {
             let value = digit.value(at);
             let moved = |positions: usize| worth(digit, digit.moved(value, positions));
-            let choices: Vec<(usize, usize)> = if i == 0 {
-                let source = moved(hop.source);
-                hop.destinations().map(|destination| (source, moved(destination))).collect()
-            } else {
-                (0..digit.base).map(|ahead| (moved(0), moved(ahead))).collect()
+            let choices: Vec<(usize, usize)> = match digit.walk {
+                _ if i == 0 => {
+                    let source = moved(hop.source);
+                    hop.destinations().map(|destination| (source, moved(destination))).collect()
+                }
+                // Between the two halves of its walk: some blocks have arrived, the others go back.
+                Walk::Back if done.iter().any(|ahead| ahead.is_same(digit)) => {
+                    let (base, reach) = (digit.base, digit.base / 2);
+                    let arrived = (0..=reach).map(|steps| (moved(along(base, steps, true)), moved(0)));
+                    arrived.chain((reach + 1..base).map(|ahead| (moved(0), moved(ahead)))).collect()
+                }
+                // Its other half has them.
+                Walk::Back => continue,
+                _ => (0..digit.base).map(|ahead| (moved(0), moved(ahead))).collect(),
             };
             choose(&choices);
         }
-        for digit in done {
+        for digit in done.iter().filter(|digit| digit.walk != Walk::Ahead) {
             let own = worth(digit, digit.value(at));
             choose(&(0..digit.base).map(|value| (worth(digit, value), own)).collect::<Vec<_>>());
         }
@@ -390,11 +428,13 @@ mod tests {
 
     #[test]
     fn every_walk_delivers_all_blocks() {
-        for walk in [Walk::OneWay, Walk::BothWays, Walk::Rotated, Walk::AtOnce] {
+        let whole = [Walk::OneWay, Walk::BothWays, Walk::Rotated, Walk::AtOnce].map(|walk| vec![walk]);
+        for walks in whole.into_iter().chain([vec![Walk::Ahead, Walk::Back]]) {
             for base in 1..12 {
                 // The blocks of position 0 as offsets; all others have the same, shifted.
                 let mut held: Vec<(usize, usize)> = (0..base).map(|to| (0, to)).collect();
-                for round in 1..=walk.rounds(base) {
+                let rounds = walks.iter().flat_map(|&walk| (1..=walk.rounds(base)).map(move |round| (walk, round)));
+                for (walk, round) in rounds {
                     for hop in walk.hops(base, round) {
                         for to in hop.destinations() {
                             let moved = (hop.source, to);
@@ -406,7 +446,7 @@ mod tests {
                     }
                 }
                 held.sort_unstable();
-                assert!(held.into_iter().eq((0..base).map(|from| (from, 0))), "{walk:?} {base}");
+                assert!(held.into_iter().eq((0..base).map(|from| (from, 0))), "{walks:?} {base}");
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Alltoall: every rank sends a block to every rank (complete exchange, all-to-all personalized
 //! communication).
 
+mod bidirectional_exchange;
 mod bruck;
 mod by_dimension;
 mod cayley_exchange;
@@ -20,6 +21,7 @@ mod torus_exchange;
 mod walks;
 mod window_exchange;
 
+pub use bidirectional_exchange::BidirectionalExchange;
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;
 pub use cayley_exchange::CayleyExchange;
