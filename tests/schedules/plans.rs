@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::claims::is_long_pipeline;
 use crate::machine::{Memory, POISON, execute, plans};
-use necklace::algorithm::alltoall::{Bruck, Direct, Ring, TorusExchange};
+use necklace::algorithm::alltoall::{BidirectionalExchange, Bruck, Direct, Ring, TorusExchange};
 use necklace::algorithm::{About, Algorithm, Claims, candidates, find, registry};
 use necklace::collective::Collective;
 use necklace::plan::{Buffer, Layout, Lengths, Place, PlanError, Reduction, Run, compile};
@@ -536,6 +536,13 @@ fn multiplied(times: usize, round: &RankRound) {
         let plan = compile([round.clone()], &layout).unwrap();
         assert_eq!(execute(&[plan], vec![memory], Some(&AFFINE))[0], wanted);
     }
+}
+
+/// The blocks of a dimension are between its two directions while those of another are sent.
+#[test]
+fn exchange_in_both_directions_delivers_the_definition_on_circles_of_three() {
+    let torus = Grid::torus(&[12, 12]).unwrap();
+    check(&BidirectionalExchange, &Problem::new(Arc::new(torus), Collective::Alltoall).unwrap(), 2);
 }
 
 #[test]

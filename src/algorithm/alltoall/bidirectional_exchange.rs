@@ -1,9 +1,9 @@
 //! Message-combining alltoall on a torus, in both directions of every dimension.
 //!
 //! Source: own work, after Suh & Shin, IEEE TPDS 2001, §3. Needs: a torus with n >= 2 dimensions
-//! whose extents are multiples of 2n, in which one exchange in both directions takes fewer start-ups
-//! or fewer blocks than one for each dimension; a rank on every node. Other dimensions may be added:
-//! they are exchanged in groups of their own. Model: one-port, cut-through.
+//! whose extents are multiples of 2n, and which take no more start-ups and blocks together than one
+//! after the other (16 x 4 nodes do); a rank on every node. A torus may have other dimensions: they
+//! are exchanged in groups of their own. Model: one-port, cut-through.
 //!
 //! For n dimensions that are exchanged together, of extents k with the longest K, N nodes, l = K/2n
 //! and n = p q .. in prime factors:
@@ -76,7 +76,7 @@ static ABOUT: About = About {
     name: "bidirectional-exchange",
     summary: "message combining: cell by cell in both directions of all dimensions, then within cells",
     source: "own work, after Suh & Shin 2001, 3",
-    needs: "a torus, with a rank on every node; n >= 2 dimensions with more than 2n nodes, multiples of 2n",
+    needs: "a torus with n >= 2 dimensions that are multiples of 2n and cost no more together than alone, with a rank on every node",
     claims: "n dimensions together, the longest 2n l: n (l + the sum of p - 1 over the prime factors p of n) start-ups, \
              with equal extents n (floor(l^2/4)/l + 1/2 + the sum of floor(p^2/4)/p) N blocks; contention-free",
     ports: Ports::One,
@@ -89,8 +89,8 @@ impl Algorithm for BidirectionalExchange {
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
         no_rank_on_every_node(problem).or_else(|| {
-            let needs = "it needs a torus with n >= 2 dimensions that are multiples of 2n, one of them longer; \
-                         elsewhere torus-exchange takes no more";
+            let needs = "it needs a torus with n >= 2 dimensions that are multiples of 2n and cost no more together \
+                         than alone; torus-exchange fits all tori";
             exchange(problem).is_none().then(|| needs.to_owned())
         })
     }
@@ -118,7 +118,7 @@ impl Algorithm for BidirectionalExchange {
     }
 }
 
-/// Returns the exchange on a torus where it is worth it.
+/// Returns the exchange on a torus, if it takes some dimensions together.
 fn exchange(problem: &Problem) -> Option<Exchange> {
     let torus = Grid::of(&**problem.topology()).filter(|grid| grid.wraps())?;
     let groups = grouped(&torus, &by_extent(&torus));
@@ -127,12 +127,12 @@ fn exchange(problem: &Problem) -> Option<Exchange> {
 }
 
 /// Divides dimensions, the longest first, into groups that take the fewest start-ups, and of those
-/// the fewest blocks. A group of more than one dimension must be better than its dimensions alone.
+/// the fewest blocks; if there are several, into the largest.
 fn grouped(torus: &Grid, dimensions: &[usize]) -> Vec<Group> {
     // The best groups of the first dimensions, by the number of dimensions.
     let mut best: Vec<(u64, Volume, Vec<Group>)> = vec![(0, Volume::ZERO, vec![])];
     for end in 1..=dimensions.len() {
-        let with_last = (0..end).rev().filter_map(|start| {
+        let with_last = (0..end).filter_map(|start| {
             let group = Group::new(torus, &dimensions[start..end])?;
             let (startups, sent, groups) = &best[start];
             let (more, longest) = group.bounds(torus);
