@@ -88,18 +88,22 @@ fn is_unfit<T>(result: &Result<T, Error>) -> bool {
 }
 
 /// Returns the algorithms to try on each network: those that fit on every other network that they
-/// fit, the others on every other network.
+/// fit, or the only one, the others on every other network.
 fn turns(networks: &[Arc<dyn Topology>]) -> Vec<Vec<Arc<dyn Algorithm>>> {
     let mut turns = vec![vec![]; networks.len()];
     for (row, algorithm) in registry().iter().enumerate() {
         let (mut fitting, mut unfit, mut largest) = (row % 2, row, 0);
-        for (network, turn) in networks.iter().zip(&mut turns) {
+        let fits = |network: &Arc<dyn Topology>| {
             let root = Rank::new(network.nodes() / 2);
             let collective = Collective::named(algorithm.about().collective, root).unwrap();
-            let fits = algorithm.fits(&Problem::new(Arc::clone(network), collective).unwrap()).is_ok();
+            algorithm.fits(&Problem::new(Arc::clone(network), collective).unwrap()).is_ok()
+        };
+        let fits: Vec<bool> = networks.iter().map(fits).collect();
+        let only = fits.iter().filter(|fits| **fits).count() == 1;
+        for ((network, turn), fits) in networks.iter().zip(&mut turns).zip(fits) {
             let count = if fits { &mut fitting } else { &mut unfit };
             *count += 1;
-            if *count % 2 == 1 {
+            if *count % 2 == 1 || fits && only {
                 turn.push(Arc::clone(algorithm));
                 largest = if fits { largest.max(network.nodes()) } else { largest };
             }
