@@ -70,10 +70,11 @@ fn directory(mut parser: Parser) -> Result<Option<PathBuf>, lexopt::Error> {
 /// File, network, collective, algorithm, frames.
 type Picture = (&'static str, &'static str, Collective, &'static str, Frames);
 
-fn pictures() -> [Picture; 15] {
+fn pictures() -> [Picture; 16] {
     let root = necklace::Rank::new(0);
     [
         ("torus-exchange", "torus:8x8", Collective::Alltoall, "torus-exchange", Frames::Rounds),
+        ("bidirectional-exchange", "torus:12x12", Collective::Alltoall, "bidirectional-exchange", Frames::Range(0..2)),
         ("mesh-exchange", "mesh:4x6", Collective::Alltoall, "mesh-exchange", Frames::Rounds),
         ("direct-rotated", "mesh:3x4", Collective::Alltoall, "direct-rotated", Frames::Range(0..3)),
         ("cube-log", "hypercube:3", Collective::Alltoall, "cube-log", Frames::Rounds),

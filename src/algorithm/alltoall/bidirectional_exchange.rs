@@ -68,6 +68,11 @@ use crate::vocabulary::{Amounts, Ports, Problem, Share};
 ///
 /// With one port it takes as many start-ups as [`TorusExchange`](super::TorusExchange) and, the larger
 /// the torus, the fewer blocks: half as many in the limit with two dimensions, a third with three.
+///
+/// On 12 x 12 nodes, the first two of the four rounds in which blocks move to their cells; each arrow
+/// is a message:
+///
+#[cfg_attr(doc, doc = include_str!("../../../doc/bidirectional-exchange.svg"))]
 #[derive(Clone, Copy, Debug)]
 pub struct BidirectionalExchange;
 
