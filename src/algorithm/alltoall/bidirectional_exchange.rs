@@ -1,9 +1,9 @@
 //! Message-combining alltoall on a torus, in both directions of every dimension.
 //!
 //! Source: own work, after Suh & Shin, IEEE TPDS 2001, §3. Needs: a torus with n >= 2 dimensions
-//! whose extents are multiples of 2n, and which take no more start-ups and blocks together than one
-//! after the other (16 x 4 nodes do); a rank on every node. A torus may have other dimensions: they
-//! are exchanged in groups of their own. Model: one-port, cut-through.
+//! whose extents are multiples of 2n and which take no more start-ups and blocks together than one
+//! after the other (those of 16 x 4 nodes take more); a rank on every node. A torus may have other
+//! dimensions: they are exchanged in groups of their own. Model: one-port, cut-through.
 //!
 //! For n dimensions that are exchanged together, of extents k with the longest K, N nodes, l = K/2n
 //! and n = p q .. in prime factors:
@@ -66,8 +66,9 @@ use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 /// Suh & Shin's exchange in both directions of every dimension at once.
 ///
-/// With one port it takes as many start-ups as [`TorusExchange`](super::TorusExchange) and, the larger
-/// the torus, the fewer blocks: half as many in the limit with two dimensions, a third with three.
+/// With two dimensions that are equal multiples of four, it takes as many start-ups as
+/// [`TorusExchange`](super::TorusExchange) and down to half of its blocks, the larger the torus the
+/// fewer; with three that are equal multiples of twelve, down to a third.
 ///
 /// On 12 x 12 nodes, the first two of the four rounds in which blocks move to their cells; each arrow
 /// is a message:
