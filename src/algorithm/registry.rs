@@ -32,6 +32,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(alltoall::MeshExchange::default()),
             Arc::new(alltoall::NecklaceExchange::default()),
             Arc::new(alltoall::CayleyExchange::default()),
+            Arc::new(alltoall::HalfRings),
             Arc::new(alltoall::HowGreedy),
             Arc::new(alltoall::WindowExchange::default()),
             Arc::new(allgather::Direct),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use necklace::algorithm::alltoall::{BidirectionalExchange, MeshExchange, TorusExchange};
+use necklace::algorithm::alltoall::{BidirectionalExchange, HalfRings, MeshExchange, TorusExchange};
 use necklace::algorithm::{Algorithm, find};
 use necklace::collective::Collective;
 use necklace::schedule::{Ports, Problem, Proof, Volume, verify_shares};
@@ -270,6 +270,46 @@ fn exchange_in_both_directions_is_verified() {
     }
 }
 
+fn over_all_channels(extents: &[usize]) -> Proof {
+    let problem = Problem::new(Arc::new(Grid::torus(extents).unwrap()), Collective::Alltoall).unwrap();
+    let proof = verify_shares(HalfRings.shares(&problem).unwrap());
+    let proof = proof.unwrap_or_else(|violations| panic!("{extents:?}: {violations}"));
+    assert_eq!(proof.contradicts(&HalfRings.claims(&problem)), [], "{extents:?}");
+    assert!(proof.contention_free && proof.ports() != Ports::Unlimited, "{extents:?}: {}", proof.ports());
+    assert_eq!(proof.hops, proof.startups, "{extents:?}");
+    proof
+}
+
+#[test]
+fn half_rings_load_all_channels_alike() {
+    let known: [(&[usize], [u64; 2]); 11] = [
+        (&[8, 8], [8, 64]),
+        (&[5, 7], [6, 30]),
+        (&[4, 4, 4], [6, 32]),
+        (&[3, 4, 5], [6, 36]),
+        (&[5, 5, 5], [6, 75]),
+        (&[9, 9], [8, 90]),
+        (&[6, 6], [6, 27]),
+        (&[2, 2, 2], [3, 4]),
+        (&[7], [3, 6]),
+        (&[8], [4, 8]),
+        (&[1, 1], [0, 0]),
+    ];
+    for (extents, expected) in known {
+        let [startups, blocks, ..] = cost(&over_all_channels(extents));
+        assert_eq!([startups, blocks], expected, "{extents:?}");
+    }
+    // A ring of two has half of the blocks in its only round, the longest ring less in its first.
+    let mixed = over_all_channels(&[2, 5]);
+    assert_eq!((mixed.startups, mixed.transmission), (4, Volume::from(6 + 1)));
+    // Half of the blocks cross the middle, over two channels for each of the nodes beside it.
+    for extent in (4..=12).step_by(2) {
+        let nodes = (extent * extent) as u64;
+        let bound = Volume::new(nodes * nodes / 4, 2 * extent as u64);
+        assert_eq!(over_all_channels(&[extent, extent]).channel_transmission, bound, "{extent}");
+    }
+}
+
 /// Claims are formulas: the largest networks there can be take no time, and nothing overflows.
 #[test]
 fn claims_for_the_largest_networks() {
@@ -283,7 +323,8 @@ fn claims_for_the_largest_networks() {
         let mesh = claims(&MeshExchange::default(), Grid::mesh(extents).unwrap());
         let both = claims(&BidirectionalExchange, Grid::torus(&[32768, 32768]).unwrap());
         let nodes: u64 = extents.iter().map(|&k| k as u64).product();
-        for claims in [torus, mesh, both] {
+        let rings = claims(&HalfRings, Grid::torus(extents).unwrap());
+        for claims in [torus, mesh, both, rings] {
             assert!(claims.transmission.unwrap() >= Volume::from(nodes / 2) && claims.startups.unwrap() > 0);
         }
     }
@@ -320,6 +361,7 @@ fn grids_of_random_extents_keep_their_claims() {
     fn property(Extents(extents): Extents) -> bool {
         let (torus, mesh) = (on_torus(&extents), on_mesh(&extents));
         on_folded_mesh(&extents);
+        over_all_channels(&extents);
         let nodes: usize = extents.iter().product();
         let least = Volume::from(nodes as u64 - 1);
         torus.volume >= least && mesh.volume >= least

@@ -128,8 +128,8 @@ impl Algorithm for BidirectionalExchange {
 fn exchange(problem: &Problem) -> Option<Exchange> {
     let torus = Grid::of(&**problem.topology()).filter(|grid| grid.wraps())?;
     let groups = grouped(&torus, &by_extent(&torus));
-    let is_joint = groups.iter().any(|group| group.dimensions.len() > 1);
-    is_joint.then(|| Exchange { extents: torus.extents().to_vec(), groups })
+    let is_joint = groups.iter().any(|group| group.len() > 1);
+    is_joint.then(|| Exchange::new(torus.extents(), groups))
 }
 
 /// Divides dimensions, the longest first, into groups that take the fewest start-ups, and of those
@@ -177,6 +177,11 @@ impl Group {
         (fits || n == 1).then(|| Self { dimensions: dimensions.to_vec(), cell })
     }
 
+    /// Returns the number of dimensions.
+    fn len(&self) -> usize {
+        self.dimensions.len()
+    }
+
     /// Returns the number of cells along a dimension.
     fn circle(&self, extents: &[usize], dimension: usize) -> usize {
         extents[dimension] / self.cell
@@ -194,7 +199,7 @@ impl Group {
         let mut turns = to_cells.to_vec();
         let within = |unit, base| Turns { unit, base: Some(base), walk: Walk::BothWays };
         if self.cell > 1 {
-            let mut unit = self.dimensions.len();
+            let mut unit = self.len();
             turns.push(within(unit, 2));
             while let Some(prime) = (2..=unit).rev().find(|&prime| unit.is_multiple_of(prime) && is_prime(prime)) {
                 unit /= prime;
@@ -211,14 +216,14 @@ impl Group {
             let base = turns.base.unwrap_or(longest);
             (turns.walk.rounds(base) as u64, turns.walk.transmission(base, nodes))
         });
-        let n = self.dimensions.len() as u64;
+        let n = self.len() as u64;
         let (startups, sent) = each.fold((0, Volume::ZERO), |sum, (rounds, sent)| (sum.0 + rounds, sum.1 + sent));
         (startups * n, sent * n)
     }
 
     /// Returns the digit of the node at a position in one of the turns.
     fn digit(&self, at: &[usize], extents: &[usize], Turns { unit, base, walk }: Turns, turn: usize) -> Digit {
-        let n = self.dimensions.len();
+        let n = self.len();
         let sum: usize = self.dimensions.iter().map(|&dimension| at[dimension]).sum();
         match base {
             Some(base) => {
@@ -242,33 +247,39 @@ fn is_prime(number: usize) -> bool {
     (2..number).all(|factor| !number.is_multiple_of(factor))
 }
 
-/// An exchange on a torus: its groups in order.
+/// An exchange on a torus.
 #[derive(Clone, Debug)]
 struct Exchange {
     extents: Vec<usize>,
     groups: Vec<Group>,
+    /// The turns in order, with the index of their group and the number of rounds of each turn.
+    turns: Vec<(usize, Turns, usize)>,
 }
 
 impl Exchange {
-    /// Returns the turns in order, with their groups and the number of rounds of each: those to the
-    /// cells, group by group, then those within cells, the longest hops first.
-    fn turns(&self) -> Vec<(&Group, Turns, usize)> {
-        let rounds =
-            |group: &Group, turns: Turns| turns.walk.rounds(turns.base.unwrap_or(group.longest(&self.extents)));
-        let mut turns: Vec<_> = self
-            .groups
-            .iter()
-            .flat_map(|group| group.turns().into_iter().map(move |turns| (group, turns, rounds(group, turns))))
-            .collect();
+    /// Puts the turns to the cells first, group by group, then those within cells, the longest hops
+    /// first.
+    fn new(extents: &[usize], groups: Vec<Group>) -> Self {
+        let of_group = |(index, group): (usize, &Group)| {
+            let longest = group.longest(extents);
+            let rounds = move |turns: Turns| turns.walk.rounds(turns.base.unwrap_or(longest));
+            group.turns().into_iter().map(move |turns| (index, turns, rounds(turns)))
+        };
+        let mut turns: Vec<_> = groups.iter().enumerate().flat_map(of_group).collect();
         turns.sort_by_key(|(_, turns, _)| turns.base.map(|_| Reverse(turns.unit)));
-        turns
+        Self { extents: extents.to_vec(), groups, turns }
+    }
+
+    /// Returns the turns with their groups.
+    fn turns(&self) -> impl Iterator<Item = (&Group, Turns, usize)> {
+        self.turns.iter().map(|&(group, turns, rounds)| (&self.groups[group], turns, rounds))
     }
 
     /// Returns the slots of the digits, and the names of the phases: those in which something is sent.
     fn slots(&self) -> (Vec<Slot>, Vec<String>) {
         let (mut slots, mut names) = (vec![], vec![]);
         for (group, turns, rounds) in self.turns() {
-            let n = group.dimensions.len();
+            let n = group.len();
             for _ in 0..n {
                 let name = match (turns.base, turns.unit) {
                     (None, _) => format!("cells, turn {}", names.len() + 1),
@@ -292,7 +303,7 @@ impl Exchange {
         let (mut transmission, mut volume) = (Volume::ZERO, Volume::ZERO);
         let (mut forwarded, mut ends) = (Volume::ZERO, Volume::ZERO);
         for (group, turns, rounds) in self.turns() {
-            let n = group.dimensions.len() as u64;
+            let n = group.len() as u64;
             let bases = group.dimensions.iter().map(|&at| turns.base.unwrap_or(group.circle(&self.extents, at)));
             for base in bases.clone() {
                 messages += turns.walk.rounds(base) as u64;
@@ -331,10 +342,7 @@ impl Exchange {
 
     /// Returns the digits of the node at a position, in its order.
     fn order(&self, at: &[usize]) -> Vec<Digit> {
-        let digits = |(group, turns, _): (&Group, Turns, usize)| {
-            let digit = |turn| group.digit(at, &self.extents, turns, turn);
-            (0..group.dimensions.len()).map(digit).collect::<Vec<_>>()
-        };
-        self.turns().into_iter().flat_map(digits).collect()
+        let each = |(group, turns, _)| (0..Group::len(group)).map(move |turn| (group, turns, turn));
+        self.turns().flat_map(each).map(|(group, turns, turn)| group.digit(at, &self.extents, turns, turn)).collect()
     }
 }
