@@ -52,6 +52,8 @@ pub(crate) fn fail(rank: &Rank) -> i32 {
         comm.alltoall(&send, &mut receive).unwrap();
     }
     rank.say("ready");
+    // The others may fail the next call while a rank is still in this one, which then fails too.
+    std::thread::sleep(Duration::from_millis(100));
     if rank.rank == CULPRIT {
         match how {
             "panics" => {
