@@ -212,7 +212,8 @@ impl Distribution {
         Self { batch: elements, ..self }.of_possible_size()
     }
 
-    /// Checks rows, and that the array and the part of each rank have less than 2^63 elements.
+    /// Checks rows, and that the array and the part of each rank have less than 2^63 elements, if an
+    /// extent of 0 counts as 1.
     fn of_possible_size(self) -> Result<Self, ArrayError> {
         let fastest = self.fastest();
         let row = self.longest(fastest);

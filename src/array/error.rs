@@ -11,11 +11,14 @@ pub enum ArrayError {
     /// The shape has no axis.
     #[error("an array has at least one axis; the shape is []")]
     NoAxes,
-    /// The array, or the memory for it, is too large.
-    #[error("an array of {} elements{} has more than 2^63 - 1", times(shape), match padding {
-        Some(padding) => format!(", rows padded to {padding},"),
-        None => String::new(),
-    })]
+    /// The array, or the memory for it, is too large. An extent of 0 counts as 1, so that the other
+    /// extents have limits too.
+    #[error(
+        "an array of {} elements{} has more than 2^63 - 1{}",
+        times(shape),
+        padding.map_or_else(String::new, |padding| format!(", rows padded to {padding},")),
+        if shape.contains(&0) { ", counting an extent of 0 as 1" } else { "" }
+    )]
     #[non_exhaustive]
     Size {
         /// The extents, with the elements at each index as a last one if there are several.
