@@ -102,8 +102,9 @@ impl Terms {
 /// If the name leaves parameters [open](Algorithm::alternatives), as `circgos` and `chain` do, the
 /// cheapest are selected. `auto` compares a few [variants](Algorithm::variants) of each algorithm,
 /// and then all parameters that the cheapest of them, and others of up to twice its price, leave
-/// open. Among equal prices it prefers a price that is not only a lower bound, and then the
-/// registry's order. Takes microseconds to milliseconds, the latter if messages must be counted; on
+/// open. A price that is only a lower bound counts twice, so that an algorithm of unknown price is
+/// taken only if it may save half. Among equal prices an exact one comes first, then the registry's
+/// order decides. Takes microseconds to milliseconds, the latter if messages must be counted; on
 /// networks of hundreds of nodes, up to seconds.
 ///
 /// # Errors
@@ -235,7 +236,8 @@ impl Entrant {
     /// Returns the key of the selection.
     fn key(&self, problem: &Problem, terms: &Terms) -> Option<Key> {
         let demand = self.demand(problem, &terms.machine).ok()?;
-        Some((terms.total(demand), !demand.uncertain(&terms.machine).is_empty()))
+        let is_bound = !demand.uncertain(&terms.machine).is_empty();
+        Some((terms.total(demand).saturating_mul(if is_bound { 2 } else { 1 }), is_bound))
     }
 
     fn candidate(&self, problem: &Problem, terms: &Terms) -> Candidate {
@@ -247,8 +249,8 @@ impl Entrant {
     }
 }
 
-/// The key of the selection, the least of which wins: the price, then whether it is only a lower
-/// bound.
+/// The key of the selection, the least of which wins: the price, or twice the price if it is only a
+/// lower bound, then whether it is.
 type Key = (u128, bool);
 
 /// Returns the first entrant with the least key. Each comes with its place.

@@ -63,8 +63,8 @@ pub(crate) struct Arguments {
     /// cheapest that fits
     ///
     /// auto compares prices by formula. If an algorithm has no formula for a demand that the
-    /// machine charges for, its price is only a lower bound, and the output says so. At equal
-    /// prices, auto prefers an algorithm whose price is exact.
+    /// machine charges for, its price is only a lower bound, which auto counts twice, and the
+    /// output says so.
     #[arg(long, value_name = "A", default_value = "auto")]
     algorithm: String,
 

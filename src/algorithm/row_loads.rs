@@ -4,7 +4,7 @@ use crate::ids::Node;
 use crate::topology::{Factor, Kind, OverlappingWindows, Topology};
 
 /// Returns the load of the busiest channel of a row when each node sends a block to each other
-/// node. It is counted in windows, of up to 128 nodes.
+/// node. It is counted in windows, of up to 512 nodes.
 pub(super) fn load_at_once(row: Factor) -> Option<u64> {
     let kind = match row {
         Factor::Ring(3..) => Kind::Ring,
@@ -19,9 +19,9 @@ pub(super) fn load_at_once(row: Factor) -> Option<u64> {
 }
 
 /// Counts the load of the busiest channel of windows when the first node of each pair sends a
-/// block to the second. `None` for more than 128 nodes.
+/// block to the second. `None` for more than 512 nodes.
 pub(super) fn load_in_windows(row: Factor, pairs: impl Iterator<Item = (usize, usize)>) -> Option<u64> {
-    const MOST: usize = 1 << 7;
+    const MOST: usize = 1 << 9;
     let Factor::Windows { extent: extent @ ..=MOST, window, wraps } = row else { return None };
     let new = if wraps { OverlappingWindows::wrapping } else { OverlappingWindows::new };
     let (row, mut loads) = (new(extent, window, 1)?, vec![0; extent * extent]);

@@ -183,6 +183,9 @@ fn window_exchange_is_at_the_cut() {
         ("how:65,3,1", 1),
         ("how:100,5,1", 1),
         ("how:66,33,1", 24),
+        ("how:43,21,1", 24),
+        ("how:55,28,1", 32),
+        ("how:100,61,1", 32),
         ("how:8,3,2", 4),
     ] {
         let ratio = ratio(text, chunks);
@@ -281,5 +284,32 @@ fn auto_takes_the_balanced_exchange_for_long_blocks() {
             "{text}: {}",
             given.name()
         );
+    }
+}
+
+/// Long blocks stay within a tenth of the least that the busiest channel carries, from 20 nodes on,
+/// by what `auto` takes. Where windows are wide or rows long, the price of other exchanges is only a
+/// lower bound, and below it.
+#[test]
+fn auto_stays_within_a_tenth_of_the_bound_for_long_blocks() {
+    let channels = Machine::FREE.with_channel(1000).with_startup(1000);
+    for text in [
+        "how:20,3,1",
+        "how:43,21,1",
+        "how:55,27,1",
+        "how:64,5,1",
+        "how:130,3,1",
+        "how:150,100,1",
+        "how-wrap:20,3,1",
+        "how-wrap:90,11,1",
+        "how-wrap:300,3,1",
+    ] {
+        let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
+        let chosen = select(&problem, "auto", &Terms::new(1 << 24, &channels)).unwrap().algorithm;
+        let claimed = chosen.claims(&problem);
+        let carried = claimed.channel_transmission.or(claimed.transmission.filter(|_| claimed.contention_free));
+        let least = Bounds::of(&problem).transmission(Ports::All, true, true).as_f64();
+        let ratio = carried.unwrap().as_f64() / least;
+        assert!((1.0..=1.1).contains(&ratio), "{text}: {} is at {ratio}", chosen.name());
     }
 }

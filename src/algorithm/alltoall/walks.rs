@@ -7,7 +7,7 @@
 //! jumps of all lengths do. So every distance in turn takes the cheapest jumps, and a length costs
 //! more the more it is used. The number of rounds limits the number of jumps.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 use crate::algorithm::colouring::Walk;
 use crate::algorithm::group::Group;
@@ -83,8 +83,11 @@ impl Ways {
         };
         let mut ways = vec![vec![]; row.extent * variety];
         for up in [true, false] {
-            let chosen: Vec<(usize, usize)> = all.clone().filter(|&one| one.0 > 0 && goes_up(one) == up).collect();
-            let distances = chosen.iter().map(|&(to, _)| if up { to } else { row.extent - to });
+            let distance = |to: usize| if up { to } else { row.extent - to };
+            let mut chosen: Vec<(usize, usize)> = all.clone().filter(|&one| one.0 > 0 && goes_up(one) == up).collect();
+            // The longest first: they have few ways, and the short ones can use the lengths left.
+            chosen.sort_by_key(|&(to, _)| Reverse(distance(to)));
+            let distances = chosen.iter().map(|&(to, _)| distance(to));
             let jumps = Jumps::balanced(row.window, distances.collect(), most);
             for (&(to, number), jumps) in chosen.iter().zip(jumps) {
                 let first = if up { 0 } else { row.window };

@@ -22,10 +22,11 @@
 //!
 //! L is at least the cut bound: `chunks` fl(p^2/4) / (w (w + 1) / 2) in the middle, or, in wide
 //! windows, what the first node sends, `chunks` (p - 1) / w. With `load=1` and `chunks=24`, what a
-//! channel carries is at most 1.1 times the lower bound from 20 nodes on: counted for all windows of
-//! 20 to 40 nodes, and for those tried of 50 to 128. With `chunks=1` it is up to 1.1 times for
-//! windows of 2 and 3, and several times for wide ones, which have few units to balance. By price,
-//! `auto` compares rows of up to 128 nodes, cut into as many chunks as take at most some five seconds.
+//! channel carries is at most 1.1 times the lower bound from 20 nodes on, in windows of more than half
+//! the nodes with `chunks=32`: counted for all windows of 20 to 80 nodes, and for those tried of up
+//! to 256. With `chunks=1` it is up to 1.1 times for windows of 2 and 3, and several times for wide
+//! ones, which have few units to balance. `auto` takes few chunks that keep to 1.1; it
+//! does not compare lines of more than 128 nodes.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
 //! in 2 ms for 20 nodes, 30 ms for 64, 0.3 s for 128 and a few seconds for 256; with 16 chunks in
@@ -76,15 +77,17 @@ const CHUNKS: Parameter = Parameter {
     default: 1,
 };
 
-/// The most nodes of a row, and of one whose schedules are compared by price.
+/// The most nodes of a row, and the most whose schedules take less than a second.
 const MOST: usize = 1 << 8;
-const MOST_COMPARED: usize = 1 << 7;
+const LONG: usize = 1 << 7;
 
-/// Returns the parameters that are compared: loads, each twice the one before, or four times in
-/// windows, and if blocks in [chunks](compared_chunks) are, these with loads of the first size.
+/// Returns the parameters that are compared: loads, each twice the one before, in windows four
+/// times, in long ones sixteen times, and if blocks in [chunks](compared_chunks) are, these with
+/// loads of 1 and 8.
 fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let Some(rows) = windows(problem) else { return vec![] };
-    if rows.iter().any(|row| row.extent() > MOST_COMPARED) {
+    // Long lines have many hops, and would take a minute.
+    if rows.iter().any(|row| row.window() == 1 && row.extent() > LONG) {
         return vec![];
     }
     let startups = exchange(problem, 1, 1).and_then(|exchange| exchange.claims().startups).unwrap_or_default();
@@ -93,6 +96,7 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     // transmission.
     let (more, most) = match rows.iter().all(|row| row.window() == 1) {
         true => (2, longest / 2 + 1),
+        false if longest > LONG => (16, startups as usize),
         false => (4, startups as usize),
     };
     let loads = iter::successors(Some(1), |load| Some(more * load)).take_while(|&load| load < most.max(2));
@@ -118,12 +122,12 @@ fn compared_chunks(row: &OverlappingWindows) -> Option<usize> {
         (_, 1) => None,
         (..=20, ..4) => Some(12),
         (..=64, ..4) => Some(8),
-        (extent @ ..=64, window) if 3 * window > extent => Some(24),
-        (..=64, _) => Some(16),
         (_, ..4) => None,
-        (extent, window) if 6 * window <= extent => Some(4),
-        (extent, window) if 3 * window <= extent => Some(8),
-        _ => Some(24),
+        (extent, window) if 2 * window > extent => Some(32),
+        (extent, window) if 10 * window > 3 * extent => Some(24),
+        (..=64, _) => Some(16),
+        (extent, window) if 6 * window > extent => Some(8),
+        _ => Some(4),
     }
 }
 
@@ -323,7 +327,13 @@ struct Prices {
     prices: Vec<u64>,
     /// The price of the cheapest way to each node, and the length of its last jump.
     ways: Vec<u64>,
+    /// How many ways were sought: the next one has other last jumps to choose from.
+    turn: usize,
 }
+
+/// About as many last jumps to a node are compared, spread over the window, and that from the first
+/// node of a route. All would take longer, and end in routes that are scheduled less well.
+const JUMPS: usize = 10;
 
 /// The bits for a jump in a word with a price above them. Prices are compared first.
 const JUMP_BITS: u32 = 8;
@@ -336,7 +346,8 @@ impl Prices {
     fn of(loads: Loads, window: usize, wanted: usize, sharpness: usize) -> Self {
         let extent = loads.extent;
         let prices = vec![0; extent * extent];
-        let mut all = Self { loads, window, wanted: wanted.max(1), sharpness, prices, ways: vec![0; extent] };
+        let ways = vec![0; extent];
+        let mut all = Self { loads, window, wanted: wanted.max(1), sharpness, prices, ways, turn: 0 };
         for from in 0..extent {
             (0..extent).for_each(|to| all.price(&[from, to]));
         }
@@ -358,16 +369,20 @@ impl Prices {
     fn find_cheapest(&mut self, path: &mut Path) {
         let (from, to) = (path[0], path[path.len() - 1]);
         let (window, extent) = (self.window, self.loads.extent);
+        let stride = (window / JUMPS).max(1);
+        self.turn += 1;
+        let first = self.turn % stride;
         let (prices, ways) = (&self.prices, &mut self.ways);
         ways[from] = 0;
         // Loops, since this is what the schedule of a row takes most of its time for.
         let cheapest = |ways: &[u64], node: usize, before: Range<usize>| {
             let (ways, prices) = (&ways[before.clone()], &prices[node * extent..][before.clone()]);
-            let (mut least, mut index) = (u64::MAX, 0);
+            let by = |index: usize| (ways[index] & !JUMP) + prices[index] + node.abs_diff(before.start + index) as u64;
+            let mut least = if before.contains(&from) { by(from - before.start) } else { u64::MAX };
+            let mut index = first;
             while index < prices.len() {
-                let jump = node.abs_diff(before.start + index) as u64;
-                least = least.min((ways[index] & !JUMP) + prices[index] + jump);
-                index += 1;
+                least = least.min(by(index));
+                index += stride;
             }
             least
         };
