@@ -319,9 +319,10 @@ fn sample(choice: &Choice, problem: &Problem, ranks: usize, memory: Option<u64>)
     ))
 }
 
-/// Returns whether a memory limit allows verifying one rank's share. Otherwise an error must not
-/// suggest a sample.
+/// Returns whether a memory limit, of up to 1 GiB, allows verifying one rank's share. Otherwise an
+/// error must not suggest a sample. With more memory, even counting the messages takes long.
 fn one_fits(choice: &Choice, problem: &Problem, limit: u64) -> bool {
+    let limit = limit.min(1 << 30);
     let takes = memory::takes(&*choice.algorithm, problem, Some(1), limit);
     can_be_sampled(problem.collective()) && takes.is_ok_and(|takes| takes <= limit.into())
 }

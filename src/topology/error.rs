@@ -5,7 +5,7 @@ use std::io;
 
 use super::embedding::EmbeddingError;
 use crate::ids::MAX_NODES;
-use crate::quote::quoted;
+use crate::quote::{quoted, shown};
 
 /// Edges that do not form a connected network.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +29,15 @@ pub enum GraphError {
         edge: (usize, usize),
         /// The number of nodes.
         nodes: usize,
+    },
+    /// A link that is to be broken is not there.
+    #[error("edge {}-{}: {} has no such link", edge.0, edge.1, shown(network))]
+    #[non_exhaustive]
+    Missing {
+        /// The edge.
+        edge: (usize, usize),
+        /// The text of the network.
+        network: String,
     },
     /// An edge leads from a node to itself.
     #[error("edge {node}-{node}: expected two different nodes")]

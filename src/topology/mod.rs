@@ -9,6 +9,7 @@
 //! | `complete:N` | [`Complete`] | N |
 //! | `binary-tree:L` | [`BinaryTree`] | 2^L - 1 |
 //! | `graph:@FILE` | [`Graph`] | 1 + the largest number in the edge list |
+//! | `damaged:NETWORK,U-V,..,nU,..` | [`Damaged`] | those of the network that are left |
 //! | `GUEST@HOST[:NAME]` | [`Embedded`] | those of the host |
 //!
 //! [`parse()`] parses a text, [`load`](crate::load()) also reads the file of a `graph:@FILE`, and
@@ -27,6 +28,7 @@ mod binary_tree;
 mod colinear;
 mod complete;
 pub mod conformance;
+mod damaged;
 mod definition;
 mod edge_list;
 mod embedding;
@@ -45,6 +47,7 @@ pub(crate) use axes::{Axis, Kind, axes};
 pub use binary_tree::BinaryTree;
 pub use colinear::{ColinearLayout, Half, RestrictedRouting, Wire};
 pub use complete::Complete;
+pub use damaged::Damaged;
 use definition::as_set;
 pub use definition::{Embedding, Factor, Part, Topology};
 pub(crate) use definition::{same, same_links};
@@ -57,7 +60,7 @@ pub use grid::Grid;
 pub use hypercube::Hypercube;
 pub use length_balanced::LengthBalanced;
 pub use list::{Coordinates, Neighbours};
-pub(crate) use registry::{embedded, parse_or_file};
+pub(crate) use registry::{embedded, is_damaged, parse_or_file};
 pub use registry::{parse, syntax};
 pub(crate) use text::Named;
 pub use windows::OverlappingWindows;

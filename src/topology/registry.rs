@@ -7,8 +7,8 @@ use super::definition::{Embedding, Topology};
 use super::embedding::Embedded;
 use super::error::ParseError;
 use super::graph::Graph;
-use super::text::{NAMES, Named, SyntaxFault, TextCursor, TopologyRow};
-use super::{binary_tree, complete, edge_list, generalized, grid, hypercube, windows};
+use super::text::{DAMAGED, Named, SyntaxFault, TextCursor, TopologyRow, is_name};
+use super::{binary_tree, complete, damaged, edge_list, generalized, grid, hypercube, windows};
 
 /// One row per kind.
 const ROWS: [&TopologyRow; 11] = [
@@ -31,7 +31,7 @@ const EMBEDDED: &str = "GUEST@HOST[:NAME]";
 /// Returns the syntax of all topology texts, `line:N, ring:N, ..`, for messages and help.
 #[must_use]
 pub fn syntax() -> String {
-    ROWS.iter().flat_map(|row| row.syntax).copied().chain([EMBEDDED]).collect::<Vec<_>>().join(", ")
+    ROWS.iter().flat_map(|row| row.syntax).copied().chain([damaged::SYNTAX, EMBEDDED]).collect::<Vec<_>>().join(", ")
 }
 
 /// Parses a topology text:
@@ -48,6 +48,7 @@ pub fn syntax() -> String {
 /// | `complete:N` | [`Complete`](super::Complete) |
 /// | `binary-tree:L` | [`BinaryTree`](super::BinaryTree) of L levels |
 /// | `graph:@FILE` | a [`Graph`](super::Graph); only [`load`](crate::load()) reads the file |
+/// | `damaged:NETWORK,U-V,..,nU,..` | [`Damaged`](super::Damaged): the network without the links U-V and the nodes U |
 /// | `GUEST@HOST` | [`Embedded`](super::Embedded): the host for the guest, by the [best](super::Embedding::best) embedding |
 /// | `GUEST@HOST:NAME` | the same, by the embedding of this [name](super::Embedding::named) |
 ///
@@ -56,11 +57,13 @@ pub fn syntax() -> String {
 /// allowed only in a file's name.
 ///
 /// A guest is any network except one of a file. A host is any network except one with a guest; if it
-/// is that of a file, the text has no name of an embedding.
+/// is that of a file, the text has no name of an embedding. A network of a file or with a guest
+/// cannot be damaged.
 ///
 /// Time and memory are proportional to the length of the text, not to the numbers in it, except for
 /// guests, which have at most [`MOST_NODES`](super::Embedding::MOST_NODES) nodes: constructions are
-/// compared, or an embedding is [searched](super::Embedding::search).
+/// compared, or an embedding is [searched](super::Embedding::search). A damaged network has at most
+/// as many nodes, and takes time and memory in proportion to its links.
 ///
 /// ```
 /// use necklace::topology::parse;
@@ -98,7 +101,7 @@ pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
     let network = |mut cursor: TextCursor<'_>| {
         topology(&mut cursor).map_err(|SyntaxFault(expected)| cursor.fault(text, expected))
     };
-    let at = text.find('@').filter(|_| name(text) != Graph::NAME);
+    let at = text.find('@').filter(|_| name(damage_of(text).unwrap_or(text)) != Graph::NAME);
     let Some(at) = at else { return network(cursor) };
     let Named::Network(guest) = network(cursor.first(at))? else { return network(cursor) };
     let host = cursor.after(at + 1);
@@ -115,8 +118,21 @@ pub(crate) fn parse_or_file(text: &str) -> Result<Named, ParseError> {
 /// Returns the offset of the colon before the name of an embedding, in the text of a host. The name
 /// of a file reaches to the end.
 fn embedding_name(host: &str) -> Option<usize> {
+    if let Some(whole) = damage_of(host) {
+        return embedding_name(whole).map(|colon| host.len() - whole.len() + colon);
+    }
     let numbers = host.find(':').filter(|_| name(host) != Graph::NAME)? + 1;
     Some(numbers + host[numbers..].find(':')?)
+}
+
+/// Returns whether a text is that of a [damaged](super::Damaged) network.
+pub(crate) fn is_damaged(text: &str) -> bool {
+    damage_of(text).is_some()
+}
+
+/// Returns the text after the name of a damaged network and the colon.
+fn damage_of(text: &str) -> Option<&str> {
+    text.strip_prefix(DAMAGED)?.strip_prefix(':')
 }
 
 /// Embeds a guest into a host, by the best embedding or the one of this name.
@@ -137,7 +153,7 @@ pub(crate) fn embedded(
 
 /// Returns whether a text has the name of a row.
 pub(super) fn is_ours(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(name, _)| NAMES.contains(&name))
+    text.split_once(':').is_some_and(|(name, _)| is_name(name))
 }
 
 fn one_of() -> String {
@@ -152,6 +168,26 @@ fn name(text: &str) -> &str {
 
 fn topology(cursor: &mut TextCursor<'_>) -> Result<Named, SyntaxFault> {
     let text = cursor.rest();
+    if let Some(damage) = damage_of(text) {
+        cursor.skip(&text[..text.len() - damage.len()]);
+        if damage_of(damage).is_some() {
+            return Err(SyntaxFault("a network without damage".to_owned()));
+        }
+        let length = damaged::whole(damage);
+        let mut whole = cursor.first(length);
+        let network = topology(&mut whole).map_err(|SyntaxFault(expected)| {
+            *cursor = whole;
+            // What comes next, if anything, is the damage.
+            let is_over = whole.rest().is_empty() && length < damage.len();
+            let complete = || format!("{expected} to complete {:?} before its damage", &damage[..length]);
+            SyntaxFault(if is_over { complete() } else { expected })
+        });
+        let Named::Network(network) = network? else {
+            return Err(SyntaxFault("a network that is not in a file".to_owned()));
+        };
+        *cursor = cursor.after(length);
+        return damaged::read(cursor, network);
+    }
     let name = name(text);
     let Some(row) = ROWS.iter().find(|row| row.name == name) else { return Err(SyntaxFault(one_of())) };
     cursor.skip(name);
@@ -170,10 +206,10 @@ mod tests {
     use super::*;
     use crate::ids::MAX_NODES;
 
-    const KINDS: &str = "one of line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], how:P,W,N, how-wrap:P,W,N, complete:N, binary-tree:L, graph:@FILE, GUEST@HOST[:NAME]";
+    const KINDS: &str = "one of line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], how:P,W,N, how-wrap:P,W,N, complete:N, binary-tree:L, graph:@FILE, damaged:NETWORK,U-V,..,nU,.., GUEST@HOST[:NAME]";
 
     /// Several texts of every kind.
-    const TEXTS: [&str; 27] = [
+    const TEXTS: [&str; 30] = [
         "line:1",
         "line:7",
         "ring:2",
@@ -201,6 +237,9 @@ mod tests {
         "binary-tree:31",
         "ring:5@how:6,2,1:fold",
         "mesh:2x3@line:6:search:9",
+        "damaged:torus:4x4,0-1,5-9,n15",
+        "damaged:how:8,3,1,0-2",
+        "ring:5@damaged:how:6,2,1,0-1:search:3",
     ];
 
     #[test]

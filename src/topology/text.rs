@@ -10,6 +10,14 @@ use crate::ids::MAX_NODES;
 pub(super) const NAMES: [&str; 11] =
     ["line", "ring", "mesh", "torus", "hypercube", "ghc", "how", "how-wrap", "complete", "binary-tree", "graph"];
 
+/// The name before the text of a network with [damage](super::damaged).
+pub(super) const DAMAGED: &str = "damaged";
+
+/// Returns whether a word is the name of a network before the colon.
+pub(super) fn is_name(word: &str) -> bool {
+    NAMES.contains(&word) || word == DAMAGED
+}
+
 /// A kind of network: the row of [the registry](super::registry) that its file defines.
 pub(super) struct TopologyRow {
     /// The name before the colon.

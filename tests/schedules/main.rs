@@ -16,6 +16,7 @@ mod by_dimension;
 mod cayley_exchange;
 mod claims;
 mod cube;
+mod damaged;
 mod embeddings;
 mod from_mpi;
 mod golden;

@@ -1,6 +1,7 @@
 //! Alltoall: every rank sends a block to every rank (complete exchange, all-to-all personalized
 //! communication).
 
+mod balanced_routes;
 mod bidirectional_exchange;
 mod bruck;
 mod by_dimension;
@@ -18,10 +19,12 @@ mod mesh_exchange;
 mod necklace_exchange;
 mod ring;
 mod ring_both;
+mod routes;
 mod torus_exchange;
 mod walks;
 mod window_exchange;
 
+pub use balanced_routes::BalancedRoutes;
 pub use bidirectional_exchange::BidirectionalExchange;
 pub use bruck::Bruck;
 pub use by_dimension::ByDimension;

@@ -33,19 +33,19 @@
 //! 20 ms for 20 nodes, 0.5 s for 64 and 2 s for 128. Apart from that, a rank takes time and memory
 //! in proportion to the blocks it sends and receives.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::algorithm::kept::Kept;
-use crate::algorithm::row_exchange::{NodeRound, RowExchange, Table, Unit, send};
+use crate::algorithm::row_exchange::{RowExchange, Table};
 use crate::algorithm::window_row::WindowRow;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::{Node, Rank};
 use crate::topology::{LengthBalanced, OverlappingWindows};
 use crate::vocabulary::{Amounts, Ports, Problem, Share};
+
+use super::routes::{LOW_BITS, Prices, Route, Router, rerouted, scheduled};
 
 /// An exchange over routes that load all channels alike.
 #[derive(Clone, Debug, Default)]
@@ -203,49 +203,25 @@ fn exchange(problem: &Problem, load: usize, chunks: usize) -> Option<RowExchange
     let table = |row: OverlappingWindows| {
         // The units of a shorter row are larger.
         let load = (load * row.extent() / longest).max(1);
-        let made = || Some(Arc::new(scheduled(&row, &routes(&row, chunks)?, load, chunks)));
+        let made = || Some(Arc::new(scheduled(&routes(&row, chunks)?, row.extent(), load, chunks)));
         MADE.get((row.clone(), load, chunks), made)
     };
     let tables: Option<Vec<_>> = rows.into_iter().map(table).collect();
     Some(RowExchange::rotating(tables?))
 }
 
-/// A path along a row.
-type Path = Vec<usize>;
-
 /// Returns the route of each chunk, for each pair of nodes of a row.
-fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Path>>> {
-    static MADE: Kept<(OverlappingWindows, usize), Option<Arc<Vec<Path>>>> = Kept::new(8);
+fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Route>>> {
+    static MADE: Kept<(OverlappingWindows, usize), Option<Arc<Vec<Route>>>> = Kept::new(8);
     MADE.get((row.clone(), chunks), || {
         let balanced = LengthBalanced::new(row)?;
         let extent = row.extent();
         let pairs = (0..extent).flat_map(|from| (0..extent).map(move |to| (from, to))).filter(|(from, to)| from != to);
-        let path = |(from, to)| balanced.route(Node::new(from), Node::new(to)).into_iter().map(Node::index).collect();
-        let paths: Vec<Path> = pairs.flat_map(|pair| iter::repeat_n(path(pair), chunks)).collect();
-        Some(Arc::new(rerouted(&paths, row, chunks)))
+        let route = |(from, to)| balanced.route(Node::new(from), Node::new(to)).into_iter().map(Node::index).collect();
+        let routes: Vec<Route> = pairs.flat_map(|pair| iter::repeat_n(route(pair), chunks)).collect();
+        let router = InWindows { window: row.window(), ways: vec![0; extent], turn: 0 };
+        Some(Arc::new(rerouted(&routes, extent, least(row, chunks), &router)))
     })
-}
-
-/// The number of passes over all routes, and the attempts: each aims at a load below that of the
-/// busiest channel by this fraction of it, 1/16 or 1/8.
-const PASSES: usize = 16;
-const SHARES: [usize; 2] = [16, 8];
-
-/// Replaces routes without a step back, as long as the busiest channel may carry less. Takes the
-/// best of a few attempts, unless one is within a twentieth of the least.
-fn rerouted(paths: &[Path], row: &OverlappingWindows, chunks: usize) -> Vec<Path> {
-    let least = least(row, chunks);
-    let mut best = (usize::MAX, vec![]);
-    for share in SHARES {
-        let attempt = replaced(paths.to_vec(), row, least, share);
-        if attempt.0 < best.0 {
-            best = attempt;
-        }
-        if 20 * best.0 <= 21 * least {
-            break;
-        }
-    }
-    best.1
 }
 
 /// Returns what the busiest channel carries at least, by the cuts between nodes: that in the middle,
@@ -259,72 +235,10 @@ fn least(row: &OverlappingWindows, chunks: usize) -> usize {
     (1..=extent / 2).map(across).max().unwrap_or_default()
 }
 
-/// Replaces first all routes, then those over channels with too many. Returns what the busiest
-/// channel carries, and the routes.
-fn replaced(mut paths: Vec<Path>, row: &OverlappingWindows, least: usize, share: usize) -> (usize, Vec<Path>) {
-    let mut loads = Loads::of(&paths, row.extent());
-    let mut best = (loads.busiest(), paths.clone());
-    for pass in 0..PASSES {
-        if best.0 <= least {
-            break;
-        }
-        let wanted = least.max(best.0 - best.0 / share);
-        let mut prices = Prices::of(loads, row.window(), wanted, 24 << (pass % 4));
-        for path in &mut paths {
-            if pass == 0 || prices.loads.over(path) > least {
-                prices.add(path, -1);
-                prices.find_cheapest(path);
-                prices.add(path, 1);
-            }
-        }
-        loads = prices.loads;
-        if loads.busiest() < best.0 {
-            best = (loads.busiest(), paths.clone());
-        }
-    }
-    best
-}
-
-/// The number of routes over each channel.
-struct Loads {
-    extent: usize,
-    loads: Vec<i32>,
-}
-
-impl Loads {
-    fn of(paths: &[Path], extent: usize) -> Self {
-        let mut loads = Self { extent, loads: vec![0; extent * extent] };
-        paths.iter().for_each(|path| loads.add(path, 1));
-        loads
-    }
-
-    fn add(&mut self, path: &[usize], change: i32) {
-        path.windows(2).for_each(|hop| self.loads[hop[0] * self.extent + hop[1]] += change);
-    }
-
-    fn at(&self, hop: &[usize]) -> usize {
-        self.loads[hop[0] * self.extent + hop[1]].max(0) as usize
-    }
-
-    /// Returns what the busiest channel of a path carries.
-    fn over(&self, path: &[usize]) -> usize {
-        path.windows(2).map(|hop| self.at(hop)).max().unwrap_or_default()
-    }
-
-    fn busiest(&self) -> usize {
-        self.loads.iter().copied().max().unwrap_or_default().max(0) as usize
-    }
-}
-
-/// What one more route over each channel costs. The price of a channel doubles when its load grows
-/// by the wanted load divided by the sharpness.
-struct Prices {
-    loads: Loads,
+/// Finds routes without a step back.
+#[derive(Clone)]
+struct InWindows {
     window: usize,
-    wanted: usize,
-    sharpness: usize,
-    /// By the node to which a channel leads, then by the one from which it comes.
-    prices: Vec<u64>,
     /// The price of the cheapest way to each node, and the length of its last jump.
     ways: Vec<u64>,
     /// How many ways were sought: the next one has other last jumps to choose from.
@@ -335,48 +249,21 @@ struct Prices {
 /// node of a route. All would take longer, and end in routes that are scheduled less well.
 const JUMPS: usize = 10;
 
-/// The bits for a jump in a word with a price above them. Prices are compared first.
-const JUMP_BITS: u32 = 8;
-const JUMP: u64 = (1 << JUMP_BITS) - 1;
+/// The bits for the length of a jump below a price.
+const JUMP: u64 = (1 << LOW_BITS) - 1;
 
-/// The binary logarithm of the highest price: fewer than 2^8 of them fit a word.
-const HIGHEST: usize = 47;
-
-impl Prices {
-    fn of(loads: Loads, window: usize, wanted: usize, sharpness: usize) -> Self {
-        let extent = loads.extent;
-        let prices = vec![0; extent * extent];
-        let ways = vec![0; extent];
-        let mut all = Self { loads, window, wanted: wanted.max(1), sharpness, prices, ways, turn: 0 };
-        for from in 0..extent {
-            (0..extent).for_each(|to| all.price(&[from, to]));
-        }
-        all
-    }
-
-    fn add(&mut self, path: &[usize], change: i32) {
-        self.loads.add(path, change);
-        path.windows(2).for_each(|hop| self.price(hop));
-    }
-
-    fn price(&mut self, hop: &[usize]) {
-        let used = self.sharpness * (self.loads.at(hop) + 1) / self.wanted;
-        let price = 1 << (used + 24).saturating_sub(self.sharpness).min(HIGHEST);
-        self.prices[hop[1] * self.loads.extent + hop[0]] = price << JUMP_BITS;
-    }
-
-    /// Replaces a path by the cheapest one between its ends, without a step back.
-    fn find_cheapest(&mut self, path: &mut Path) {
-        let (from, to) = (path[0], path[path.len() - 1]);
-        let (window, extent) = (self.window, self.loads.extent);
+impl Router for InWindows {
+    fn find_cheapest(&mut self, prices: &Prices, route: &mut Route) {
+        let (from, to) = (route[0], route[route.len() - 1]);
+        let window = self.window;
         let stride = (window / JUMPS).max(1);
         self.turn += 1;
         let first = self.turn % stride;
-        let (prices, ways) = (&self.prices, &mut self.ways);
+        let ways = &mut self.ways;
         ways[from] = 0;
         // Loops, since this is what the schedule of a row takes most of its time for.
         let cheapest = |ways: &[u64], node: usize, before: Range<usize>| {
-            let (ways, prices) = (&ways[before.clone()], &prices[node * extent..][before.clone()]);
+            let (ways, prices) = (&ways[before.clone()], &prices.to(node)[before.clone()]);
             let by = |index: usize| (ways[index] & !JUMP) + prices[index] + node.abs_diff(before.start + index) as u64;
             let mut least = if before.contains(&from) { by(from - before.start) } else { u64::MAX };
             let mut index = first;
@@ -395,67 +282,14 @@ impl Prices {
                 ways[node] = cheapest(ways, node, node + 1..(node + window).min(from) + 1);
             }
         }
-        path.clear();
+        route.clear();
         let mut node = to;
-        path.push(node);
+        route.push(node);
         while node != from {
             let jump = (ways[node] & JUMP) as usize;
             node = if from < to { node - jump } else { node + jump };
-            path.push(node);
+            route.push(node);
         }
-        path.reverse();
-    }
-}
-
-/// The maximum number of times that all units are sorted.
-const ORDERS: usize = 1 << 6;
-
-/// Schedules one hop after the other: in each round, a channel takes the units whose route has the
-/// busiest channels ahead, then those with the most hops left.
-///
-/// In each round, what is left for the busiest channels shrinks by the load. So the order of
-/// waiting units changes little, and it is enough to sort them now and then.
-fn scheduled(row: &OverlappingWindows, paths: &[Path], load: usize, chunks: usize) -> Table {
-    let extent = row.extent();
-    let mut left = Loads::of(paths, extent);
-    let channel = |hop: &[usize]| hop[0] * extent + hop[1];
-    // How much is left for the busiest channel ahead, if it had been busy from the first round on.
-    let urgency = |left: &Loads, round: usize, unit: usize, at: usize| {
-        let ahead = &paths[unit][at..];
-        let busiest = ahead.windows(2).map(|hop| left.loads[channel(hop)]).max().unwrap_or_default();
-        (busiest as usize + round * load + ahead.len() * load, ahead.len(), Reverse(unit), at)
-    };
-    let interval = left.busiest().div_ceil(load).div_ceil(ORDERS).max(1);
-    // The units that wait for each channel.
-    let mut waiting: Vec<BinaryHeap<_>> = vec![BinaryHeap::new(); extent * extent];
-    let mut moved: Vec<(usize, usize)> = (0..paths.len()).map(|unit| (unit, 0)).collect();
-    let mut table = Table { extent, chunks, rounds: vec![] };
-    loop {
-        let number = table.rounds.len();
-        if number.is_multiple_of(interval) {
-            moved.extend(waiting.iter_mut().flat_map(BinaryHeap::drain).map(|(_, _, Reverse(unit), at)| (unit, at)));
-        }
-        for (unit, at) in moved.drain(..) {
-            waiting[channel(&paths[unit][at..])].push(urgency(&left, number, unit, at));
-        }
-        let mut round = vec![NodeRound::default(); extent];
-        let mut is_over = true;
-        for over in &mut waiting {
-            for _ in 0..load {
-                let Some((_, _, Reverse(unit), at)) = over.pop() else { break };
-                let path = &paths[unit];
-                let piece = Unit { from: path[0], to: path[path.len() - 1], chunk: unit % chunks };
-                send(&mut round, path[at], path[at + 1], piece);
-                left.add(&path[at..at + 2], -1);
-                is_over = false;
-                if at + 2 < path.len() {
-                    moved.push((unit, at + 1));
-                }
-            }
-        }
-        if is_over {
-            return table;
-        }
-        table.rounds.push(round);
+        route.reverse();
     }
 }

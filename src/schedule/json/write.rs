@@ -11,7 +11,7 @@ use super::error::JsonError;
 use crate::block::Block;
 use crate::collective::{Collective, Holding};
 use crate::ids::{Node, Rank};
-use crate::topology::{Graph, Named, parse_or_file};
+use crate::topology::{Graph, Named, is_damaged, parse_or_file};
 use crate::vocabulary::{Combine, LocalStep, Outline, Problem, Round, Route, Schedule, Shares, Transfer};
 
 /// Default routes longer than this are not written. A reader takes the default for them.
@@ -76,9 +76,11 @@ impl<W: Write> JsonWriter<W> {
         let collective = problem.collective();
         let text = topology.text();
         let named = parse_or_file(&text);
-        let graph = !matches!(named, Ok(Named::Network(_)));
+        // A reader need not know damage either: what is left is a graph.
+        let damaged = is_damaged(&text);
+        let graph = damaged || !matches!(named, Ok(Named::Network(_)));
         // A text of the program's own, which no parser knows.
-        let own = named.is_err() && text != Graph::NAME;
+        let own = damaged || named.is_err() && text != Graph::NAME;
         let text = if own { format!("{}:{text}", Graph::NAME) } else { text };
         // A reader need not know a barrier or a shift, which are not collectives of the format.
         // They are written with their conditions.
