@@ -60,7 +60,9 @@ pub use grid::Grid;
 pub use hypercube::Hypercube;
 pub use length_balanced::LengthBalanced;
 pub use list::{Coordinates, Neighbours};
-pub(crate) use registry::{embedded, is_damaged, parse_or_file};
+#[cfg(feature = "json")]
+pub(crate) use registry::is_damaged;
+pub(crate) use registry::{embedded, parse_or_file};
 pub use registry::{parse, syntax};
 pub(crate) use text::Named;
 pub use windows::OverlappingWindows;

@@ -126,6 +126,7 @@ fn embedding_name(host: &str) -> Option<usize> {
 }
 
 /// Returns whether a text is that of a [damaged](super::Damaged) network.
+#[cfg(feature = "json")]
 pub(crate) fn is_damaged(text: &str) -> bool {
     damage_of(text).is_some()
 }

@@ -153,7 +153,7 @@ impl Algorithm for BalancedRoutes {
 }
 
 /// Returns the loads that are compared, each four times the one before, for blocks in this many
-/// chunks.
+/// chunks. Makes no schedule, since every choice asks for them.
 fn loads(problem: &Problem, chunks: usize) -> Vec<Arc<dyn Algorithm>> {
     let with = |load: usize| -> Arc<dyn Algorithm> {
         Arc::new(BalancedRoutes(Settings::default().with(&LOAD, load).with(&CHUNKS, chunks)))
@@ -161,9 +161,8 @@ fn loads(problem: &Problem, chunks: usize) -> Vec<Arc<dyn Algorithm>> {
     if with(1).lacks(problem).is_some() {
         return vec![];
     }
-    let startups = exchange(problem, 1, chunks).claims().startups.unwrap_or_default() as usize;
     let loads = iter::successors(Some(1), |load| Some(4 * load));
-    loads.take_while(|&load| load < startups.max(2)).map(with).collect()
+    loads.take_while(|&load| load < problem.ranks()).map(with).collect()
 }
 
 /// The ranks on the neighbours of each rank's node.

@@ -83,7 +83,7 @@ const LONG: usize = 1 << 7;
 
 /// Returns the parameters that are compared: loads, each twice the one before, in windows four
 /// times, in long ones sixteen times, and if blocks in [chunks](compared_chunks) are, these with
-/// loads of 1 and 8.
+/// a load of 1, and in short rows also of 8.
 fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let Some(rows) = windows(problem) else { return vec![] };
     // Long lines have many hops, and would take a minute.
@@ -102,12 +102,14 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let loads = iter::successors(Some(1), |load| Some(more * load)).take_while(|&load| load < most.max(2));
     let chunks = rows.iter().filter_map(compared_chunks).max();
     let whole = loads.map(|load| with(load, 1)).collect::<Vec<_>>();
-    whole.into_iter().chain(chunks.into_iter().flat_map(in_chunks)).collect()
+    whole.into_iter().chain(chunks.into_iter().flat_map(|chunks| in_chunks(longest, chunks))).collect()
 }
 
-/// Returns the parameters that are compared for blocks in a number of chunks.
-fn in_chunks(chunks: usize) -> [Arc<dyn Algorithm>; 2] {
-    [1, 8].map(|load| with(load, chunks))
+/// Returns the parameters that are compared for blocks in a number of chunks, if this is the longest
+/// extent.
+fn in_chunks(extent: usize, chunks: usize) -> Vec<Arc<dyn Algorithm>> {
+    let loads: &[usize] = if extent > LONG { &[1] } else { &[1, 8] };
+    loads.iter().map(|&load| with(load, chunks)).collect()
 }
 
 fn with(load: usize, chunks: usize) -> Arc<dyn Algorithm> {
@@ -122,7 +124,7 @@ fn compared_chunks(row: &OverlappingWindows) -> Option<usize> {
         (_, 1) => None,
         (..=20, ..4) => Some(12),
         (..=64, ..4) => Some(8),
-        (_, ..4) => None,
+        (extent @ 65.., window) if 16 * window <= extent => None,
         (extent, window) if 2 * window > extent => Some(32),
         (extent, window) if 10 * window > 3 * extent => Some(24),
         (..=64, _) => Some(16),
@@ -161,7 +163,10 @@ impl Algorithm for WindowExchange {
     fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         match (self.0.of(&LOAD), self.0.of(&CHUNKS)) {
             (0, 1) => compared(problem),
-            (0, chunks) => in_chunks(chunks).to_vec(),
+            (0, chunks) => windows(problem).map_or_else(Vec::new, |rows| {
+                let longest = rows.iter().map(OverlappingWindows::extent).max().unwrap_or_default();
+                in_chunks(longest, chunks)
+            }),
             _ => vec![],
         }
     }
