@@ -52,8 +52,10 @@ impl Damaged {
         let count = whole.nodes();
         let mut links: Vec<_> = links.into_iter().map(|(u, v)| (u.min(v), u.max(v))).collect();
         let mut nodes: Vec<_> = nodes.into_iter().collect();
-        (links.sort_unstable(), nodes.sort_unstable());
-        (links.dedup(), nodes.dedup());
+        links.sort_unstable();
+        links.dedup();
+        nodes.sort_unstable();
+        nodes.dedup();
         for &edge in links.iter().chain(&nodes.iter().map(|&node| (node, node)).collect::<Vec<_>>()) {
             if edge.1 >= count {
                 return Err(GraphError::OutOfRange { edge, nodes: count });

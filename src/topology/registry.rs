@@ -206,6 +206,7 @@ mod tests {
 
     use super::*;
     use crate::ids::MAX_NODES;
+    use crate::topology::text::NAMES;
 
     const KINDS: &str = "one of line:N, ring:N, mesh:AxB[xC..], torus:AxB[xC..], hypercube:D, ghc:K,N, ghc:AxB[xC..], how:P,W,N, how-wrap:P,W,N, complete:N, binary-tree:L, graph:@FILE, damaged:NETWORK,U-V,..,nU,.., GUEST@HOST[:NAME]";
 

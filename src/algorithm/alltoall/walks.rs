@@ -74,7 +74,7 @@ impl Ways {
         let most_ways = walks.min(MOST.0).min((MOST.1 / row.extent).max(2)).max(1);
         // All ways are taken equally often, and both directions to the opposite node, if there is such
         // a number of ways near the most.
-        let is_even = |ways: usize| walks.is_multiple_of(ways) && (ways % 2 == 0 || walks % 2 == 1);
+        let is_even = |ways: usize| walks.is_multiple_of(ways) && (ways.is_multiple_of(2) || !walks.is_multiple_of(2));
         let variety = (most_ways.div_ceil(2)..=most_ways).rev().find(|&ways| is_even(ways)).unwrap_or(most_ways);
         let all = (0..row.extent).flat_map(|to| (0..variety).map(move |number| (to, number)));
         if row.is_complete() {
