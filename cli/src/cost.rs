@@ -17,7 +17,8 @@ use crate::{figures, memory};
 pub(crate) const EXAMPLES: &str = "\
 A line \"formula\" is computed without a schedule, so it takes almost no time, however large the network is. A
 search of parameters, such as those of circgos and high-dim-gos, takes longer: seconds on ring:1024, and half a
-minute on torus:1024x1024. For graph:@FILE, the bounds take one search of the graph: about a second for 2^26 nodes
+minute on torus:1024x1024. So do window-exchange and balanced-routes, whose schedules have no formula: seconds
+on how:256,3,1. For graph:@FILE, the bounds take one search of the graph: about a second for 2^26 nodes
 and links, the most that are searched. With --compare,
 every schedule is built and verified, which takes long on large networks. If an algorithm has no formula for a
 demand that the machine charges for, its price is a lower bound. The table then names these demands in

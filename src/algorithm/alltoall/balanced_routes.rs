@@ -15,12 +15,13 @@
 //! [`CayleyExchange`](super::CayleyExchange) on tori and cubes, and
 //! [`WindowExchange`](super::WindowExchange) on meshes and windows.
 //!
-//! With `load=1`, rounds are at most 1.1 times the lower bound or one more on a torus of 8 x 8 with up
-//! to eight broken links, on meshes of up to 8 x 8 and on random networks of 20 to 60 nodes of
-//! degree 4.
+//! With `load=1`, the rounds beside the least that the busiest channel carries: 129 and 128 on a mesh
+//! of 8 x 8, 71 and 66 on a torus of 8 x 8 without two links, 75 and 74 without eight, 31 and 27 on a
+//! random network of 40 nodes with four links each. That least does not see the channels beside the
+//! damage, which decide.
 //!
 //! The algorithm is global: every process makes the schedule of the whole network, once for all its
-//! ranks.
+//! ranks, in some 0.1 s for 64 nodes. `auto` compares it on up to 64 nodes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

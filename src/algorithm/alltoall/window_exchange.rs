@@ -29,8 +29,8 @@
 //! does not compare lines of more than 128 nodes.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
-//! in 2 ms for 20 nodes, 30 ms for 64, 0.3 s for 128 and a few seconds for 256; with 16 chunks in
-//! 20 ms for 20 nodes, 0.5 s for 64 and 2 s for 128. Apart from that, a rank takes time and memory
+//! in 2 ms for 20 nodes, 15 ms for 64, 0.2 s for 128 and 3 s for 256; with 32 chunks in 0.2 s for 64
+//! nodes, 1 s for 128 and 6 s for 256. Apart from that, a rank takes time and memory
 //! in proportion to the blocks it sends and receives.
 
 use std::iter;
