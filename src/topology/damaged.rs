@@ -20,11 +20,12 @@ use crate::ids::Node;
 /// As for a [`Graph`].
 ///
 /// ```
+/// use necklace::Node;
 /// use necklace::topology::{Topology, parse};
 ///
 /// let torus = parse("damaged:torus:8x8,3-4,17-18")?;
 /// assert_eq!((torus.nodes(), torus.channels()), (64, 4 * 64 - 4));
-/// assert_eq!(torus.distance(3.into(), 4.into()), 3);
+/// assert_eq!(torus.distance(Node::new(3), Node::new(4)), 3);
 /// assert_eq!(parse("damaged:torus:8x8,n9")?.nodes(), 63);
 /// # Ok::<(), necklace::topology::ParseError>(())
 /// ```

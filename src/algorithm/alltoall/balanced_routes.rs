@@ -154,14 +154,11 @@ impl Algorithm for BalancedRoutes {
 }
 
 /// Returns the loads that are compared, each four times the one before, for blocks in this many
-/// chunks. Makes no schedule, since every choice asks for them.
+/// chunks. Neither looks at the network nor makes a schedule, since every choice asks for them.
 fn loads(problem: &Problem, chunks: usize) -> Vec<Arc<dyn Algorithm>> {
     let with = |load: usize| -> Arc<dyn Algorithm> {
         Arc::new(BalancedRoutes(Settings::default().with(&LOAD, load).with(&CHUNKS, chunks)))
     };
-    if with(1).lacks(problem).is_some() {
-        return vec![];
-    }
     let loads = iter::successors(Some(1), |load| Some(4 * load));
     loads.take_while(|&load| load < problem.ranks()).map(with).collect()
 }
