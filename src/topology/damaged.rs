@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::text::{DAMAGED, Named, SyntaxFault, TextCursor};
+use super::text::{DAMAGED, Named, SyntaxFault, TextCursor, is_network};
 use super::{Embedding, Graph, GraphError, Neighbours, Part, Topology};
 use crate::ids::Node;
 
@@ -100,10 +100,13 @@ impl Topology for Damaged {
         self.left.route(from, to)
     }
 
+    /// What no text gives, such as damage to a graph without a file, is `damaged NETWORK,..`.
     fn text(&self) -> String {
         let links = self.links.iter().map(|(u, v)| format!(",{u}-{v}"));
         let nodes = self.nodes.iter().map(|node| format!(",n{node}"));
-        format!("{DAMAGED}:{}{}", self.whole.text(), links.chain(nodes).collect::<String>())
+        let (whole, damage) = (self.whole.text(), links.chain(nodes).collect::<String>());
+        let is_parsed = is_network(&whole) && !whole.starts_with(DAMAGED);
+        format!("{DAMAGED}{}{whole}{damage}", if is_parsed { ':' } else { ' ' })
     }
 
     fn part(&self, nodes: &[Node]) -> Option<Part> {

@@ -18,6 +18,11 @@ pub(super) fn is_name(word: &str) -> bool {
     NAMES.contains(&word) || word == DAMAGED
 }
 
+/// Returns whether a text gives a network, without a file or a guest.
+pub(super) fn is_network(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(name, rest)| is_name(name) && !rest.contains('@'))
+}
+
 /// A kind of network: the row of [the registry](super::registry) that its file defines.
 pub(super) struct TopologyRow {
     /// The name before the colon.

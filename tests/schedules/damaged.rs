@@ -48,6 +48,18 @@ fn damaged_networks_pass_conformance() {
     }
 }
 
+#[test]
+fn damage_to_networks_without_a_text_passes_conformance() {
+    let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)]).unwrap();
+    let once = Damaged::new(Arc::new(graph), [(1, 0)], []).unwrap();
+    let twice = Damaged::new(parse("damaged:ring:5,0-1").unwrap(), [], [1]).unwrap();
+    let guest = Damaged::new(parse("ring:4@ring:5:straight").unwrap(), [(0, 1)], []).unwrap();
+    for damaged in [once, twice, guest] {
+        assert_eq!(conformance::run_all(&damaged), Ok(()), "{}", damaged.text());
+        assert!(parse(&damaged.text()).is_err());
+    }
+}
+
 /// What is left are the links of the whole network between nodes that are left, in their order.
 #[test]
 fn the_rest_of_a_network_is_left() {

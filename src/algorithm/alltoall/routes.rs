@@ -5,8 +5,7 @@
 //! it has, as long as routes lead over channels with too many. Then hops are scheduled one after the
 //! other: in each round, a channel takes the units whose route has the busiest channels ahead.
 //!
-//! Routes, prices and loads are those of the whole network, so every rank that computes them alone
-//! comes to the same.
+//! All of this depends on the network alone, so every rank computes the same schedule.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

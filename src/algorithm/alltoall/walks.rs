@@ -89,7 +89,7 @@ impl Ways {
         for up in [true, false] {
             let distance = |to: usize| if up { to } else { row.extent - to };
             let mut chosen: Vec<(usize, usize)> = all.clone().filter(|&one| one.0 > 0 && goes_up(one) == up).collect();
-            // The longest first: they have few ways, and the short ones can use the lengths left.
+            // The longest distances choose first, since the number of jumps limits them most.
             chosen.sort_by_key(|&(to, _)| Reverse(distance(to)));
             let distances = chosen.iter().map(|&(to, _)| distance(to));
             let jumps = Jumps::balanced(row.window, distances.collect(), most);

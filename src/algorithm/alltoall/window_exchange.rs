@@ -21,12 +21,12 @@
 //! whose units are larger, takes fewer of them in a round.
 //!
 //! L is at least the cut bound: `chunks` fl(p^2/4) / (w (w + 1) / 2) in the middle, or, in wide
-//! windows, what the first node sends, `chunks` (p - 1) / w. With `load=1` and `chunks=24`, what a
-//! channel carries is at most 1.1 times the lower bound from 20 nodes on, in windows of more than half
-//! the nodes with `chunks=32`: counted for all windows of 20 to 80 nodes, and for those tried of up
-//! to 256. With `chunks=1` it is up to 1.1 times for windows of 2 and 3, and several times for wide
-//! ones, which have few units to balance. `auto` takes few chunks that keep to 1.1; it
-//! does not compare lines of more than 128 nodes.
+//! windows, what the first node sends, `chunks` (p - 1) / w. With `load=1` and up to
+//! 24 chunks, a channel carries at most 1.1 times the lower bound: counted for all windows of 20 to 80
+//! nodes. So it does for those tried of up to 256 nodes, with `chunks=32` if the window is more than
+//! half the nodes. With `chunks=1` it carries up to 1.1 times the bound in windows of 2 and 3, and
+//! several times in wide ones, which have few units to balance. `auto` compares few chunks that keep
+//! to 1.1. It does not compare lines of more than 128 nodes.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
 //! in 2 ms for 20 nodes, 15 ms for 64, 0.2 s for 128 and 3 s for 256; with 32 chunks in 0.2 s for 64
@@ -246,12 +246,13 @@ struct InWindows {
     window: usize,
     /// The price of the cheapest way to each node, and the length of its last jump.
     ways: Vec<u64>,
-    /// How many ways were sought: the next one has other last jumps to choose from.
+    /// The number of searches. Each compares other jumps than the one before.
     turn: usize,
 }
 
-/// About as many last jumps to a node are compared, spread over the window, and that from the first
-/// node of a route. All would take longer, and end in routes that are scheduled less well.
+/// The number of jumps to a node that a search compares, about: they are spread over the window. The
+/// jump from the first node of a route is always among them. To compare all jumps takes longer, and
+/// the schedule has more rounds.
 const JUMPS: usize = 10;
 
 /// The bits for the length of a jump below a price.

@@ -23,7 +23,7 @@ pub use error::EmbeddingError;
 pub use measures::Measures;
 use measuring::link;
 
-use super::text::is_name;
+use super::text::is_network;
 use super::{Embedding, Topology};
 use crate::ids::Node;
 
@@ -235,11 +235,6 @@ impl Embedding {
             _ => format!("embedded {guest}@{host}"),
         }
     }
-}
-
-/// Returns whether a text gives a network, without a file or a guest.
-fn is_network(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(name, rest)| is_name(name) && !rest.contains('@'))
 }
 
 impl fmt::Debug for Embedding {
