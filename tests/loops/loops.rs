@@ -1,6 +1,7 @@
 //! Loops that tests repeat a billion times. Compiled with optimisation, unlike the tests.
 
 mod array;
+pub mod path;
 
 use necklace::op::{Product, by};
 use necklace::{Communicator, Error};

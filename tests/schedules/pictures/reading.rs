@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use necklace_test_loops::path::{number, pieces};
 use roxmltree::{Document, Node as Element};
 
-/// A point.
-pub(crate) type Point = (f64, f64);
+pub(crate) use necklace_test_loops::path::Point;
 
 /// An arrow as it is read from a picture: its ends by their words, the transfers that it stands
 /// for, its pieces.
@@ -122,25 +122,6 @@ pub(crate) fn points(element: Element<'_, '_>) -> Vec<Point> {
     }
 }
 
-/// The points of path data, piece by piece, control points included.
-fn pieces(data: &str) -> Vec<Vec<Point>> {
-    let mut pieces: Vec<Vec<Point>> = Vec::new();
-    let mut rest = data;
-    while let Some(command) = rest.chars().next() {
-        let end = rest.bytes().skip(1).position(|byte| byte.is_ascii_alphabetic()).map_or(rest.len(), |end| end + 1);
-        let numbers: Vec<&str> = rest[1..end].split_ascii_whitespace().collect();
-        let points: Vec<Point> = numbers.chunks(2).map(|xy| (number(xy[0]), number(xy[1]))).collect();
-        match (command, points.len()) {
-            ('M', 1) => pieces.push(points),
-            ('L', 1) | ('Q', 2) => pieces.last_mut().expect("a path starts with M").extend(points),
-            ('z', 0) => {}
-            _ => panic!("{data:?}"),
-        }
-        rest = &rest[end..];
-    }
-    pieces
-}
-
 /// Where an element's own coordinates start.
 fn origin(element: Element<'_, '_>) -> Point {
     let moves = element.ancestors().filter_map(|element| element.attribute("transform"));
@@ -157,14 +138,6 @@ pub(crate) fn attribute<'a>(element: Element<'a, '_>, name: &str) -> &'a str {
 fn pair(text: &str) -> Point {
     let (x, y) = text.split_once(' ').unwrap_or_else(|| panic!("{text:?} is no point"));
     (number(x), number(y))
-}
-
-fn number(text: &str) -> f64 {
-    let number: f64 = text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"));
-    assert!(number.is_finite());
-    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    assert!(decimals <= 1, "{text:?} has more than one decimal");
-    number
 }
 
 pub(crate) fn distance(a: Point, b: Point) -> f64 {
