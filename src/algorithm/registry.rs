@@ -25,6 +25,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(alltoall::RingBoth),
             Arc::new(alltoall::Bruck::default()),
             Arc::new(alltoall::ByDimension::default()),
+            Arc::new(alltoall::TwoPhase::default()),
             Arc::new(alltoall::CubeLog),
             Arc::new(alltoall::CubeXor),
             Arc::new(alltoall::TorusExchange),

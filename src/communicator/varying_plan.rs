@@ -9,7 +9,7 @@
 //! that a rank expects the lengths that the others send. If every rank knows all lengths, they are
 //! part of the call's signature instead, and so nothing travels before the call.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Communicator;
@@ -136,10 +136,8 @@ impl Communicator {
                 let rank = if block.source() >= 0 { block.source() } else { block.destination() };
                 usize::try_from(rank).ok().and_then(|rank| known.get(rank)).map_or(0, |&count| count as u64)
             };
-            let moved =
-                rounds.iter().flat_map(|round| round.sends.iter().chain(&round.receives)).flat_map(|end| &end.blocks);
-            let merged = rounds.iter().flat_map(|round| &round.local).flat_map(|step| [&step.from, &step.into]);
-            let all = moved.chain(merged).chain(&send.names).chain(&receive.names).map(|block| block.whole());
+            let moved = rounds.iter().flat_map(RankRound::blocks);
+            let all = moved.chain(send.names.iter().chain(&receive.names).copied()).map(Block::whole);
             layout.lengths = Lengths::Each(all.map(|block| (block, length(block))).collect());
             check_sums(&layout, element.size)?;
             let plan = compile_sending(rounds, &layout, &|message| message.bytes > 0)?;
@@ -237,7 +235,8 @@ impl Communicator {
         Ok(NativeCall::Varying(Varying { long: long != [0], ..varying }))
     }
 
-    /// Sends the counts over the schedule, and returns those of all blocks that reach this rank.
+    /// Sends the counts over the schedule, and returns those of all blocks that reach this rank, or
+    /// a chunk of which does: each chunk of a block carries the count of the block.
     fn exchange_counts(
         &mut self,
         rounds: &[RankRound],
@@ -245,21 +244,41 @@ impl Communicator {
         description: String,
     ) -> Result<HashMap<Block, u64>, CallError> {
         const WORD: u64 = size_of::<u64>() as u64;
-        let arrivals = rounds.iter().flat_map(|round| &round.receives).flat_map(|end| &end.blocks);
-        let passing: BTreeSet<Block> = arrivals.map(|block| block.whole()).collect();
-        let run = |buffer, i: usize| Place::from(Run::new(buffer, i as u64 * WORD, WORD));
-        let word = |buffer, (i, block): (usize, Block)| (block, run(buffer, i));
+        let named = || rounds.iter().flat_map(RankRound::blocks);
+        let chunks: HashMap<Block, u64> = match named().all(|block| block.of() == 1) {
+            true => HashMap::new(),
+            false => named().map(|block| (block.whole(), block.of().into())).collect(),
+        };
+        let length = |block: &Block| chunks.get(block).copied().unwrap_or(1);
+        // Of several chunks that arrive, the first one is read.
+        let mut passing = BTreeMap::new();
+        for block in rounds.iter().flat_map(|round| &round.receives).flat_map(|end| &end.blocks) {
+            passing.entry(block.whole()).or_insert_with(|| block.units().next().unwrap_or(*block));
+        }
+        let mut sent = Vec::with_capacity(held.len());
+        let before = held.iter().zip(counts).map(|(&block, &count)| {
+            let (at, length) = (sent.len() as u64, length(&block));
+            sent.extend((0..length).map(|_| count as u64));
+            (block, Place::from(Run::new(Buffer::Input, at * WORD, length * WORD)))
+        });
+        let before = before.collect();
+        let after = (0..).zip(passing.values());
+        let after = after.map(|(i, &unit)| (unit, Place::from(Run::new(Buffer::Output, i * WORD, WORD)))).collect();
+        let own = held.iter().map(|block| (*block, length(block)));
+        let lengths = match chunks.is_empty() {
+            true => Lengths::Equal(1),
+            false => Lengths::Each(chunks.iter().map(|(&block, &length)| (block, length)).chain(own).collect()),
+        };
         let layout = Layout {
             element: WORD,
-            lengths: Lengths::Equal(1),
-            before: held.iter().copied().enumerate().map(|at| word(Buffer::Input, at)).collect(),
-            after: passing.iter().copied().enumerate().map(|at| word(Buffer::Output, at)).collect(),
-            input: counts.len() as u64 * WORD,
+            lengths,
+            before,
+            after,
+            input: sent.len() as u64 * WORD,
             output: passing.len() as u64 * WORD,
         };
         let plan = compile(rounds.iter().cloned(), &layout).map_err(ArgumentError::from)?;
         let mut planned = PlannedCall::new(plan, self.signature(description))?;
-        let sent: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
         let mut arrived = vec![0_u64; passing.len()];
         self.context.execute(
             &mut planned,
@@ -267,7 +286,7 @@ impl Communicator {
             bytemuck::cast_slice_mut(&mut arrived),
             None,
         )?;
-        Ok(passing.into_iter().zip(arrived).collect())
+        Ok(passing.into_keys().zip(arrived).collect())
     }
 
     /// Fails the communicator on every member unless the others send the counts that this rank

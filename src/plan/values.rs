@@ -168,14 +168,13 @@ impl Values {
 
     /// Returns the chunks of a block, each with its part of the block's place.
     fn parts(&self, block: Block, place: &Place, layout: &Layout) -> Result<Vec<(Block, Place)>, PlanError> {
-        let (_, bytes) = chunk(block.whole(), layout).ok_or(PlanError::Bytes)?;
-        let found = place.iter().map(Run::bytes).fold(0, u64::saturating_add);
-        if found != bytes {
-            return Err(PlanError::Length { block, expected: bytes, found });
-        }
-        let of = self.cuts.get(&block).copied().unwrap_or(1);
-        let Some(all) = block.chunks(0, of, of) else { return Ok(vec![]) };
         let length = |unit| chunk(unit, layout).map(|(from, to)| to - from).ok_or(PlanError::Bytes);
+        let expected = length(block)?;
+        let found = place.iter().map(Run::bytes).fold(0, u64::saturating_add);
+        if found != expected {
+            return Err(PlanError::Length { block, expected, found });
+        }
+        let Some(all) = cut_into(block, &self.cuts) else { return Ok(vec![]) };
         let lengths = all.units().map(length).collect::<Result<Vec<_>, _>>()?;
         Ok(all.units().zip(cut(place, lengths)).collect())
     }
@@ -287,10 +286,15 @@ fn order(messages: &mut [MessageValues]) {
 
 /// Returns the units that the rank must hold at the end.
 fn wanted(layout: &Layout, cuts: &ByBlock<u32>) -> impl Iterator<Item = Block> {
-    layout.after.iter().flat_map(|(block, _)| {
-        let of = cuts.get(block).copied().unwrap_or(1);
-        block.chunks(0, of, of).into_iter().flat_map(Block::units)
-    })
+    layout.after.iter().flat_map(|(block, _)| cut_into(*block, cuts).into_iter().flat_map(Block::units))
+}
+
+/// Returns all chunks of a block as the rounds cut it, or the chunks that it names.
+fn cut_into(block: Block, cuts: &ByBlock<u32>) -> Option<Block> {
+    match block.of() {
+        1 => cuts.get(&block).map_or(Some(block), |&of| block.chunks(0, of, of)),
+        _ => Some(block),
+    }
 }
 
 /// Returns for each unit that is sent, from the last to the first, whether its name is of no use
@@ -320,25 +324,17 @@ fn last_sent(rounds: &[RankRound], wanted: impl Iterator<Item = Block>) -> Vec<b
 /// Returns the number of chunks of each block of a share that is cut. Most blocks are not cut.
 fn cuts(rounds: &[RankRound]) -> Result<ByBlock<u32>, PlanError> {
     let mut cuts = ByBlock::default();
-    for block in named(rounds).filter(|block| block.of() > 1) {
+    for block in rounds.iter().flat_map(RankRound::blocks).filter(|block| block.of() > 1) {
         let of = *cuts.entry(block.whole()).or_insert(block.of());
         if of != block.of() {
             return Err(PlanError::Cut { block: block.whole(), one: of, other: block.of() });
         }
     }
-    let whole = named(rounds).filter(|block| block.of() == 1 && !cuts.is_empty());
+    let whole = rounds.iter().flat_map(RankRound::blocks).filter(|block| block.of() == 1 && !cuts.is_empty());
     match whole.into_iter().find_map(|block| Some((block, *cuts.get(&block)?))) {
         Some((block, of)) => Err(PlanError::Cut { block, one: of, other: 1 }),
         None => Ok(cuts),
     }
-}
-
-/// Returns every block that is sent, received, or named by a local step.
-fn named(rounds: &[RankRound]) -> impl Iterator<Item = Block> {
-    rounds.iter().flat_map(|round| {
-        let sent = round.sends.iter().chain(&round.receives).flat_map(|end| end.blocks.iter().copied());
-        sent.chain(round.local.iter().flat_map(|step| [step.from, step.into]))
-    })
 }
 
 /// Returns the range of bytes of a chunk in its block: cut at element boundaries, as evenly as

@@ -122,6 +122,12 @@ impl RankRound {
     pub fn with_local(self, local: Vec<LocalStep>) -> Self {
         Self { local, ..self }
     }
+
+    /// Returns every block that is sent, received, or named by a local step.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> {
+        let moved = self.sends.iter().chain(&self.receives).flat_map(|end| end.blocks.iter().copied());
+        moved.chain(self.local.iter().flat_map(|step| [step.from, step.into]))
+    }
 }
 
 /// One rank's rounds, computed one after the other. A rank whose share ends before the others'

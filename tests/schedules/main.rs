@@ -44,5 +44,6 @@ mod spanning_trees;
 mod textbook;
 mod topologies;
 mod tree_packing;
+mod two_phase;
 mod verifier;
 mod windows;

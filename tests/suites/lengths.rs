@@ -1,12 +1,20 @@
 //! Gather, scatter, allgather and reduce-scatter of blocks of different lengths.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use necklace::algorithm::registry;
+use necklace::collective::Collective;
 use necklace::communicator::Counts;
 use necklace::op::{Op, Sum, by};
-use necklace::{Communicator, Error};
+use necklace::schedule::Problem;
+use necklace::topology::Topology;
+use necklace::{Communicator, Error, Rank};
 
-use super::definitions::{Dice, Element, block, compose, poisoned, same};
+use super::definitions::{Dice, Element, RandomExchange, block, compose, poisoned, same};
 use super::failures::{one_failure, run};
-use crate::jobs::{self, on, watched};
+use super::varying::Displaced;
+use crate::jobs::{self, on, topology, watched};
 
 /// Counts and displacements of all ranks, with gaps, in random order.
 struct Places {
@@ -171,6 +179,50 @@ pub(super) fn blocks_of_any_lengths_are_collected_and_distributed() {
             });
             run.unwrap();
         });
+    }
+}
+
+/// The names of all algorithms for a collective that fit, and of their variants.
+fn fitting(network: &Arc<dyn Topology>, collective: &str) -> Vec<String> {
+    let collective = Collective::named(collective, Rank::new(0)).unwrap();
+    let problem = Problem::new(Arc::clone(network), collective).unwrap().ordered();
+    let all = registry().iter().filter(|one| one.about().collective == problem.collective().name());
+    let fitting = all.filter(|one| one.priced_as().is_none() && one.fits(&problem).is_ok());
+    let names = fitting.flat_map(|one| {
+        let variants = one.variants(&problem).into_iter().filter(|variant| variant.fits(&problem).is_ok());
+        variants.map(|variant| variant.name()).chain([one.name()])
+    });
+    names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Algorithms cut and relay blocks each in its own way.
+pub(super) fn every_algorithm_moves_blocks_of_any_lengths() {
+    const CALLS: [(&str, &str); 5] = [
+        ("alltoallv", "alltoall"),
+        ("gatherv", "gather"),
+        ("scatterv", "scatter"),
+        ("allgatherv", "allgather"),
+        ("reduce_scatterv", "reduce_scatter"),
+    ];
+    for text in ["ring:5", "hypercube:3", "mesh:3x3", "torus:4x4"] {
+        let network = topology(text);
+        if network.nodes() > jobs::many_calls() {
+            continue;
+        }
+        let names = CALLS.map(|(_, collective)| fitting(&network, collective));
+        for turn in 0..names.iter().map(Vec::len).max().unwrap() {
+            let chosen = names.each_ref().map(|names| names[turn % names.len()].clone());
+            watched(&format!("{text} by {chosen:?}"), move || {
+                let choices = CALLS.into_iter().zip(chosen);
+                let job = choices.fold(on(text), |job, ((call, _), name)| job.choose(call, name));
+                let run = job.run(move |mut comm| {
+                    Displaced::exchange::<u64>(&mut comm, turn as u64);
+                    gathers_and_scatters::<u64>(&mut comm, turn as u64);
+                    reduces_and_scatters(&mut comm, turn as u64);
+                });
+                run.unwrap();
+            });
+        }
     }
 }
 

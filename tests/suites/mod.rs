@@ -172,6 +172,7 @@ macro_rules! suites {
             }
             lengths {
                 blocks_of_any_lengths_are_collected_and_distributed
+                every_algorithm_moves_blocks_of_any_lengths
                 ranks_with_different_counts_are_told_both
                 wrong_length_of_one_rank_is_found_by_all
                 mistakes_in_lengths_are_refused

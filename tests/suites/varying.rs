@@ -33,7 +33,7 @@ pub(super) fn count(seed: u64, from: usize, to: usize) -> usize {
 
 /// A random exchange, direct and planned, against the definition. Elements outside of blocks do not
 /// change.
-struct Displaced;
+pub(super) struct Displaced;
 
 impl RandomExchange for Displaced {
     fn exchange<T: Element>(comm: &mut Communicator, seed: u64) {

@@ -21,6 +21,7 @@ mod ring;
 mod ring_both;
 mod routes;
 mod torus_exchange;
+mod two_phase;
 mod walks;
 mod window_exchange;
 
@@ -42,4 +43,5 @@ pub use ring::Ring;
 pub(in crate::algorithm) use ring::{claims_around_a_ring, claims_of_a_ring};
 pub use ring_both::RingBoth;
 pub use torus_exchange::TorusExchange;
+pub use two_phase::TwoPhase;
 pub use window_exchange::WindowExchange;

@@ -1,0 +1,250 @@
+//! Alltoall in two phases that are balanced whatever the lengths of the blocks are.
+//!
+//! Source: Valiant and Brebner, "Universal schemes for parallel communication" (1981), with a part of
+//! each block on every way in place of a random way. Needs: at most 256 ranks, and what the exchange
+//! `within` a phase needs. Model: that of this exchange.
+//!
+//! With N ranks, twice what the exchange takes for blocks of (N - 1)/N of the length:
+//!
+//! | term | whole schedule |
+//! |---|---|
+//! | startups, messages, hops | twice those of the exchange |
+//! | blocks | 2 (N - 1)/N of those of the exchange |
+//! | rearrangements | one more than twice those of the exchange |
+//!
+//! For equal blocks that is twice the work. It is for [`alltoallv`](crate::Communicator::alltoallv)
+//! with a few long blocks whose routes share channels, such as one from each rank to the rank across
+//! the diagonal of a grid. In the first phase each rank spreads all that it sends over all ranks, and
+//! in the second all ranks send each destination an equal part. The sum over rounds of what the
+//! busiest channel carries, in long blocks, beside that of [`direct`](super::Direct):
+//!
+//! | long blocks, one from each rank | 8 x 8 torus | 8 x 8 mesh | 6-cube |
+//! |---|---|---|---|
+//! | across the diagonal | 1.88 (4) | 3.75 (7) | 1 (4) |
+//! | 31 ranks on | 2 (4) | 4 (4) | 1 (1) |
+//! | to the rank mirrored at the centre | 2 (2) | 4 (4) | 1 (1) |
+//!
+//! A single long block, or a few whose routes share no channel, go faster by `direct`, and so do
+//! blocks of the same length.
+//!
+//! By default a phase is done by `half-rings`, `cayley-exchange`, `window-exchange` or
+//! `balanced-routes`, the first of these that fits, the latter two on up to 64 nodes; otherwise, and
+//! on complete networks, by `direct`.
+//!
+//! A rank takes N times the time and memory for its plan that the exchange takes.
+//!
+//! # Idea
+//!
+//! Each block is cut in N chunks, one for each relay. The exchange of a phase moves bundles of N - 1
+//! chunks as it moves blocks: in the first phase the bundle of source and relay, with a chunk for
+//! each destination; in the second that of relay and destination, with a chunk of each source.
+//!
+//! The chunk of source i for destination j that goes through relay k is number k - i - j (modulo N).
+//! So blocks of less than N elements, of which some chunks are empty, go through different relays.
+//!
+//! # Why it is correct
+//!
+//! 1. For a source and a destination, each chunk belongs to one relay.
+//! 2. A relay has the bundles that it sends: its own chunks from the start, and those of others after
+//!    the first phase, since the exchange delivers them.
+
+use std::sync::Arc;
+
+use super::{BalancedRoutes, CayleyExchange, Direct, HalfRings, WindowExchange};
+use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, is_complete};
+use crate::block::{Block, Volume};
+use crate::ids::Rank;
+use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Share};
+
+/// An exchange in two phases, balanced for blocks of any lengths.
+#[derive(Clone, Debug, Default)]
+pub struct TwoPhase(Settings);
+
+static ABOUT: About = About {
+    collective: "alltoall",
+    name: "two-phase",
+    summary: "parts of each block go through all ranks, by another exchange: for alltoallv with a few long blocks whose routes share channels",
+    source: "Valiant and Brebner (1981), with parts in place of random ways",
+    needs: "at most 256 ranks, and what the exchange of a phase needs",
+    claims: "twice those of the exchange for blocks of (N - 1)/N of the length",
+    ports: Ports::Unlimited,
+};
+
+static WITHIN: Parameter = Parameter {
+    key: "within",
+    summary: "the exchange of a phase; by default one that loads all channels alike, if one fits",
+    values: Values::Words(&["kind", "half-rings", "cayley-exchange", "window-exchange", "balanced-routes", "direct"]),
+    default: 0,
+};
+
+/// The most ranks, and the most nodes of a network for which every process makes a schedule of its
+/// own unless it is told to.
+const MOST: usize = 1 << 8;
+const MOST_BY_KIND: usize = 1 << 6;
+
+impl TwoPhase {
+    /// Returns the exchange of a phase.
+    fn exchange(&self, problem: &Problem) -> Arc<dyn Algorithm> {
+        match self.0.of(&WITHIN) {
+            0 => by_kind(problem),
+            1 => Arc::new(HalfRings),
+            2 => Arc::new(CayleyExchange::default()),
+            3 => Arc::new(WindowExchange::default()),
+            4 => Arc::new(BalancedRoutes::default()),
+            _ => Arc::new(Direct),
+        }
+    }
+}
+
+fn by_kind(problem: &Problem) -> Arc<dyn Algorithm> {
+    let balanced: [Arc<dyn Algorithm>; 4] = [
+        Arc::new(HalfRings),
+        Arc::new(CayleyExchange::default()),
+        Arc::new(WindowExchange::default()),
+        Arc::new(BalancedRoutes::default()),
+    ];
+    let tried = match problem.ranks() {
+        _ if is_complete(problem) => 0,
+        0..=MOST_BY_KIND => balanced.len(),
+        _ => 2,
+    };
+    let found = balanced.into_iter().take(tried).find(|one| one.lacks(problem).is_none());
+    found.unwrap_or_else(|| Arc::new(Direct))
+}
+
+impl Algorithm for TwoPhase {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        std::slice::from_ref(&WITHIN)
+    }
+
+    fn settings(&self) -> Settings {
+        self.0.clone()
+    }
+
+    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+        Some(Arc::new(Self(settings.clone())))
+    }
+
+    fn lacks(&self, problem: &Problem) -> Option<String> {
+        let ranks = problem.ranks();
+        if ranks > MOST {
+            return Some(format!("it needs at most {MOST} ranks; there are {ranks}"));
+        }
+        let exchange = self.exchange(problem);
+        exchange.lacks(problem).map(|needs| format!("{} does not fit: {needs}", exchange.name()))
+    }
+
+    fn claims(&self, problem: &Problem) -> Claims {
+        twice(self.exchange(problem).claims(problem), problem.ranks())
+    }
+
+    fn ports(&self, problem: &Problem) -> Ports {
+        self.exchange(problem).ports(problem)
+    }
+
+    fn phases(&self, problem: &Problem) -> Vec<String> {
+        let within = self.exchange(problem).phases(problem);
+        let named = |to: &str, phase: &String| match within.len() {
+            1 => to.to_owned(),
+            _ => format!("{to}, {phase}"),
+        };
+        let turns = ["to the relays", "to the destinations"];
+        turns.iter().flat_map(|to| within.iter().map(|phase| named(to, phase))).collect()
+    }
+
+    fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
+        let exchange = self.exchange(problem);
+        let (ranks, phases) = (problem.ranks(), exchange.phases(problem).len());
+        let turn = |bundled: fn(usize, Block) -> Vec<Block>, first: usize| {
+            exchange.rounds(problem, rank).map(move |round| {
+                let bundle = |end: End| {
+                    let blocks = end.blocks.iter().flat_map(|&block| bundled(ranks, block)).collect();
+                    End { blocks, ..end }
+                };
+                RankRound {
+                    phase: first + round.phase,
+                    sends: round.sends.into_iter().map(bundle).collect(),
+                    receives: round.receives.into_iter().map(bundle).collect(),
+                    ..round
+                }
+            })
+        };
+        Box::new(turn(to_relay, 0).chain(turn(to_destination, phases)))
+    }
+
+    fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
+        let exchange = self.exchange(problem);
+        let (ranks, phases) = (problem.ranks(), exchange.phases(problem).len());
+        let turn = |first: usize| {
+            exchange.amounts(problem, rank).map(move |round| {
+                let scaled = |amount: Amount| Amount { volume: bundles(ranks, amount.volume), ..amount };
+                RankAmounts {
+                    phase: first + round.phase,
+                    sends: round.sends.into_iter().map(scaled).collect(),
+                    ..round
+                }
+            })
+        };
+        Box::new(turn(0).chain(turn(phases)))
+    }
+}
+
+/// Returns the chunks of a bundle from a source to a relay, or of a chunk of it.
+fn to_relay(ranks: usize, bundle: Block) -> Vec<Block> {
+    let (source, relay) = ends(bundle);
+    others(ranks, source).map(|destination| part(ranks, bundle, (source, relay, destination))).collect()
+}
+
+/// Returns the chunks of a bundle from a relay to a destination, or of a chunk of it.
+fn to_destination(ranks: usize, bundle: Block) -> Vec<Block> {
+    let (relay, destination) = ends(bundle);
+    others(ranks, destination).map(|source| part(ranks, bundle, (source, relay, destination))).collect()
+}
+
+fn ends(block: Block) -> (usize, usize) {
+    (block.source() as usize, block.destination() as usize)
+}
+
+fn others(ranks: usize, rank: usize) -> impl Iterator<Item = usize> {
+    (0..ranks).filter(move |&other| other != rank)
+}
+
+/// Returns the part of a block that goes through a relay, cut as the bundle is.
+fn part(ranks: usize, bundle: Block, (source, relay, destination): (usize, usize, usize)) -> Block {
+    let chunk = (relay + 2 * ranks - source - destination) % ranks;
+    let block = Block::new(Rank::new(source), Rank::new(destination));
+    let (of, each) = (ranks as u32 * bundle.of(), chunk as u32 * bundle.of());
+    block.chunks(each + bundle.first(), of, bundle.count()).unwrap_or(block)
+}
+
+/// Returns what bundles have, as many as these blocks.
+fn bundles(ranks: usize, blocks: Volume) -> Volume {
+    (blocks * (ranks as u64 - 1)).part(ranks as u64)
+}
+
+/// Returns the claims of an exchange of bundles in both phases.
+fn twice(one: Claims, ranks: usize) -> Claims {
+    let number = |number: Option<u64>| number.map(|number| 2 * number);
+    let volume = |volume: Option<Volume>| volume.map(|volume| bundles(ranks, volume) * 2);
+    let changes = |changes: u64| if one.startups == Some(0) { 0 } else { 2 * changes + 1 };
+    Claims {
+        startups: number(one.startups),
+        transmission: volume(one.transmission),
+        port_transmission: volume(one.port_transmission),
+        received: volume(one.received),
+        channel_transmission: volume(one.channel_transmission),
+        forwarded_transmission: volume(one.forwarded_transmission),
+        end_transmission: volume(one.end_transmission),
+        hops: number(one.hops),
+        rearrangements: one.startups.and(one.rearrangements).map(changes),
+        handled: number(one.handled),
+        messages: number(one.messages),
+        volume: volume(one.volume),
+        contention_free: one.contention_free,
+        ..Claims::default()
+    }
+}
