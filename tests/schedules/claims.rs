@@ -118,7 +118,7 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
             for problem in (0..roots).flat_map(|root| orders(problem(&topology, algorithm.as_ref(), root))) {
                 let variants = algorithm.variants(&problem);
                 let fitting = variants.iter().chain([algorithm]).filter(|one| one.fits(&problem).is_ok());
-                for algorithm in fitting.filter(|one| !is_long_pipeline(&***one)) {
+                for algorithm in fitting.filter(|one| !is_long(&***one, &problem)) {
                     proof(algorithm.as_ref(), &problem);
                     cases += 1;
                 }
@@ -128,9 +128,13 @@ fn every_algorithm_keeps_its_claims_wherever_it_fits() {
     assert!(cases > 400, "only {cases} cases");
 }
 
-/// Returns whether an algorithm is a pipeline of hundreds of chunks, whose rounds are like those of
-/// fewer chunks.
-pub(crate) fn is_long_pipeline(algorithm: &dyn Algorithm) -> bool {
+/// Returns whether an algorithm names each block many times: `two-phase` among tens of ranks, which
+/// has tests of its own, or a pipeline of hundreds of chunks, whose rounds are like those of fewer.
+pub(crate) fn is_long(algorithm: &dyn Algorithm, problem: &Problem) -> bool {
+    algorithm.about().name == "two-phase" && problem.ranks() > 32 || is_long_pipeline(algorithm)
+}
+
+fn is_long_pipeline(algorithm: &dyn Algorithm) -> bool {
     algorithm.name().split_once("chunks=").is_some_and(|(_, chunks)| chunks.parse::<usize>().unwrap() > 64)
 }
 

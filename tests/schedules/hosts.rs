@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::claims::{is_long_pipeline, proof};
+use crate::claims::{is_long, proof};
 use crate::plans::check;
 use necklace::Rank;
 use necklace::algorithm::{Algorithm, find, registry};
@@ -178,7 +178,7 @@ fn claimed_demand_at_hosts_equals_the_count() {
         let free = |row: &Arc<dyn Algorithm>| problem(&network, row.about().collective, partition.len() / 2, &hosts);
         let with_variants =
             registry().iter().flat_map(|row| [vec![Arc::clone(row)], row.variants(&free(row))].concat());
-        for algorithm in with_variants.filter(|algorithm| !is_long_pipeline(&**algorithm)) {
+        for algorithm in with_variants.filter(|one| !is_long(&**one, &free(one))) {
             let free = free(&algorithm);
             let Ok(shares) = algorithm.shares(&free) else { continue };
             let counted = Demand::counted(&verify_shares(shares).unwrap(), &free);
