@@ -2,8 +2,8 @@
 //!
 //! A rank knows the lengths of the blocks that it sends and receives. An algorithm that relays
 //! blocks needs the lengths of the relayed ones too. So planning is collective, unless every rank
-//! knows all lengths: the counts travel once over the same schedule, as blocks of one number, and
-//! every rank keeps those that reach it.
+//! knows all lengths: the counts travel once over the same schedule, in blocks of one number for each
+//! chunk, and every rank keeps those that reach it.
 //!
 //! For a call of the backend's own library the counts also travel, since the library does not check
 //! that a rank expects the lengths that the others send. If every rank knows all lengths, they are

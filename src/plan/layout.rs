@@ -35,10 +35,9 @@ pub struct Layout {
     pub element: u64,
     /// Lengths of the blocks that the rank holds or forwards.
     pub lengths: Lengths,
-    /// The blocks that the rank starts with, or chunks of them: in the input, or in place in the
-    /// output.
+    /// The blocks that the rank starts with: in the input, or in place in the output.
     pub before: Vec<(Block, Place)>,
-    /// The blocks that the rank must end with, or chunks of them: in the output, without overlap.
+    /// The blocks that the rank must end with: in the output, without overlap.
     pub after: Vec<(Block, Place)>,
     /// The length of the input in bytes.
     pub input: u64,

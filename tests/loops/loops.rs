@@ -1,4 +1,4 @@
-//! Loops that tests repeat a billion times. Compiled with optimisation, unlike the tests.
+//! What tests do so often that it is compiled with optimisation, unlike the tests.
 
 mod array;
 pub mod path;

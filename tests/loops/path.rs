@@ -3,7 +3,7 @@
 /// A point of a picture.
 pub type Point = (f64, f64);
 
-/// The points of path data, piece by piece, control points included.
+/// Returns the points of path data, piece by piece, control points included.
 #[must_use]
 pub fn pieces(data: &str) -> Vec<Vec<Point>> {
     let mut pieces: Vec<Vec<Point>> = Vec::new();
@@ -23,7 +23,7 @@ pub fn pieces(data: &str) -> Vec<Vec<Point>> {
     pieces
 }
 
-/// The number that a text is.
+/// Reads a finite number with at most one decimal.
 #[must_use]
 pub fn number(text: &str) -> f64 {
     let number: f64 = text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"));

@@ -19,7 +19,7 @@ pub(crate) struct Processes;
 impl Backend for Processes {
     /// Ranks that wait keep their cores busy. With `NECKLACE_LONG` they have the time.
     fn many_calls(&self) -> usize {
-        if env::var_os("NECKLACE_LONG").is_some() { usize::MAX } else { 8 }
+        if env::var_os("NECKLACE_LONG").is_some() { usize::MAX } else { 16 }
     }
 
     fn soon(&self) -> Duration {

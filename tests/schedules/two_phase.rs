@@ -174,8 +174,8 @@ fn long_blocks_of_a_permutation_load_all_channels() {
 #[test]
 fn what_does_not_fit_is_named() {
     for (text, name, expected) in [
-        ("mesh:3x3", "two-phase:within=half-rings", "half-rings does not fit: it needs a torus"),
-        ("complete:129", "two-phase", "it needs at most 128 ranks; there are 129"),
+        ("mesh:3x3", "two-phase:within=half-rings", "within=half-rings: it needs a torus"),
+        ("complete:129", "two-phase", "it needs at most 128 ranks; there are 129; use direct"),
     ] {
         let problem = alltoall(text);
         let error = find(problem.collective(), name).unwrap().fits(&problem).unwrap_err().to_string();

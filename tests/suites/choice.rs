@@ -45,7 +45,8 @@ fn topologies() -> Vec<Arc<dyn Topology>> {
         "complete:32",
     ];
     let graph = Graph::from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5)]).unwrap();
-    let mut networks: Vec<_> = texts.into_iter().map(topology).chain([Arc::new(graph) as Arc<dyn Topology>]).collect();
+    let networks = texts.into_iter().map(topology).chain([Arc::new(graph) as Arc<dyn Topology>]);
+    let mut networks: Vec<_> = networks.filter(|network| network.nodes() <= jobs::many_calls()).collect();
     networks.sort_by_key(|network| network.nodes());
     networks
 }
@@ -89,8 +90,8 @@ fn is_unfit<T>(result: &Result<T, Error>) -> bool {
 }
 
 /// Returns the algorithms to try on each network: those that fit on every other network that they
-/// fit, or the only one, the others on every other network. Where many calls take long, the large
-/// networks have only those that fit on no small one.
+/// fit, or the only one, the others on every other network. Where many calls take long, networks of
+/// more than half of the largest size have only those that no smaller network tries.
 fn turns(networks: &[Arc<dyn Topology>]) -> Vec<Vec<Arc<dyn Algorithm>>> {
     let mut turns = vec![vec![]; networks.len()];
     for (row, algorithm) in registry().iter().enumerate() {
@@ -103,7 +104,7 @@ fn turns(networks: &[Arc<dyn Topology>]) -> Vec<Vec<Arc<dyn Algorithm>>> {
         let fits: Vec<bool> = networks.iter().map(fits).collect();
         let only = fits.iter().filter(|fits| **fits).count() == 1;
         for ((network, turn), fits) in networks.iter().zip(&mut turns).zip(fits) {
-            if network.nodes() > jobs::many_calls() && !(fits && largest == 0) {
+            if network.nodes() > jobs::many_calls() / 2 && !(fits && largest == 0) {
                 continue;
             }
             let count = if fits { &mut fitting } else { &mut unfit };

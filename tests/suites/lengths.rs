@@ -182,7 +182,8 @@ pub(super) fn blocks_of_any_lengths_are_collected_and_distributed() {
     }
 }
 
-/// The names of all algorithms for a collective that fit, and of their variants.
+/// The names of all algorithms for a collective that fit and keep the order of ranks, and of their
+/// variants.
 fn fitting(network: &Arc<dyn Topology>, collective: &str) -> Vec<String> {
     let collective = Collective::named(collective, Rank::new(0)).unwrap();
     let problem = Problem::new(Arc::clone(network), collective).unwrap().ordered();
@@ -193,6 +194,21 @@ fn fitting(network: &Arc<dyn Topology>, collective: &str) -> Vec<String> {
         variants.map(|variant| variant.name()).chain([one.name()])
     });
     names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Long blocks among empty ones, of a length that no number of chunks divides.
+fn exchanges_few_long_blocks(comm: &mut Communicator, seed: usize) {
+    let (me, size) = (comm.rank(), comm.size());
+    let count = |from: usize, to: usize| if (7 * from + 3 * to + seed) % 5 == 0 { 257 + 10 * from + to } else { 0 };
+    let [from, into] = [false, true].map(|into| {
+        let counts = (0..size).map(|peer| if into { count(peer, me) } else { count(me, peer) });
+        counts.collect::<Vec<_>>()
+    });
+    let send: Vec<u64> = (0..size).flat_map(|to| block(me, to, from[to])).collect();
+    let wanted: Vec<u64> = (0..size).flat_map(|peer| block(peer, me, into[peer])).collect();
+    let mut receive = poisoned(wanted.len());
+    comm.alltoallv(&send, &from, &mut receive, &into).unwrap();
+    same(comm, "alltoallv of few long blocks", &receive, &wanted);
 }
 
 /// Algorithms cut and relay blocks each in its own way.
@@ -217,6 +233,7 @@ pub(super) fn every_algorithm_moves_blocks_of_any_lengths() {
                 let job = choices.fold(on(text), |job, ((call, _), name)| job.choose(call, name));
                 let run = job.run(move |mut comm| {
                     Displaced::exchange::<u64>(&mut comm, turn as u64);
+                    exchanges_few_long_blocks(&mut comm, turn);
                     gathers_and_scatters::<u64>(&mut comm, turn as u64);
                     reduces_and_scatters(&mut comm, turn as u64);
                 });

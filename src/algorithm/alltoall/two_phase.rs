@@ -1,8 +1,10 @@
-//! Alltoall in two phases that are balanced whatever the lengths of the blocks are.
+//! Alltoall in two phases, for blocks of very different lengths: parts of each block go through all
+//! ranks.
 //!
-//! Source: Valiant and Brebner, "Universal schemes for parallel communication" (1981), with a part of
-//! each block on every way in place of a random way. Needs: at most 128 ranks, and what the exchange
-//! `within` a phase needs. Model: that of this exchange.
+//! Source: Valiant and Brebner, "Universal schemes for parallel communication", STOC 1981, where each
+//! packet goes to a random node and from there to its destination. Here each block is split over all
+//! ranks instead. Needs: at most 128 ranks, and what the exchange `within` a phase needs. Model:
+//! that of this exchange.
 //!
 //! With N ranks, twice what the exchange takes for blocks of (N - 1)/N of the length:
 //!
@@ -12,41 +14,46 @@
 //! | blocks | 2 (N - 1)/N of those of the exchange |
 //! | rearrangements | one more than twice those of the exchange |
 //!
-//! For equal blocks that is twice the work. It is for [`alltoallv`](crate::Communicator::alltoallv)
-//! with a few long blocks whose routes share channels, such as one from each rank to the rank across
-//! the diagonal of a grid. In the first phase each rank spreads all that it sends over all ranks, and
-//! in the second all ranks send each destination an equal part. The sum over rounds of what the
-//! busiest channel carries, in long blocks, beside that of [`direct`](super::Direct):
+//! `within` is `half-rings`, `cayley-exchange`, `window-exchange:load=1`, `balanced-routes:load=1` or
+//! `direct`. By default it is the first of these that fits; but with more than 64 ranks not
+//! `window-exchange` or `balanced-routes`, whose schedules every process makes for the whole network,
+//! and on complete networks `direct`.
 //!
-//! | long blocks, one from each rank | 8 x 8 torus | 8 x 8 mesh | 6-cube |
+//! For equal blocks that is twice the work. The algorithm is for
+//! [`alltoallv`](crate::Communicator::alltoallv) with long blocks whose routes share channels. It
+//! spreads what each rank sends, and what each rank receives, evenly over all ranks, whatever the
+//! lengths of the blocks are. The channels carry about the same if the ranks send and receive about
+//! as much as each other. The sum over rounds of what the busiest channel carries, in blocks, beside
+//! that of [`direct`](super::Direct), if each rank has a long block for one rank:
+//!
+//! | the other rank | 8 x 8 torus | 8 x 8 mesh | 6-cube |
 //! |---|---|---|---|
 //! | across the diagonal | 1.88 (4) | 3.75 (7) | 1 (4) |
 //! | 31 ranks on | 2 (4) | 4 (4) | 1 (1) |
-//! | to the rank mirrored at the centre | 2 (2) | 4 (4) | 1 (1) |
+//! | mirrored at the centre | 2 (2) | 4 (4) | 1 (1) |
 //!
-//! A single long block, or a few whose routes share no channel, go faster by `direct`, and so do
-//! blocks of the same length.
-//!
-//! By default a phase is done by `half-rings`, `cayley-exchange`, `window-exchange` or
-//! `balanced-routes`, the first of these that fits, the latter two on up to 64 nodes; otherwise, and
-//! on complete networks, by `direct`.
+//! Over an actual network, `direct` has the advantage that no rank forwards a block.
 //!
 //! A rank takes N times the time and memory for its plan that the exchange takes. A proof for 64 ranks
-//! takes some seconds.
+//! takes some seconds. When the counts travel, each chunk carries that of its block: about 1 MB from
+//! each rank of a torus of 8 x 8. A persistent plan
+//! ([`alltoallv_init`](crate::Communicator::alltoallv_init)) exchanges counts once.
 //!
 //! # Idea
 //!
-//! Each block is cut in N chunks, one for each relay. The exchange of a phase moves bundles of N - 1
-//! chunks as it moves blocks: in the first phase the bundle of source and relay, with a chunk for
-//! each destination; in the second that of relay and destination, with a chunk of each source.
+//! Each block is cut in N parts, one for each relay. The exchange of a phase moves bundles of N - 1
+//! parts as it moves blocks, and cuts them as it cuts blocks: in the first phase the bundle of source
+//! and relay, with a part for each destination; in the second that of relay and destination, with a
+//! part of each source. A source is also a relay of its blocks, and so is their destination: these
+//! parts travel in one phase only.
 //!
-//! The chunk of source i for destination j that goes through relay k is number k - i - j (modulo N).
-//! So blocks of less than N elements, of which some chunks are empty, go through different relays.
+//! The part of source i for destination j that goes through relay k is number k - i - j (modulo N).
+//! So blocks of less than N elements, of which some parts are empty, also go through different relays.
 //!
 //! # Why it is correct
 //!
-//! 1. For a source and a destination, each chunk belongs to one relay.
-//! 2. A relay has the bundles that it sends: its own chunks from the start, and those of others after
+//! 1. For a source and a destination, each part belongs to one relay.
+//! 2. A relay has the bundles that it sends: its own parts from the start, and those of others after
 //!    the first phase, since the exchange delivers them.
 
 use std::sync::Arc;
@@ -57,15 +64,15 @@ use crate::block::{Block, Volume};
 use crate::ids::Rank;
 use crate::vocabulary::{Amount, Amounts, End, Ports, Problem, RankAmounts, RankRound, Share};
 
-/// An exchange in two phases, balanced for blocks of any lengths.
+/// An exchange in two phases, for blocks of very different lengths.
 #[derive(Clone, Debug, Default)]
 pub struct TwoPhase(Settings);
 
 static ABOUT: About = About {
     collective: "alltoall",
     name: "two-phase",
-    summary: "parts of each block go through all ranks, by another exchange: for alltoallv with a few long blocks whose routes share channels",
-    source: "Valiant and Brebner (1981), with parts in place of random ways",
+    summary: "parts of each block go through all ranks, by another exchange: for alltoallv with long blocks whose routes share channels",
+    source: "Valiant and Brebner, STOC 1981; each block is split over all ranks instead of going through a random one",
     needs: "at most 128 ranks, and what the exchange of a phase needs",
     claims: "twice those of the exchange for blocks of (N - 1)/N of the length",
     ports: Ports::Unlimited,
@@ -73,18 +80,18 @@ static ABOUT: About = About {
 
 static WITHIN: Parameter = Parameter {
     key: "within",
-    summary: "the exchange of a phase; by default one that loads all channels alike, if one fits",
+    summary: "the exchange of a phase; by default the first that fits, window-exchange and balanced-routes on up to 64 ranks",
     values: Values::Words(&["kind", "half-rings", "cayley-exchange", "window-exchange", "balanced-routes", "direct"]),
     default: 0,
 };
 
-/// The most ranks, and the most nodes of a network for which every process makes a schedule of its
-/// own unless it is told to.
+/// The most ranks, and the most for which `kind` takes an exchange whose schedule every process makes
+/// for the whole network.
 const MOST: usize = 1 << 7;
 const MOST_BY_KIND: usize = 1 << 6;
 
 impl TwoPhase {
-    /// Returns the exchange of a phase.
+    /// Returns the exchange of a phase. None of them has local steps.
     fn exchange(&self, problem: &Problem) -> Arc<dyn Algorithm> {
         match self.0.of(&WITHIN) {
             0 => by_kind(problem),
@@ -133,10 +140,10 @@ impl Algorithm for TwoPhase {
     fn lacks(&self, problem: &Problem) -> Option<String> {
         let ranks = problem.ranks();
         if ranks > MOST {
-            return Some(format!("it needs at most {MOST} ranks; there are {ranks}"));
+            return Some(format!("it needs at most {MOST} ranks; there are {ranks}; use direct"));
         }
         let exchange = self.exchange(problem);
-        exchange.lacks(problem).map(|needs| format!("{} does not fit: {needs}", exchange.name()))
+        exchange.lacks(problem).map(|needs| format!("within={}: {needs}", exchange.name()))
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
@@ -148,21 +155,21 @@ impl Algorithm for TwoPhase {
     }
 
     fn phases(&self, problem: &Problem) -> Vec<String> {
-        let turns = self.exchange(problem).phases(problem).len();
-        let named = |turn| {
-            let ends = if turn <= turns { "relays" } else { "destinations" };
-            format!("turn {turn} of {}, to the {ends}", 2 * turns)
+        let within = self.exchange(problem).phases(problem).len();
+        let named = |phase| {
+            let ends = if phase <= within { "relays" } else { "destinations" };
+            format!("phase {phase} of {}, to the {ends}", 2 * within)
         };
-        (1..=2 * turns).map(named).collect()
+        (1..=2 * within).map(named).collect()
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
         let exchange = self.exchange(problem);
         let (ranks, phases) = (problem.ranks(), exchange.phases(problem).len());
-        let turn = |bundled: fn(usize, Block) -> Vec<Block>, first: usize| {
+        let bundled = |parts: fn(usize, Block) -> Vec<Block>, first: usize| {
             exchange.rounds(problem, rank).map(move |round| {
                 let bundle = |end: End| {
-                    let blocks = end.blocks.iter().flat_map(|&block| bundled(ranks, block)).collect();
+                    let blocks = end.blocks.iter().flat_map(|&block| parts(ranks, block)).collect();
                     End { blocks, ..end }
                 };
                 RankRound {
@@ -173,13 +180,13 @@ impl Algorithm for TwoPhase {
                 }
             })
         };
-        Box::new(turn(to_relay, 0).chain(turn(to_destination, phases)))
+        Box::new(bundled(to_relay, 0).chain(bundled(to_destination, phases)))
     }
 
     fn amounts(&self, problem: &Problem, rank: Rank) -> Amounts {
         let exchange = self.exchange(problem);
         let (ranks, phases) = (problem.ranks(), exchange.phases(problem).len());
-        let turn = |first: usize| {
+        let bundled = |first: usize| {
             exchange.amounts(problem, rank).map(move |round| {
                 let scaled = |amount: Amount| Amount { volume: bundles(ranks, amount.volume), ..amount };
                 RankAmounts {
@@ -189,17 +196,17 @@ impl Algorithm for TwoPhase {
                 }
             })
         };
-        Box::new(turn(0).chain(turn(phases)))
+        Box::new(bundled(0).chain(bundled(phases)))
     }
 }
 
-/// Returns the chunks of a bundle from a source to a relay, or of a chunk of it.
+/// Returns the parts in a bundle from a source to a relay, or in a chunk of it.
 fn to_relay(ranks: usize, bundle: Block) -> Vec<Block> {
     let (source, relay) = ends(bundle);
     others(ranks, source).map(|destination| part(ranks, bundle, (source, relay, destination))).collect()
 }
 
-/// Returns the chunks of a bundle from a relay to a destination, or of a chunk of it.
+/// Returns the parts in a bundle from a relay to a destination, or in a chunk of it.
 fn to_destination(ranks: usize, bundle: Block) -> Vec<Block> {
     let (relay, destination) = ends(bundle);
     others(ranks, destination).map(|source| part(ranks, bundle, (source, relay, destination))).collect()
