@@ -199,7 +199,8 @@ fn fitting(network: &Arc<dyn Topology>, collective: &str) -> Vec<String> {
 /// Long blocks among empty ones, of a length that no number of chunks divides.
 fn exchanges_few_long_blocks(comm: &mut Communicator, seed: usize) {
     let (me, size) = (comm.rank(), comm.size());
-    let count = |from: usize, to: usize| if (7 * from + 3 * to + seed) % 5 == 0 { 257 + 10 * from + to } else { 0 };
+    let is_long = |from: usize, to: usize| (7 * from + 3 * to + seed).is_multiple_of(5);
+    let count = |from: usize, to: usize| if is_long(from, to) { 257 + 10 * from + to } else { 0 };
     let [from, into] = [false, true].map(|into| {
         let counts = (0..size).map(|peer| if into { count(peer, me) } else { count(me, peer) });
         counts.collect::<Vec<_>>()
