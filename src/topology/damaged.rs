@@ -100,7 +100,8 @@ impl Topology for Damaged {
         self.left.route(from, to)
     }
 
-    /// What no text gives, such as damage to a graph without a file, is `damaged NETWORK,..`.
+    /// Writes damage to a network without a text, such as a graph that is in no file, as
+    /// `damaged NETWORK,..`, which cannot be parsed.
     fn text(&self) -> String {
         let links = self.links.iter().map(|(u, v)| format!(",{u}-{v}"));
         let nodes = self.nodes.iter().map(|node| format!(",n{node}"));

@@ -223,7 +223,8 @@ impl Embedding {
     }
 
     /// Returns the text `GUEST@HOST:NAME`. A host that is read from a file has no name after it,
-    /// since all that follows is the name of the file. What no text gives is `embedded GUEST@HOST`.
+    /// since all that follows is the name of the file. Writes an embedding that no text gives as
+    /// `embedded GUEST@HOST`.
     pub(super) fn text(&self) -> String {
         let (guest, host) = (self.guest.text(), self.host.text());
         let is_in_a_file = host.starts_with("graph:@");
