@@ -235,8 +235,8 @@ impl Communicator {
         Ok(NativeCall::Varying(Varying { long: long != [0], ..varying }))
     }
 
-    /// Sends the counts over the schedule, and returns those of all blocks that reach this rank, or
-    /// a chunk of which does: each chunk of a block carries the count of the block.
+    /// Sends the counts over the schedule; each chunk carries the count of its block. Returns the
+    /// count of each block of which a chunk reaches this rank.
     fn exchange_counts(
         &mut self,
         rounds: &[RankRound],

@@ -1,4 +1,4 @@
-//! What tests do so often that it is compiled with optimisation, unlike the tests.
+//! Code that tests run so often that it is compiled with optimisation, unlike the tests.
 
 mod array;
 pub mod path;

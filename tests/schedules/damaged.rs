@@ -14,10 +14,7 @@ use necklace_tests::checker::check_schedule;
 use quickcheck::QuickCheck;
 
 use crate::claims::proof;
-
-fn alltoall(text: &str) -> Problem {
-    Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap()
-}
+use crate::fixtures::alltoall;
 
 /// Proves the exchange, and that it keeps its claims.
 fn exchanged(problem: &Problem, parameters: &str) -> Proof {

@@ -6,27 +6,23 @@ use necklace::Rank;
 use necklace::algorithm::find;
 use necklace::collective::Collective;
 use necklace::schedule::{Block, Problem, RankRound};
-use necklace::topology::parse;
 use quickcheck::QuickCheck;
 
 use crate::claims::proof;
-
-fn alltoall(text: &str) -> Problem {
-    Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap()
-}
+use crate::fixtures::alltoall;
 
 fn shares(problem: &Problem, name: &str) -> Vec<Vec<RankRound>> {
     let algorithm = find(problem.collective(), name).unwrap();
     problem.all().map(|rank| algorithm.share(problem, rank).unwrap().collect()).collect()
 }
 
-/// The elements of a chunk of a block of this many.
+/// The number of elements of a chunk, if its block has this many.
 fn elements(block: Block, length: u64) -> u64 {
     let cut = |i: u32| length * u64::from(i) / u64::from(block.of());
     cut(block.first() + block.count()) - cut(block.first())
 }
 
-/// What each rank sends each other in each round, for blocks of these lengths.
+/// The number of elements that each rank sends to each other in each round.
 fn sent(problem: &Problem, name: &str, length: impl Fn(usize, usize) -> u64) -> Vec<HashMap<(usize, usize), u64>> {
     let shares = shares(problem, name);
     let mut all = vec![HashMap::new(); shares.iter().map(Vec::len).max().unwrap()];
@@ -60,7 +56,7 @@ fn busiest(problem: &Problem, name: &str, length: impl Fn(usize, usize) -> u64) 
 
 const EXCHANGES: [&str; 5] = ["half-rings", "cayley-exchange", "window-exchange", "balanced-routes", "direct"];
 
-/// Twice the exchange of blocks of (N - 1)/N of the length, whichever it is.
+/// With any exchange, two phases take twice what it takes for blocks of (N - 1)/N of the length.
 #[test]
 fn two_phases_are_verified() {
     let mut done = BTreeSet::new();
@@ -105,8 +101,8 @@ fn two_phases_are_verified() {
     }
 }
 
-/// Valiant and Brebner: what a source sends to all together, and what a destination gets from all,
-/// goes through all ranks alike, whatever the lengths are.
+/// All that a rank sends, and all that it receives, goes through all ranks in equal parts, whatever
+/// the lengths are.
 #[test]
 fn relays_have_equal_parts_of_any_lengths() {
     fn balanced(ranks: u8, lengths: Vec<u16>) -> bool {
@@ -132,7 +128,7 @@ fn relays_have_equal_parts_of_any_lengths() {
     QuickCheck::new().tests(60).quickcheck(balanced as fn(u8, Vec<u16>) -> bool);
 }
 
-/// Of one element, all chunks but one are empty.
+/// Blocks of one element have only one chunk that is not empty.
 #[test]
 fn short_blocks_go_through_different_relays() {
     for ranks in [2, 8, 9, 30] {

@@ -91,7 +91,7 @@ fn is_unfit<T>(result: &Result<T, Error>) -> bool {
 
 /// Returns the algorithms to try on each network: those that fit on every other network that they
 /// fit, or the only one, the others on every other network. Where many calls take long, networks of
-/// more than half of the largest size have only those that no smaller network tries.
+/// more than half of the largest size try only algorithms that fit and that no smaller network tries.
 fn turns(networks: &[Arc<dyn Topology>]) -> Vec<Vec<Arc<dyn Algorithm>>> {
     let mut turns = vec![vec![]; networks.len()];
     for (row, algorithm) in registry().iter().enumerate() {

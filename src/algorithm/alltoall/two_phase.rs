@@ -15,16 +15,17 @@
 //! | rearrangements | one more than twice those of the exchange |
 //!
 //! `within` is `half-rings`, `cayley-exchange`, `window-exchange:load=1`, `balanced-routes:load=1` or
-//! `direct`. By default it is the first of these that fits; but with more than 64 ranks not
-//! `window-exchange` or `balanced-routes`, whose schedules every process makes for the whole network,
-//! and on complete networks `direct`.
+//! `direct`. The default is `direct` on complete networks, and elsewhere the first of these that fits.
+//! With more than 64 ranks it skips `window-exchange` and `balanced-routes`, because every process
+//! makes their schedules for the whole network.
 //!
 //! For equal blocks that is twice the work. The algorithm is for
 //! [`alltoallv`](crate::Communicator::alltoallv) with long blocks whose routes share channels. It
 //! spreads what each rank sends, and what each rank receives, evenly over all ranks, whatever the
-//! lengths of the blocks are. The channels carry about the same if the ranks send and receive about
-//! as much as each other. The sum over rounds of what the busiest channel carries, in blocks, beside
-//! that of [`direct`](super::Direct), if each rank has a long block for one rank:
+//! lengths of the blocks are. If all ranks send and receive about equally much, the channels carry
+//! about equally much. The table gives the sum over rounds of the load of the busiest channel, in
+//! blocks, if each rank has a long block for one rank; in parentheses, the same for
+//! [`direct`](super::Direct):
 //!
 //! | the other rank | 8 x 8 torus | 8 x 8 mesh | 6-cube |
 //! |---|---|---|---|
@@ -32,11 +33,11 @@
 //! | 31 ranks on | 2 (4) | 4 (4) | 1 (1) |
 //! | mirrored at the centre | 2 (2) | 4 (4) | 1 (1) |
 //!
-//! Over an actual network, `direct` has the advantage that no rank forwards a block.
+//! The table leaves out the work of the relays; with `direct`, no rank forwards a block.
 //!
 //! A rank takes N times the time and memory for its plan that the exchange takes. A proof for 64 ranks
-//! takes some seconds. When the counts travel, each chunk carries that of its block: about 1 MB from
-//! each rank of a torus of 8 x 8. A persistent plan
+//! takes some seconds. In the exchange of counts, each chunk carries the count of its block: about
+//! 1 MB from each rank of an 8 x 8 torus. A persistent plan
 //! ([`alltoallv_init`](crate::Communicator::alltoallv_init)) exchanges counts once.
 //!
 //! # Idea
@@ -91,33 +92,33 @@ const MOST: usize = 1 << 7;
 const MOST_BY_KIND: usize = 1 << 6;
 
 impl TwoPhase {
-    /// Returns the exchange of a phase. None of them has local steps.
+    /// Returns the exchange of a phase.
     fn exchange(&self, problem: &Problem) -> Arc<dyn Algorithm> {
-        match self.0.of(&WITHIN) {
-            0 => by_kind(problem),
-            1 => Arc::new(HalfRings),
-            2 => Arc::new(CayleyExchange::default()),
-            3 => Arc::new(WindowExchange::default()),
-            4 => Arc::new(BalancedRoutes::default()),
-            _ => Arc::new(Direct),
-        }
+        let mut balanced = balanced().into_iter();
+        let found = match self.0.of(&WITHIN) {
+            0 => {
+                let tried = match problem.ranks() {
+                    _ if is_complete(problem) => 0,
+                    0..=MOST_BY_KIND => balanced.len(),
+                    _ => 2,
+                };
+                balanced.take(tried).find(|one| one.lacks(problem).is_none())
+            }
+            word => balanced.nth(word - 1),
+        };
+        found.unwrap_or_else(|| Arc::new(Direct))
     }
 }
 
-fn by_kind(problem: &Problem) -> Arc<dyn Algorithm> {
-    let balanced: [Arc<dyn Algorithm>; 4] = [
+/// Returns the exchanges that load all channels alike, in the order of their words. None of them has
+/// local steps.
+fn balanced() -> [Arc<dyn Algorithm>; 4] {
+    [
         Arc::new(HalfRings),
         Arc::new(CayleyExchange::default()),
         Arc::new(WindowExchange::default()),
         Arc::new(BalancedRoutes::default()),
-    ];
-    let tried = match problem.ranks() {
-        _ if is_complete(problem) => 0,
-        0..=MOST_BY_KIND => balanced.len(),
-        _ => 2,
-    };
-    let found = balanced.into_iter().take(tried).find(|one| one.lacks(problem).is_none());
-    found.unwrap_or_else(|| Arc::new(Direct))
+    ]
 }
 
 impl Algorithm for TwoPhase {
