@@ -33,7 +33,6 @@
 //! that case, and if several members are lost at once, members may see different failures.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use super::codec::{read_failure, write_failure};
 use super::context::{Context, Presence, Proposal};
@@ -69,7 +68,7 @@ impl Engine {
             context.proposal = Some(Proposal {
                 failure,
                 to: usize::MAX,
-                since: Instant::now(),
+                since: self.now,
                 successors: Vec::new(),
                 votes_requested: false,
                 retries: 0,
@@ -82,7 +81,7 @@ impl Engine {
     pub(crate) fn retry_proposals(&mut self) {
         let is_due = |context: &Context| {
             let proposal = context.proposal.as_ref().filter(|_| context.failure.is_none())?;
-            let late = proposal.since.elapsed() > grace(context.timeouts.shortest());
+            let late = self.now.duration_since(proposal.since) > grace(context.timeouts.shortest());
             let other = self.coordinator(context, &proposal.failure) != proposal.to;
             (late || other).then_some((context.id, proposal.to, other))
         };
@@ -150,10 +149,10 @@ impl Engine {
             self.enqueue(to, Header::new(Kind::Proposal, id), &write_failure(&failure));
             self.pump_out(to);
         }
+        let now = self.now;
         if let Some(context) = self.contexts.get_mut(&id) {
             let retries = context.proposal.take().filter(|before| before.to == to).map_or(0, |before| before.retries);
-            context.proposal =
-                Some(Proposal { failure, to, since: Instant::now(), successors, votes_requested: false, retries });
+            context.proposal = Some(Proposal { failure, to, since: now, successors, votes_requested: false, retries });
         }
     }
 
@@ -179,7 +178,7 @@ impl Engine {
     /// Returns whether no other process can decide on the failure that this process has to decide
     /// on.
     fn may_decide_now(&self, context: &Context, proposal: &Proposal) -> bool {
-        if proposal.votes_requested && proposal.since.elapsed() > grace(context.timeouts.shortest()) {
+        if proposal.votes_requested && self.now.duration_since(proposal.since) > grace(context.timeouts.shortest()) {
             return true;
         }
         let members = || context.members.iter().map(|member| member.index());
@@ -259,7 +258,7 @@ impl Engine {
     /// Everything that has arrived must have been read.
     pub(crate) fn decide(&mut self) {
         // If this process was suspended since it last polled the wire, a decision may have arrived.
-        if !self.undecided || self.looked.elapsed() >= 4 * TICK {
+        if !self.undecided || self.now.duration_since(self.looked) >= 4 * TICK {
             return;
         }
         self.undecided = false;
@@ -276,8 +275,9 @@ impl Engine {
                 self.fail(id, failure);
                 self.broadcast(id, Header::new(Kind::Decision, id), &text);
             } else {
+                let now = self.now;
                 if let Some(proposal) = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut()) {
-                    (proposal.votes_requested, proposal.since) = (true, Instant::now());
+                    (proposal.votes_requested, proposal.since) = (true, now);
                 }
                 self.broadcast(id, Header::new(Kind::VoteRequest, id), &text);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::codec::{write_failure, write_left};
+use super::codec::{write_contexts, write_failure, write_left};
 use super::connection::ConnectionState;
 use super::context::{Context, Presence};
 use super::frame::{Header, Kind};
@@ -47,6 +47,35 @@ impl Engine {
     pub(crate) fn still_open(&self) -> Vec<ContextId> {
         let open = self.contexts.values().filter(|context| context.presence == Presence::Open);
         open.map(|context| context.id).collect()
+    }
+
+    /// Tells all other processes that this one opens no more contexts.
+    pub(crate) fn open_no_more(&mut self) {
+        let open = write_contexts(self.still_open().into_iter());
+        let me = self.me;
+        for process in (0..self.connections.len()).filter(|process| *process != me) {
+            self.enqueue(process, Header::new(Kind::Goodbye, ContextId::WORLD), &open);
+            self.pump_out(process);
+        }
+    }
+
+    /// Leaves a context. If a panic is the reason, the members learn of it once the supervisor has
+    /// given its message, if there is a supervisor.
+    pub(crate) fn leave(&mut self, id: ContextId, panicking: bool) {
+        let me = self.me;
+        let Some(context) = self.contexts.get_mut(&id) else { return };
+        context.presence = Presence::Left;
+        let surplus = context.surplus(me);
+        context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
+        self.record_surplus(id, surplus);
+        match (panicking, self.supervised) {
+            (false, _) => self.broadcast_leave(id, ""),
+            (true, false) => {
+                self.panicked = true;
+                self.broadcast_leave(id, "panicked");
+            }
+            (true, true) => self.panicked_contexts.push(id),
+        }
     }
 
     /// Tells the members of a context that this process has left it, and why, unless it simply

@@ -7,7 +7,7 @@
 //! to report it, it is also the reason to end the job.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::codec::RankStatus;
 use super::context::Context;
@@ -19,6 +19,15 @@ use crate::ids::Rank;
 use crate::transport::{Cause, ContextId, Deadline, Failure, rank_name};
 
 impl Engine {
+    /// Does what is due when no thread waits: renews proposals, and supervises the calls of a library.
+    /// Ends the job if one of those calls cannot end.
+    pub(crate) fn supervise(&mut self) {
+        self.retry_proposals();
+        if let Some(failure) = self.watch_library_calls() {
+            self.wire.abort(&failure);
+        }
+    }
+
     /// Supervises all calls that a library executes. Returns why the job has to end, if it has to.
     pub(crate) fn watch_library_calls(&mut self) -> Option<Failure> {
         let inside: Vec<(ContextId, Option<u64>)> = self
@@ -30,21 +39,22 @@ impl Engine {
     }
 
     fn watch_library_call(&mut self, id: ContextId, call: Option<u64>) -> Option<Failure> {
+        let now = self.now;
         let context = self.contexts.get_mut(&id)?;
         let Some(call) = call else {
             context.watchdog = None;
             return None;
         };
         if context.watchdog.as_ref().is_none_or(|watchdog| watchdog.call != call) {
-            context.watchdog = Some(Watchdog::begin(call));
+            context.watchdog = Some(Watchdog::begin(call, now));
             return None;
         }
         let timeouts = context.library.as_ref()?.timeouts();
-        context.watchdog.as_mut()?.account_for_suspension(timeouts);
+        context.watchdog.as_mut()?.account_for_suspension(now, timeouts);
         // A failure in a later call does not concern this one: the member has done its part of it.
         if let Some(failure) = context.failure.clone().filter(|failure| failure.call <= call) {
-            let failed = context.watchdog.as_mut()?.failed_since.get_or_insert_with(Instant::now);
-            return (failed.elapsed() > LINGER).then_some(failure);
+            let failed = context.watchdog.as_mut()?.failed_since.get_or_insert(now);
+            return (now.duration_since(*failed) > LINGER).then_some(failure);
         }
         if let Some((culprit, cause)) = self.diagnose(id, call) {
             let context = self.contexts.get(&id)?;
@@ -57,12 +67,13 @@ impl Engine {
 
     /// Returns the culprit and the cause if the call cannot end.
     fn diagnose(&mut self, id: ContextId, call: u64) -> Option<(Option<Rank>, Cause)> {
+        let now = self.now;
         let context = self.contexts.get(&id)?;
         let me = context.rank_of(self.me)?;
         let (library, watchdog) = (context.library.as_ref()?, context.watchdog.as_ref()?);
         let timeouts = library.timeouts();
         let shortest = timeouts.shortest();
-        let waited = watchdog.since.elapsed();
+        let waited = now.duration_since(watchdog.since);
         let others = || (0..context.members.len()).map(Rank::new).filter(|rank| *rank != me);
         let left = |rank: Rank| context.lanes[context.process(rank)].left.as_ref();
         let mine = library.called(call)?;
@@ -93,7 +104,7 @@ impl Engine {
             return None;
         };
         let complete = others().all(|rank| poll.answers[rank.index()].is_some());
-        if !complete && poll.since.elapsed() < grace(shortest) {
+        if !complete && now.duration_since(poll.since) < grace(shortest) {
             return None;
         }
         for rank in others() {
@@ -119,14 +130,13 @@ impl Engine {
         };
         let alone = context.members.len() > 1 && !others().any(is_in_it);
         let watchdog = self.contexts.get_mut(&id)?.watchdog.as_mut()?;
-        let now = Instant::now();
         watchdog.poll = None;
         if silent.is_none() {
             watchdog.last_complete = now;
         }
         if !alone {
             watchdog.alone_since = None;
-        } else if watchdog.alone_since.get_or_insert(now).elapsed() >= timeouts.silence {
+        } else if now.duration_since(*watchdog.alone_since.get_or_insert(now)) >= timeouts.silence {
             let me = rank_name(me, &self.contexts.get(&id)?.members);
             let chain = format!("{me} is in a library call that no other rank is in any more").into();
             let (deadline, waited) = (Deadline::Silence, timeouts.silence);
@@ -156,11 +166,11 @@ impl Engine {
     /// Asks all members for their status.
     fn poll_members(&mut self, id: ContextId, call: u64) {
         self.status_requests += 1;
-        let number = self.status_requests;
+        let (number, since) = (self.status_requests, self.now);
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let answers = (0..context.members.len()).map(|_| None).collect();
         if let Some(watchdog) = &mut context.watchdog {
-            watchdog.poll = Some(StatusPoll { number, since: Instant::now(), answers });
+            watchdog.poll = Some(StatusPoll { number, since, answers });
         }
         let message_id = MessageId { call, ..MessageId::default() };
         self.broadcast(id, Header { message_id, bytes: number, ..Header::new(Kind::StatusRequest, id) }, &[]);

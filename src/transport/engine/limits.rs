@@ -11,6 +11,9 @@ pub(crate) const TICK: Duration = Duration::from_millis(20);
 /// the others need only the news of the failure.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
+/// Maximum time that a process waits at its end: a launcher wants to know its result.
+pub(crate) const LONGEST: Duration = Duration::from_secs(30);
+
 /// Maximum number of reads from, or writes to, one process before others get their share. If the
 /// peer is as fast as this process, the socket is never empty, or never full.
 pub(crate) const BUDGET: u32 = 16;

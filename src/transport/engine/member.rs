@@ -3,10 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use super::codec::write_contexts;
-use super::frame::{Header, Kind};
+use super::driver::Driver;
 use super::process::Process;
-use super::round::Driver;
 use super::wire::{Sleeper, Wire};
 use crate::ids::Rank;
 use crate::machine::Machine;
@@ -74,12 +72,7 @@ impl Endpoint for Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        let mut engine = self.process.lock();
-        let open = write_contexts(engine.still_open().into_iter());
-        for process in (0..self.size).filter(|process| *process != self.rank.index()) {
-            engine.enqueue(process, Header::new(Kind::Goodbye, ContextId::WORLD), &open);
-            engine.pump_out(process);
-        }
+        self.process.lock().open_no_more();
     }
 }
 

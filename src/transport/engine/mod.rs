@@ -31,6 +31,8 @@ pub(super) mod context;
 mod contexts;
 mod control;
 mod cursor;
+mod driver;
+mod ending;
 pub(super) mod frame;
 pub(super) mod inbound;
 mod inquiry;

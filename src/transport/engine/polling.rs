@@ -1,5 +1,7 @@
 //! Decides which connections are read and written next.
 
+use std::time::Instant;
+
 use super::state::Engine;
 use super::wire::WireEvent;
 use crate::plan::Message;
@@ -10,7 +12,9 @@ const MAX_DEFERRALS: u32 = 8;
 
 impl Engine {
     /// Handles the events of the wire, and reads what a round awaits.
-    pub(crate) fn handle_events(&mut self) {
+    pub(crate) fn handle_events(&mut self, now: Instant) {
+        self.tick(now);
+        self.looked = now;
         let mut events = std::mem::take(&mut self.events);
         self.wire.poll(&mut events);
         for event in events.drain(..) {
@@ -74,7 +78,8 @@ impl Engine {
     }
 
     /// Reads everything that has arrived, awaited or not, and decides on failures.
-    pub(crate) fn sweep(&mut self) {
+    pub(crate) fn sweep(&mut self, now: Instant) {
+        self.tick(now);
         for from in 0..self.connections.len() {
             let broken = self.connections[from].as_ref().and_then(|connection| connection.broken.clone());
             if broken.is_some() || self.connections[from].as_ref().is_some_and(|connection| connection.readable) {
@@ -103,7 +108,7 @@ impl Engine {
     /// event.
     pub(crate) fn poll_peers(&mut self, id: ContextId, (sends, receives): (&[Message], &[Message])) {
         if self.polled {
-            return self.handle_events();
+            return self.handle_events(self.now);
         }
         for message in receives.iter().chain(sends) {
             let peer = self.process(id, message.peer.index());

@@ -8,16 +8,11 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "mpi")]
 use super::call_tracker::CallTracker;
-use super::connection::{Connection, ConnectionState};
-use super::context::Presence;
-use super::frame::{Header, Kind};
-use super::limits::{LINGER, TICK};
+use super::ending::Ending;
+use super::limits::TICK;
 use super::state::Engine;
 use super::wire::{Sleeper, Wire};
 use crate::transport::ContextId;
-
-/// Maximum time that a process waits at its end: a launcher wants to know its result.
-const LONGEST: Duration = Duration::from_secs(30);
 
 /// The time for which a thread that waits on a polled wire only yields between two polls; and the
 /// maximum time for which it sleeps after that.
@@ -46,8 +41,11 @@ struct Shared {
 }
 
 impl Shared {
+    /// Locks the engine, and tells it the time.
     fn lock(&self) -> MutexGuard<'_, Engine> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        engine.tick(Instant::now());
+        engine
     }
 
     /// Wakes the threads that sleep until another has moved something for them.
@@ -82,6 +80,7 @@ impl Shared {
                 Err(poisoned) => poisoned.into_inner().0,
             };
             engine.sleepers -= 1;
+            engine.tick(Instant::now());
             return engine;
         };
         // No thread sleeps while there is more to do.
@@ -101,18 +100,17 @@ impl Shared {
         if engine.polled {
             // One poll may look at one peer only, as in shared memory those of MPICH do.
             let polls = (POLLS_PER_PEER * engine.connections.len()).min(MOST_POLLS);
-            (0..polls).for_each(|_| engine.handle_events());
+            (0..polls).for_each(|_| engine.handle_events(Instant::now()));
         }
         engine = self.sleep(engine, Duration::ZERO);
-        engine.sweep();
+        engine.sweep(Instant::now());
         engine
     }
 
     /// Handles the events that have been collected.
     fn handle_events(&self, engine: &mut Engine) {
-        engine.handle_events();
+        engine.handle_events(Instant::now());
         engine.resume();
-        engine.looked = Instant::now();
         self.wake(engine);
     }
 
@@ -138,10 +136,7 @@ impl Shared {
             if engine.polled || engine.sleeper.is_some() {
                 engine = self.poll_all(engine);
             }
-            engine.retry_proposals();
-            if let Some(failure) = engine.watch_library_calls() {
-                engine.wire.abort(&failure);
-            }
+            engine.supervise();
             self.wake(&engine);
         }
     }
@@ -155,7 +150,7 @@ impl Process {
         sleeper: Option<Box<dyn Sleeper>>,
         spins: bool,
     ) -> io::Result<Arc<Self>> {
-        let engine = Engine::new(rank, size, wire, sleeper);
+        let engine = Engine::new((rank, size), wire, sleeper, Instant::now());
         let shared = Arc::new(Shared { engine: Mutex::new(engine), moved: Condvar::new(), spins });
         let listening = Arc::clone(&shared);
         let listener = thread::Builder::new().name("necklace".to_owned()).spawn(move || listening.listen())?;
@@ -207,7 +202,7 @@ impl Process {
             return self.shared.poll_all(engine);
         }
         let mut engine = engine;
-        engine.sweep();
+        engine.sweep(Instant::now());
         engine
     }
 
@@ -216,13 +211,13 @@ impl Process {
     pub(crate) fn withdraw<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, id: ContextId) -> MutexGuard<'s, Engine> {
         let begin = Instant::now();
         while !engine.call_back(id) {
-            let (waited, patience) = (begin.elapsed(), engine.longest_silence.clamp(LINGER, LONGEST));
-            if waited > patience {
+            let waited = begin.elapsed();
+            if waited > engine.patience() {
                 let failure = engine.failure(id).cloned().or_else(|| engine.stranded(id));
                 failure.iter().for_each(|failure| engine.wire.abort(failure));
             }
             engine = self.sleep(engine, waited);
-            engine.sweep();
+            engine.sweep(Instant::now());
         }
         engine.withdraw(id);
         engine
@@ -245,88 +240,24 @@ impl Process {
     /// Leaves a context. After a panic, the members learn of it once the supervisor has given the
     /// reason, if there is a supervisor.
     pub(crate) fn leave(&self, id: ContextId) {
-        let mut engine = self.lock();
-        let me = engine.me;
-        let Some(context) = engine.contexts.get_mut(&id) else { return };
-        context.presence = Presence::Left;
-        let surplus = context.surplus(me);
-        context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
-        engine.record_surplus(id, surplus);
-        match (thread::panicking(), engine.supervised) {
-            (false, _) => engine.broadcast_leave(id, ""),
-            (true, false) => {
-                engine.panicked = true;
-                engine.broadcast_leave(id, "panicked");
-            }
-            (true, true) => engine.panicked_contexts.push(id),
-        }
+        self.lock().leave(id, thread::panicking());
     }
-}
 
-impl Process {
-    /// Ends the process, once: sends FIN and waits until all others have acknowledged it, since
-    /// closing a connection would lose unread bytes. Returns whether all have.
+    /// Ends the process, once. Returns whether all others have acknowledged that.
     pub(crate) fn finish(&self) -> bool {
         let mut engine = self.shared.lock();
         if engine.ended {
             return engine.ended_well;
         }
-        // A peer that has sent FIN itself needs nothing more from this process.
-        let peers = |connection: &Option<Connection>| {
-            connection.as_ref().is_some_and(|connection| connection.is_open() && !connection.fin_received)
-        };
-        let peers: Vec<bool> = engine.connections.iter().map(peers).collect();
-        // Another thread may still have contexts open when the process exits. The calls completed
-        // in them are complete.
-        for id in engine.still_open() {
-            engine.broadcast_leave(id, "has ended");
-        }
-        for (process, _) in peers.iter().enumerate().filter(|(_, stays)| **stays) {
-            engine.enqueue(process, Header::new(Kind::Fin, ContextId::WORLD), &[]);
-            engine.pump_out(process);
-        }
-        engine.fin_sent = true;
-        let failed =
-            |engine: &Engine| engine.panicked || engine.contexts.values().any(|context| context.failure.is_some());
-        // If giving up here would abort the job, the process does not give up because of a slow
-        // rank.
-        let gives_up = |engine: &Engine| !engine.polled && failed(engine);
-        // The number of peers and transfers to wait for, and the number of bytes written.
-        let state = |engine: &Engine| {
-            let all = engine
-                .connections
-                .iter()
-                .zip(&peers)
-                .filter_map(|(connection, stays)| Some((connection.as_ref()?, stays)));
-            let open = all.filter(|(connection, _)| connection.is_open());
-            let start = (engine.wire.under_way(), 0);
-            open.fold(start, |(waiting, written), (connection, stays)| {
-                let rest = !connection.queue.is_empty() || connection.sending.is_some();
-                let unacked = *stays && !connection.fin_acked || engine.polled && rest;
-                (waiting + usize::from(unacked), written + connection.bytes_written)
-            })
-        };
-        // Peers that leave do not extend the wait for the others. On a wire whose end takes the job
-        // with it, any progress does.
-        let begin = Instant::now();
-        let (mut last, mut since, mut failed_since) = (state(&engine), begin, None);
-        while last.0 > 0 && since.elapsed() < engine.longest_silence.clamp(LINGER, LONGEST) {
-            if gives_up(&engine) && failed_since.get_or_insert_with(Instant::now).elapsed() >= LINGER {
-                break;
+        let mut ending = Ending::begin(&mut engine);
+        let well = loop {
+            if let Some(well) = ending.poll(&mut engine) {
+                break well;
             }
-            engine = self.sleep(engine, since.elapsed());
-            engine.sweep();
-            let now = state(&engine);
-            if now != last {
-                last = now;
-                since = if engine.polled { Instant::now() } else { begin };
-            }
-        }
-        let lost = |connection: &Connection| matches!(connection.state, ConnectionState::Lost(_));
-        let well = last.0 == 0 && !engine.connections.iter().flatten().any(lost);
-        (engine.ended, engine.ended_well) = (true, well);
-        engine.fail_open();
-        engine.wire.end(well);
+            let waited = ending.waited(engine.now);
+            engine = self.sleep(engine, waited);
+            engine.sweep(Instant::now());
+        };
         self.wake(&engine);
         drop(engine);
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();

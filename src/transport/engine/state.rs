@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::connection::Connection;
 use super::context::Context;
 use super::lane::Credit;
-use super::limits::STAGE;
+use super::limits::{LINGER, LONGEST, STAGE};
 use super::wire::{Sleeper, Wire, WireEvent};
 use crate::transport::{ContextId, Disagreement, Failure};
 
@@ -17,6 +17,8 @@ use crate::transport::{ContextId, Disagreement, Failure};
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) me: usize,
+    /// The time, as its driver has last told it. The engine reads no clock.
+    pub(crate) now: Instant,
     /// The connection to each process; `None` for this one.
     pub(crate) connections: Box<[Option<Connection>]>,
     pub(crate) contexts: BTreeMap<ContextId, Context>,
@@ -82,11 +84,17 @@ const BOUNCE_BUFFER: usize = 128 << 10;
 
 impl Engine {
     /// Creates the engine of process `me` of a job of `processes`.
-    pub(crate) fn new(me: usize, processes: usize, wire: Box<dyn Wire>, sleeper: Option<Box<dyn Sleeper>>) -> Self {
+    pub(crate) fn new(
+        (me, processes): (usize, usize),
+        wire: Box<dyn Wire>,
+        sleeper: Option<Box<dyn Sleeper>>,
+        now: Instant,
+    ) -> Self {
         let connections = (0..processes).map(|process| (process != me).then(Connection::default)).collect();
         let credit = Credit::among(processes);
         Self {
             me,
+            now,
             connections,
             contexts: BTreeMap::new(),
             active: Vec::new(),
@@ -107,7 +115,7 @@ impl Engine {
             sleepers: 0,
             supervised: false,
             panicked_contexts: Vec::new(),
-            looked: Instant::now(),
+            looked: now,
             panicked: false,
             any_failed: false,
             disagreement: None,
@@ -120,6 +128,16 @@ impl Engine {
             #[cfg(test)]
             overlooked: 0,
         }
+    }
+
+    /// Tells the engine the time.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+    }
+
+    /// Returns the time that this process waits for others before it gives up on what they owe it.
+    pub(super) fn patience(&self) -> Duration {
+        self.longest_silence.clamp(LINGER, LONGEST)
     }
 
     /// Returns the process of a rank in a context.

@@ -6,7 +6,7 @@
 //! chain that leaves its context continues where the same thread of the same process waits. A chain
 //! without an end is a cycle, for example of two contexts that are driven in opposite orders.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::codec::{RankStatus, write_status};
 use super::connection::Connection;
@@ -36,9 +36,9 @@ impl Engine {
     pub(crate) fn ask(&mut self, id: ContextId, asked: usize, about: ContextId, call: u64) {
         self.status_requests += 1;
         let number = self.status_requests;
-        let status = (asked == self.me).then(|| self.status(about, call));
+        let (since, status) = (self.now, (asked == self.me).then(|| self.status(about, call)));
         if let Some(context) = self.contexts.get_mut(&id) {
-            context.inquiry = Some(Inquiry { number, asked, since: Instant::now(), status });
+            context.inquiry = Some(Inquiry { number, asked, since, status });
         }
         if asked != self.me {
             let message_id = MessageId { call, ..MessageId::default() };
@@ -55,7 +55,7 @@ impl Engine {
         let open = self.connections[inquiry.asked].as_ref().is_some_and(Connection::is_open);
         let reply = match inquiry.status.take() {
             Some(status) => Reply::Status(status),
-            None if open && inquiry.since.elapsed() < grace => return Reply::Pending,
+            None if open && self.now.duration_since(inquiry.since) < grace => return Reply::Pending,
             None => Reply::Missing,
         };
         context.inquiry = None;

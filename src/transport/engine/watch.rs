@@ -44,7 +44,7 @@ const PROBE: Duration = Duration::from_millis(200);
 /// The state of a wait.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// The time, read once for everything between two pauses.
+    /// The engine's time when it last looked for faults.
     now: Instant,
     /// The time when something last moved, here or along the chain.
     since: Instant,
@@ -88,8 +88,7 @@ struct Finding {
 }
 
 impl Watch {
-    pub(crate) fn begin() -> Self {
-        let now = Instant::now();
+    pub(crate) fn begin(now: Instant) -> Self {
         Self {
             now,
             since: now,
@@ -117,16 +116,6 @@ impl Watch {
         (self.traversal, self.found) = (None, None);
     }
 
-    /// Returns the time that was last read.
-    pub(crate) fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// Reads the time.
-    pub(crate) fn tick(&mut self) {
-        self.now = Instant::now();
-    }
-
     /// Returns how long nothing has moved.
     pub(crate) fn waited(&self) -> Duration {
         self.now.duration_since(self.since)
@@ -138,10 +127,10 @@ impl Watch {
     }
 
     /// Returns whether a sweep is due, and counts it as done.
-    pub(crate) fn is_time_to_sweep(&mut self) -> bool {
-        let due = self.now.duration_since(self.swept) >= TICK;
+    pub(crate) fn is_time_to_sweep(&mut self, now: Instant) -> bool {
+        let due = now.duration_since(self.swept) >= TICK;
         if due {
-            self.swept = self.now;
+            self.swept = now;
         }
         due
     }
@@ -169,6 +158,7 @@ impl Watch {
 
     /// Returns the culprit and the cause if something is wrong.
     pub(crate) fn fault(&mut self, engine: &mut Engine, info: &RoundInfo<'_>) -> Option<Diagnosis> {
+        self.now = engine.now;
         let context = engine.contexts.get(&info.id)?;
         if context.proposal.is_some() {
             return None;
@@ -191,7 +181,7 @@ impl Watch {
             if now.duration_since(*self.missed.get_or_insert(now)) < TICK {
                 return None;
             }
-            engine.sweep();
+            engine.sweep(self.now);
             engine.check_early_messages(info.id);
             let context = engine.contexts.get_mut(&info.id)?;
             let left = context.lanes.get(context.process(gone.0?)).and_then(|lane| lane.left.as_ref());

@@ -27,8 +27,7 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(super) fn begin(call: u64) -> Self {
-        let now = Instant::now();
+    pub(super) fn begin(call: u64, now: Instant) -> Self {
         Self {
             call,
             since: now,
@@ -44,12 +43,14 @@ impl Watchdog {
 
     /// Restarts after a suspension of this process or a lack of processor: replies that have
     /// arrived are from before. The number of restarts is limited.
-    pub(super) fn account_for_suspension(&mut self, timeouts: Timeouts) {
-        let now = Instant::now();
+    pub(super) fn account_for_suspension(&mut self, now: Instant, timeouts: Timeouts) {
         let suspended = now.duration_since(std::mem::replace(&mut self.looked, now));
         if suspended > grace(timeouts.shortest()) && self.suspensions < MAX_SUSPENSIONS {
-            *self =
-                Self { failed_since: self.failed_since, suspensions: self.suspensions + 1, ..Self::begin(self.call) };
+            *self = Self {
+                failed_since: self.failed_since,
+                suspensions: self.suspensions + 1,
+                ..Self::begin(self.call, now)
+            };
         }
     }
 }

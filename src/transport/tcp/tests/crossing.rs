@@ -46,8 +46,10 @@ impl Ranks {
 
     /// Lets a rank decide, if it may.
     fn decide(&mut self, rank: usize) {
-        self.0[rank].engine.looked = Instant::now();
-        self.0[rank].engine.decide();
+        let engine = &mut self.0[rank].engine;
+        engine.tick(Instant::now());
+        engine.looked = engine.now;
+        engine.decide();
     }
 
     fn fault(&mut self, rank: usize) {

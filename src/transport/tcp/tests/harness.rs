@@ -33,7 +33,7 @@ impl Harness {
     pub(super) fn on(me: usize, mut streams: Streams) -> Self {
         let size = streams.len();
         let (sockets, poller) = Sockets::new(std::mem::take(&mut streams[me])).unwrap();
-        let mut engine = Engine::new(me, size, Box::new(sockets), Some(Box::new(poller)));
+        let mut engine = Engine::new((me, size), Box::new(sockets), Some(Box::new(poller)), Instant::now());
         engine.open(ContextId::WORLD, &(0..size).map(Rank::new).collect::<Vec<_>>()).unwrap();
         Self { engine, others: streams.into_iter().map(|mut ends| ends.get_mut(me).and_then(Option::take)).collect() }
     }
@@ -52,8 +52,7 @@ impl Harness {
         while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
             let mut sleeper = self.engine.sleeper.take().unwrap();
             sleeper.sleep(Duration::from_millis(10), &mut self.engine.events);
-            self.engine.handle_events();
-            self.engine.looked = Instant::now();
+            self.engine.handle_events(Instant::now());
             self.engine.sleeper = Some(sleeper);
         }
         done(&self.engine)

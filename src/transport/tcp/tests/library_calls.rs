@@ -55,6 +55,7 @@ impl Watched {
     }
 
     fn look(&mut self) -> Option<Failure> {
+        self.harness.engine.tick(Instant::now());
         self.harness.engine.watch_library_calls()
     }
 

@@ -1,7 +1,7 @@
 //! Ranks that do not reply.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::harness::Harness;
 use crate::ids::Rank;
@@ -22,6 +22,7 @@ fn waited_once(meanwhile: impl FnOnce(&mut Harness)) -> Harness {
     harness.engine.propose(ContextId::WORLD, failure);
     meanwhile(&mut harness);
     thread::sleep(grace(Duration::ZERO) + Duration::from_millis(10));
+    harness.engine.tick(Instant::now());
     harness.engine.retry_proposals();
     harness
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
@@ -221,10 +221,10 @@ fn coordinator_polls_its_sockets_before_it_decides() {
     harness.engine.looked -= Duration::from_secs(1);
     let decision = failure(2, "decided by the others");
     harness.send_from(2, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&decision));
-    harness.engine.sweep();
+    harness.engine.sweep(Instant::now());
     assert_eq!(harness.engine.failure(ContextId::WORLD), None);
     let readable = |engine: &Engine| engine.connections[2].as_ref().is_some_and(|connection| connection.readable);
     assert!(harness.listen_until(readable));
-    harness.engine.sweep();
+    harness.engine.sweep(Instant::now());
     assert_eq!(harness.engine.failure(ContextId::WORLD), Some(&decision));
 }

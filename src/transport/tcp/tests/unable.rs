@@ -25,7 +25,7 @@ fn settle(harness: &mut Harness) {
         thread::sleep(Duration::from_millis(2));
         (1..3).for_each(|from| harness.engine.pump_in(from));
         harness.engine.looked = Instant::now();
-        harness.engine.sweep();
+        harness.engine.sweep(Instant::now());
     }
 }
 

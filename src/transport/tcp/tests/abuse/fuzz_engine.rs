@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::super::pair;
 use super::random::Random;
@@ -35,7 +35,7 @@ impl FuzzEngine {
         let program = program();
         let Sizes { input, output, .. } = program.sizes();
         Self {
-            engine: Engine::new(0, 2, Box::new(sockets), Some(Box::new(poller))),
+            engine: Engine::new((0, 2), Box::new(sockets), Some(Box::new(poller)), Instant::now()),
             program,
             input: vec![1; input as usize],
             output: vec![0; output as usize],
