@@ -31,7 +31,7 @@ mod delivery;
 mod failing;
 mod fixture;
 mod refusal;
-mod scenario;
+pub(super) mod scenario;
 mod test_group;
 mod waiting;
 

@@ -6,10 +6,10 @@ use crate::plan::{Buffer, Message, Program, ProgramRound, Run, Sizes};
 
 /// Random numbers by SplitMix64, the same on every machine.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(in crate::transport) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::transport) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -22,17 +22,17 @@ impl Random {
     }
 
     /// Returns a number from 0 to `limit - 1`.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    pub(in crate::transport) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit.max(1)
     }
 }
 
 /// One rank's buffers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RankBuffers {
-    pub(super) input: Vec<u8>,
-    pub(super) output: Vec<u8>,
-    pub(super) scratch: Vec<u8>,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::transport) struct RankBuffers {
+    pub(in crate::transport) input: Vec<u8>,
+    pub(in crate::transport) output: Vec<u8>,
+    pub(in crate::transport) scratch: Vec<u8>,
 }
 
 impl RankBuffers {
@@ -73,10 +73,10 @@ impl RankBuffers {
 
 /// Matching programs, one for each rank, with the ranks' memory before and after they run.
 #[derive(Clone, Debug)]
-pub(super) struct Scenario {
-    pub(super) programs: Vec<Program>,
-    pub(super) before: Vec<RankBuffers>,
-    pub(super) after: Vec<RankBuffers>,
+pub(in crate::transport) struct Scenario {
+    pub(in crate::transport) programs: Vec<Program>,
+    pub(in crate::transport) before: Vec<RankBuffers>,
+    pub(in crate::transport) after: Vec<RankBuffers>,
 }
 
 /// The arrangement of the runs of messages.
@@ -117,7 +117,7 @@ impl Scenario {
     }
 
     /// Creates random traffic among `ranks` ranks in `rounds` rounds.
-    pub(super) fn random(ranks: usize, rounds: usize, seed: u64) -> Result<Self, String> {
+    pub(in crate::transport) fn random(ranks: usize, rounds: usize, seed: u64) -> Result<Self, String> {
         let mut random = Random::new(seed ^ 0xd1ce);
         let traffic: Vec<_> = (0..rounds)
             .map(|_| {

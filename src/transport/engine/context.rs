@@ -10,6 +10,7 @@ use super::frame::{Header, MessageId};
 use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
 use super::limits::REMEMBERED;
+use super::state::this_thread;
 use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
@@ -107,6 +108,8 @@ pub(crate) struct ActiveRound {
     pub(crate) outgoing: usize,
     /// A message has arrived that is not the awaited one.
     pub(crate) mismatch: Option<Mismatch>,
+    /// The thread that drives it.
+    pub(crate) driver: u64,
 }
 
 // SAFETY: its pointers refer to memory that is lent by a thread which waits until the active round
@@ -282,6 +285,7 @@ impl ActiveRound {
             incoming: 0,
             outgoing: 0,
             mismatch: None,
+            driver: this_thread(),
         }
     }
 

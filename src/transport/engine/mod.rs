@@ -25,6 +25,8 @@
 
 pub(super) mod agreement;
 pub(super) mod call_tracker;
+#[cfg(test)]
+mod cluster;
 pub(super) mod codec;
 pub(super) mod connection;
 pub(super) mod context;

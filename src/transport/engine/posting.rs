@@ -4,7 +4,7 @@ use super::connection::{BufferOwner, Receiving};
 use super::context::{ActiveRound, Mismatch};
 use super::frame::{Header, Kind, MessageId};
 use super::lane::Lane;
-use super::state::{Engine, this_thread};
+use super::state::Engine;
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::{ContextId, Signature};
@@ -25,7 +25,7 @@ impl Engine {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         context.record_call(active.call, signature);
         context.posted = Some((active.call, active.number));
-        (context.timeouts, context.driver) = (active.timeouts, this_thread());
+        (context.timeouts, context.driver) = (active.timeouts, active.driver);
         let mut first = 0;
         for part in receives.chunk_by(|a, b| a.peer == b.peer) {
             let into = &mut context.lanes[context.members[part[0].peer.index()].index()].into;
