@@ -63,7 +63,9 @@ impl Ending {
         if remaining.waiting > 0 && self.waited(now) < engine.patience() && !self.gives_up(engine) {
             return None;
         }
-        let lost = |connection: &Connection| matches!(connection.state, ConnectionState::Lost(_));
+        // A peer that has sent FIN before it read this process's, or after, may close its end first.
+        let lost =
+            |connection: &Connection| matches!(connection.state, ConnectionState::Lost(_)) && !connection.fin_acked;
         let well = remaining.waiting == 0 && !engine.connections.iter().flatten().any(lost);
         (engine.ended, engine.ended_well) = (true, well);
         engine.fail_open();

@@ -73,6 +73,15 @@ impl Left {
         self.signature.as_ref().filter(|_| self.call == Some(call))
     }
 
+    /// Returns the fingerprint of what it called in that call, if it made the call and says so.
+    pub(crate) fn fingerprint(&self, call: u64) -> Option<u64> {
+        if let Some((fingerprint, _)) = self.called(call) {
+            return Some(*fingerprint);
+        }
+        let changes = self.changes.iter().filter(|(first, _)| self.call >= Some(call) && *first <= call);
+        changes.max_by_key(|(first, _)| *first).map(|(_, fingerprint)| *fingerprint)
+    }
+
     /// Describes how it left, for a process that is in call `during`.
     pub(crate) fn describe(&self, during: u64) -> Arc<str> {
         match &self.how {

@@ -73,7 +73,9 @@ impl Engine {
         self.active.iter().filter_map(|id| self.contexts.get(id)).any(|context| {
             let lane = &context.lanes[from];
             let asked = context.inquiry.as_ref().is_some_and(|inquiry| inquiry.is_to(from));
-            asked || !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()
+            // Decisions and votes may come behind messages that no round awaits.
+            let fails = context.proposal.is_some();
+            asked || fails || !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()
         })
     }
 

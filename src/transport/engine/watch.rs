@@ -185,9 +185,8 @@ impl Watch {
             engine.check_early_messages(info.id);
             let context = engine.contexts.get_mut(&info.id)?;
             let left = context.lanes.get(context.process(gone.0?)).and_then(|lane| lane.left.as_ref());
-            let signature = left.filter(|left| left.how.is_none()).and_then(|left| left.called(info.call));
-            let other =
-                signature.map(|(fingerprint, _)| *fingerprint).filter(|other| *other != info.signature.fingerprint);
+            let fingerprint = left.filter(|left| left.how.is_none()).and_then(|left| left.fingerprint(info.call));
+            let other = fingerprint.filter(|other| *other != info.signature.fingerprint);
             let active = context.active.as_mut()?;
             if let (None, Some(fingerprint)) = (&active.mismatch, other) {
                 active.mismatch = Some(Mismatch::OtherCall(gone.0?, theirs(info, fingerprint)));

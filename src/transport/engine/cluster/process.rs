@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::network::{Network, SimulatedWire};
 use super::script::{Call, Script, Step};
 use crate::ids::Rank;
-use crate::plan::Buffers;
+use crate::plan::{Buffers, Program};
 use crate::transport::bases::Bases;
 use crate::transport::conformance::scenario::{Random, RankBuffers};
 use crate::transport::engine::context::ActiveRound;
@@ -171,7 +171,11 @@ impl<'s> Thread<'s> {
     /// Posts the next round of a call, or completes the call.
     fn continue_call(&mut self, engine: &mut Engine, call: &'s Call, random: &mut Random) {
         let (rank, scenario) = (self.rank.index(), &*call.scenario);
-        let program = &scenario.programs[rank];
+        // A call without messages is a round too, as in a communicator: others see that it is made.
+        let program = match &scenario.programs[rank] {
+            program if program.rounds().is_empty() => Program::idle(),
+            program => program,
+        };
         if self.round == 0 {
             self.memory = scenario.before[rank].clone();
         }

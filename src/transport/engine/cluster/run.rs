@@ -1,6 +1,5 @@
 //! Runs a simulated job: chooses what happens next, and checks how it ends.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use super::script::{Fault, Job, Pool, TIMEOUTS};
 use crate::ids::Rank;
 use crate::transport::conformance::scenario::Random;
 use crate::transport::engine::limits::TICK;
-use crate::transport::{Cause, Deadline, Failure};
+use crate::transport::{Cause, Failure};
 
 /// The time after which a job must have ended.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -18,20 +17,13 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// Maximum number of events at one moment.
 const MAX_EVENTS: u32 = 200_000;
 
-/// How the jobs have ended, by kind of fault: how many with a failure, and how many in all.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) ends: BTreeMap<String, u64>,
-    longest: Duration,
-}
-
-/// Runs the job of a seed.
-pub(super) fn run(seed: u64, pool: &Pool, tally: &mut Tally) {
+/// Runs the job of a seed. Returns its fault, and whether something has failed.
+pub(super) fn run(seed: u64, pool: &Pool) -> (Fault, bool) {
     let mut random = Random::new(seed);
     let job = Job::random(pool, &mut random);
     let mut cluster = Cluster::new(seed, &job, random);
     cluster.run();
-    cluster.check(tally);
+    (job.fault, cluster.check())
 }
 
 /// A job under way.
@@ -83,7 +75,7 @@ impl<'j> Cluster<'j> {
         let mut moments = 0;
         while !self.is_over() {
             let elapsed = self.now.duration_since(self.begun);
-            assert!(elapsed < LIMIT, "seed {}: not over after {elapsed:?}: {}", self.seed, self.describe());
+            assert!(elapsed < LIMIT, "not over after {elapsed:?}: {}", self.describe());
             // Now and then, what is in flight arrives only later.
             let patient = moments % 3 == 0;
             let mut events = 0;
@@ -109,7 +101,7 @@ impl<'j> Cluster<'j> {
                     ready[process] = self.processes[process].run(self.now, &mut self.random);
                 }
                 events += 1;
-                assert!(events < MAX_EVENTS, "seed {}: no end of events: {}", self.seed, self.describe());
+                assert!(events < MAX_EVENTS, "no end of events: {}", self.describe());
                 if let Some(left) = self.until_fault.checked_sub(1) {
                     self.until_fault = left;
                     if left == 0 {
@@ -139,89 +131,88 @@ impl<'j> Cluster<'j> {
         }
     }
 
-    /// Describes the job for messages of tests.
+    /// Describes the job and how its threads have ended, for messages of tests.
     fn describe(&self) -> String {
-        let threads = |process: &Process<'_>| {
-            let threads = process.threads.iter();
-            threads.map(|thread| format!("{}: {:?}", thread.id, thread.outcome)).collect::<Vec<_>>()
-        };
-        let processes: Vec<_> = self.processes.iter().map(|process| (threads(process), process.ended)).collect();
         let Job { size, polled, contexts, fault, .. } = self.job;
-        format!("{size} processes, polled: {polled}, contexts {contexts:?}, {fault:?}: {processes:#?}")
+        let mut text = format!("seed {}: {size} processes, {fault:?}, polled: {polled}, {contexts:?}", self.seed);
+        for (me, process) in self.processes.iter().enumerate() {
+            for thread in &process.threads {
+                let outcome = match &thread.outcome {
+                    Some(Ok(())) => "is done".to_owned(),
+                    Some(Err(failure)) => format!("has failed: {failure:?}"),
+                    None => "has not ended".to_owned(),
+                };
+                text += &format!("\nprocess {me} in {}: {outcome}", thread.id);
+            }
+            text += &format!("\nprocess {me} has ended: {:?}", process.ended);
+        }
+        text
     }
 
-    /// Checks how the job has ended.
-    fn check(&self, tally: &mut Tally) {
-        let (fault, seed) = (self.job.fault, self.seed);
-        let elapsed = self.now.duration_since(self.begun);
-        tally.longest = tally.longest.max(elapsed);
+    /// Checks how the job has ended. Returns whether something has failed.
+    fn check(&self) -> bool {
+        let fault = self.job.fault;
         let live = || self.processes.iter().enumerate().filter(|(process, _)| !self.killed[*process]);
-        let mut kinds = Vec::new();
+        let mut failed = false;
         for (number, members) in self.job.contexts.iter().enumerate() {
-            let culprits: Vec<Rank> = fault
-                .culprits()
-                .into_iter()
-                .filter_map(|culprit| members.iter().position(|member| member.index() == culprit))
-                .map(Rank::new)
-                .collect();
-            let outcomes: Vec<(usize, &Result<(), Failure>)> = live()
-                .flat_map(|(process, simulated)| simulated.threads.iter().map(move |thread| (process, thread)))
-                .filter(|(process, thread)| {
-                    thread.id == self.job.scripts[*process][number.min(self.job.scripts[*process].len() - 1)].context
-                        && (number == 0) == (thread.id == crate::transport::ContextId::WORLD)
-                })
-                .filter_map(|(process, thread)| Some((process, thread.outcome.as_ref()?)))
-                .collect();
-            let failures: Vec<(usize, &Failure)> =
-                outcomes.iter().filter_map(|(process, outcome)| Some((*process, outcome.as_ref().err()?))).collect();
-            let concerned = match fault {
-                Fault::Cut(..) => culprits.len() == 2,
-                _ => !culprits.is_empty(),
-            };
-            assert!(concerned || failures.is_empty(), "seed {seed}: a fault elsewhere: {}", self.describe());
-            for (_, failure) in &failures {
-                kinds.push(match &failure.cause {
-                    Cause::Deadline { deadline: Deadline::Silence, .. } => "silence",
-                    Cause::Deadline { .. } => "arrival",
-                    Cause::Gone { .. } => "gone",
-                    Cause::Disagree { .. } => "disagree",
-                    Cause::Length { .. } => "length",
-                    Cause::Aborted { .. } => "aborted",
+            let threads =
+                live().flat_map(|(process, Process { threads, .. })| threads.iter().map(move |t| (process, t)));
+            let failures =
+                threads.filter(|(_, thread)| thread.id == Job::context(number)).filter_map(|(process, thread)| {
+                    let failure = thread.outcome.as_ref()?.as_ref().err()?;
+                    Some((process, failure))
                 });
-                if !self.is_blamed(failure, &culprits) {
-                    kinds.push("MISBLAMED");
-                    if tally.ends.get(&format!("{:?} MISBLAMED", fault)).is_none() {
-                        println!("seed {seed}: {failure}: {}", self.describe());
-                    }
-                }
-            }
-            let witness = failures.iter().any(|(process, _)| !fault.culprits().contains(process));
-            let differ = failures.windows(2).any(|pair| pair[0].1 != pair[1].1);
-            if differ && (!matches!(fault, Fault::Cut(..)) || witness) {
-                kinds.push("DIFFER");
-                println!("seed {seed}: differ: {}", self.describe());
-            }
+            failed |= self.check_failures(members, &failures.collect::<Vec<_>>());
         }
-        if live().any(|(_, process)| process.engine.disagreement().is_some()) {
-            kinds.push("late");
+        let reported = failed || live().any(|(_, process)| process.engine.disagreement().is_some());
+        let well = live().all(|(_, process)| process.ended == Some(true));
+        match fault {
+            Fault::None => assert!(!reported && well, "nothing was wrong: {}", self.describe()),
+            Fault::Late(..) => assert!(reported || well, "others wait until it has ended: {}", self.describe()),
+            Fault::Abort(_) => assert!(failed, "it has aborted: {}", self.describe()),
+            Fault::Return(_) | Fault::OtherCall(_) => assert!(reported, "it called otherwise: {}", self.describe()),
+            _ => {}
         }
-        if live().any(|(_, process)| process.ended != Some(true)) {
-            kinds.push("unwell");
-        }
-        kinds.sort_unstable();
-        kinds.dedup();
-        let name = format!("{fault:?}");
-        let name = name.split('(').next().unwrap_or_default();
-        *tally.ends.entry(format!("{name} {kinds:?}")).or_default() += 1;
+        reported
     }
 
-    /// Returns whether a failure blames one of the culprits.
-    fn is_blamed(&self, failure: &Failure, culprits: &[Rank]) -> bool {
-        match &failure.cause {
+    /// Checks the failures that the processes of a context have seen. Returns whether there are any.
+    fn check_failures(&self, members: &[Rank], failures: &[(usize, &Failure)]) -> bool {
+        let fault = self.job.fault;
+        let rank_of = |process: usize| members.iter().position(|member| member.index() == process).map(Rank::new);
+        let culprits: Vec<Rank> = fault.culprits().into_iter().filter_map(rank_of).collect();
+        let is_concerned =
+            culprits.len() == fault.culprits().len() || matches!(fault, Fault::Kill(..)) && !culprits.is_empty();
+        assert!(is_concerned || failures.is_empty(), "no culprit is a member: {}", self.describe());
+        // A process that was stopped for long finds that the others have ended. Two ends of a cut
+        // connection learn of each other only by a third process.
+        let is_third = |process: &usize| !fault.culprits().contains(process);
+        let agree = failures.iter().filter(|(process, _)| match fault {
+            Fault::Stop(..) => is_third(process),
+            Fault::Cut(..) => failures.iter().any(|(process, _)| is_third(process)),
+            Fault::Kill(one, other) => one == other,
+            _ => true,
+        });
+        let agree: Vec<&Failure> = agree.map(|(_, failure)| *failure).collect();
+        assert!(agree.windows(2).all(|pair| pair[0] == pair[1]), "members see different failures: {}", self.describe());
+        // If a process has a thread in each of two contexts, one may be found to hold up the other.
+        // A rank that sends other lengths than it says cannot be told from one that expects them.
+        let is_clear = match fault {
+            Fault::Late(..) | Fault::Stop(..) => self.job.contexts.len() == 1,
+            Fault::OtherLengths(_) => false,
+            _ => true,
+        };
+        let blamed = |failure: &Failure| match &failure.cause {
             Cause::Gone { rank, .. } | Cause::Aborted { rank, .. } => culprits.contains(rank),
             Cause::Disagree { rank_a, rank_b, .. } => culprits.contains(rank_a) || culprits.contains(rank_b),
             Cause::Length { from, to, .. } => culprits.contains(from) || culprits.contains(to),
             Cause::Deadline { .. } => failure.culprit.is_some_and(|culprit| culprits.contains(&culprit)),
-        }
+        };
+        assert!(
+            !is_clear || agree.iter().all(|failure| blamed(failure)),
+            "another rank is blamed: {}",
+            self.describe()
+        );
+        !failures.is_empty()
     }
 }

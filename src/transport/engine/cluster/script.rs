@@ -91,6 +91,22 @@ impl Fault {
         }
     }
 
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Kill(one, other) if one == other => "kill",
+            Self::Kill(..) => "kill two",
+            Self::Cut(..) => "cut",
+            Self::Stop(..) => "stop",
+            Self::Late(..) => "late",
+            Self::Abort(_) => "abort",
+            Self::Panic(_) => "panic",
+            Self::Return(_) => "return",
+            Self::OtherCall(_) => "other call",
+            Self::OtherLengths(_) => "other lengths",
+        }
+    }
+
     /// Returns the processes at fault.
     pub(super) fn culprits(self) -> Vec<usize> {
         match self {
@@ -142,7 +158,7 @@ impl Job {
         let fault = Fault::random(size, random);
         let mut scripts: Vec<Vec<Script>> = (0..size).map(|_| Vec::new()).collect();
         for (number, members) in contexts.iter().enumerate() {
-            let context = if number == 0 { ContextId::WORLD } else { ContextId::WORLD.child(1, 0) };
+            let context = Self::context(number);
             let calls: Vec<(Arc<Scenario>, u64)> =
                 (0..1 + random.below(4)).map(|_| (pool.pick(members.len(), random), random.below(3))).collect();
             let at_fault = random.below(calls.len() as u64) as usize;
@@ -153,8 +169,15 @@ impl Job {
                 scripts[process].push(Script { context, steps });
             }
         }
-        let capacity = [200, 4 << 10, 256 << 10][random.below(3) as usize];
+        // With less room, messages that nobody awaits yet delay replies beyond these timeouts.
+        let least = if fault == Fault::None { 200 } else { 16 << 10 };
+        let capacity = [least, 64 << 10, 256 << 10][random.below(3) as usize];
         Self { size, polled: random.below(4) == 0, capacity, contexts, scripts, fault }
+    }
+
+    /// Returns the id of a context by its number, from 0.
+    pub(super) fn context(number: usize) -> ContextId {
+        if number == 0 { ContextId::WORLD } else { ContextId::WORLD.child(number as u64, 0) }
     }
 
     /// Returns the members of a script's context.
