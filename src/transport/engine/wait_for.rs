@@ -167,8 +167,8 @@ impl Traversal {
     }
 
     /// Continues as far as replies have arrived, and returns a snapshot if the traversal has ended.
-    /// With `now`, it ends here.
-    pub(crate) fn advance(&mut self, engine: &mut Engine, grace: Duration, now: bool) -> Option<Snapshot> {
+    /// Each rank has the time `grace` to reply.
+    pub(crate) fn advance(&mut self, engine: &mut Engine, grace: Duration) -> Option<Snapshot> {
         while self.end.is_none() {
             let WaitEdge { context, to: last, .. } = *self.edges.last()?;
             let to = last.index();
@@ -178,7 +178,7 @@ impl Traversal {
                 self.end = Some(ChainEnd::Gone(how));
                 break;
             }
-            let status = match engine.reply(self.home, if now { Duration::ZERO } else { grace }) {
+            let status = match engine.reply(self.home, grace) {
                 Reply::Pending => return None,
                 Reply::Missing => {
                     self.end = Some(ChainEnd::Unresponsive);

@@ -66,8 +66,8 @@ pub(crate) struct Watch {
     /// was asked.
     probe: Duration,
     probed: Option<Rank>,
-    /// The current traversal of the wait-for graph, and when it began.
-    traversal: Option<(Traversal, Instant)>,
+    /// The current traversal of the wait-for graph.
+    traversal: Option<Traversal>,
     /// The result of the last traversal.
     found: Option<Finding>,
     /// The time when a traversal last ended at a rank that replies but has not called.
@@ -308,12 +308,13 @@ impl Watch {
         }
         let step = timeouts.shortest().mul_f64(0.4);
         if self.traversal.is_none() && self.probed.is_none() && self.now.duration_since(self.last_traversal) >= step {
-            self.traversal = Traversal::begin(engine, info.id).map(|traversal| (traversal, self.now));
+            self.traversal = Traversal::begin(engine, info.id);
         }
-        if let Some((traversal, begun)) = &mut self.traversal {
-            // A reply that is missing at the deadline counts as missing, after a short grace.
-            let late = due && self.now.duration_since(*begun) >= step / 4;
-            if let Some(snapshot) = traversal.advance(engine, grace(timeouts.shortest()), late) {
+        if let Some(traversal) = &mut self.traversal {
+            // From the deadline on, each rank that is asked has less time to reply, but enough to
+            // read the question.
+            let grace = if due { (step / 4).max(4 * TICK) } else { grace(timeouts.shortest()) };
+            if let Some(snapshot) = traversal.advance(engine, grace) {
                 let (deadline, context) = (traversal.deadline()?, engine.contexts.get(&info.id)?);
                 let (culprit, chain) = (traversal.culprit(context), Arc::<str>::from(traversal.describe(context)));
                 let before = self.found.take();
