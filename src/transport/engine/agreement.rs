@@ -263,8 +263,9 @@ impl Engine {
         }
         self.undecided = false;
         let mine = |context: &Context| {
-            let proposal =
-                context.proposal.as_ref().filter(|proposal| context.failure.is_none() && proposal.to == self.me)?;
+            // A process that has left while it was to decide leaves that to the next member.
+            let open = context.failure.is_none() && context.presence == Presence::Open;
+            let proposal = context.proposal.as_ref().filter(|proposal| open && proposal.to == self.me)?;
             let go_ahead = self.may_decide_now(context, proposal);
             (go_ahead || !proposal.votes_requested).then(|| (context.id, proposal.failure.clone(), go_ahead))
         };
