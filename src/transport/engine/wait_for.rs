@@ -214,6 +214,11 @@ impl Traversal {
         Some(self.snapshot)
     }
 
+    /// Returns whether the chain has led back to a rank on it.
+    pub(crate) fn is_cycle(&self) -> bool {
+        matches!(self.end, Some(ChainEnd::Cycle | ChainEnd::CycleElsewhere))
+    }
+
     /// Returns the deadline that applies to the end of the chain; `None` if the traversal has not
     /// ended.
     pub(crate) fn deadline(&self) -> Option<Deadline> {

@@ -298,16 +298,18 @@ impl Watch {
     /// arrival timeout counts from the last progress of any rank on the chain. The silence timeout
     /// counts also from the last time that the rank at the end replied. A failure needs two
     /// traversals with the same result, since distant ranks may make progress meanwhile; one, if
-    /// there was no time for more.
+    /// there was no time for more and the chain has an end.
     fn deadline(&mut self, engine: &mut Engine, info: &RoundInfo<'_>) -> Option<Diagnosis> {
         let timeouts = info.timeouts;
         let silent = self.now.duration_since(self.answered.map_or(self.since, |answered| answered.max(self.since)));
         let due = silent >= timeouts.silence;
-        if due {
+        let step = timeouts.shortest().mul_f64(0.4);
+        let begins = self.traversal.is_none() && self.now.duration_since(self.last_traversal) >= step;
+        if begins && due {
+            // There is one status request at a time, and this one matters more.
             self.probed = None;
         }
-        let step = timeouts.shortest().mul_f64(0.4);
-        if self.traversal.is_none() && self.probed.is_none() && self.now.duration_since(self.last_traversal) >= step {
+        if begins && self.probed.is_none() {
             self.traversal = Traversal::begin(engine, info.id);
         }
         if let Some(traversal) = &mut self.traversal {
@@ -318,9 +320,11 @@ impl Watch {
                 let (deadline, context) = (traversal.deadline()?, engine.contexts.get(&info.id)?);
                 let (culprit, chain) = (traversal.culprit(context), Arc::<str>::from(traversal.describe(context)));
                 let before = self.found.take();
-                let still = before.as_ref().is_none_or(|before| before.snapshot.is_still(&snapshot));
+                let moved = before.as_ref().is_some_and(|before| !before.snapshot.is_still(&snapshot));
+                // Replies that seem to close a cycle may describe different moments.
+                let still = !moved && (before.is_some() || !traversal.is_cycle());
                 (self.traversal, self.last_traversal) = (None, self.now);
-                if !still {
+                if moved {
                     // A rank on the chain made progress, so the time starts again.
                     (self.since, self.answered) = (self.now, None);
                 }
