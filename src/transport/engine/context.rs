@@ -10,7 +10,6 @@ use super::frame::{Header, MessageId};
 use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
 use super::limits::REMEMBERED;
-use super::state::this_thread;
 use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
@@ -108,7 +107,7 @@ pub(crate) struct ActiveRound {
     pub(crate) outgoing: usize,
     /// A message has arrived that is not the awaited one.
     pub(crate) mismatch: Option<Mismatch>,
-    /// The thread that drives it.
+    /// The thread that drives it; 0 if that is not known.
     pub(crate) driver: u64,
 }
 
@@ -285,7 +284,7 @@ impl ActiveRound {
             incoming: 0,
             outgoing: 0,
             mismatch: None,
-            driver: this_thread(),
+            driver: 0,
         }
     }
 

@@ -128,7 +128,8 @@ impl Transport for Driver {
             // that, even on a panic here, `posted` withdraws the active round. Until then, the
             // buffers are accessed only through these pointers.
             #[allow(unsafe_code)]
-            let active = unsafe { ActiveRound::new((program, index), bases, io.call, io.signature, io.timeouts) };
+            let mut active = unsafe { ActiveRound::new((program, index), bases, io.call, io.signature, io.timeouts) };
+            active.driver = this_thread();
             round.post(&mut engine, active, messages);
         }
         loop {
@@ -191,4 +192,12 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.process.leave(self.id);
     }
+}
+
+/// Returns a number for the current thread, from 1.
+fn this_thread() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local!(static MINE: u64 = NEXT.fetch_add(1, Ordering::Relaxed));
+    MINE.try_with(|mine| *mine).unwrap_or(0)
 }

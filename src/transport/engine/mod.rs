@@ -5,12 +5,16 @@
 // processes (`connection`) and the contexts (`context`). Each context has a lane to every other
 // process (`lane`).
 //
-// **Progress.** A thread in a round (`round`) makes progress on all contexts, outgoing (`outbound`)
-// and incoming (`inbound`). It releases the lock to sleep. While it sleeps on the wire, other
-// threads wait until it has moved something for them. While no thread is in a round, a listener
-// thread polls now and then (`process`). `posting` begins and ends rounds, `polling` decides which
-// connection is read or written next, `control` queues control frames, and `contexts` opens, closes
-// and compares contexts.
+// The engine never waits and reads no clock: whoever drives it tells it the time, and polls rounds
+// (`round`) and the end of the process (`ending`). Tests drive many engines in one thread, at a
+// simulated time (`cluster`).
+//
+// **Progress.** A thread in a round (`driver`) makes progress on all contexts, outgoing
+// (`outbound`) and incoming (`inbound`). It releases the lock to sleep. While it sleeps on the
+// wire, other threads wait until it has moved something for them. While no thread is in a round, a
+// listener thread polls now and then (`process`). `posting` begins and ends rounds, `polling`
+// decides which connection is read or written next, `control` queues control frames, and `contexts`
+// opens, closes and compares contexts.
 //
 // **Protocol.** A `wire` carries the bytes, over sockets or MPI, as frames (`frame`, `codec`). A
 // short message, and the head of a long one, is sent eagerly, on credit. The rest follows when its

@@ -155,11 +155,3 @@ impl Engine {
         self.contexts.get(&id)?.failure.as_ref()
     }
 }
-
-/// Returns a number for the current thread, from 1.
-pub(crate) fn this_thread() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    thread_local!(static MINE: u64 = NEXT.fetch_add(1, Ordering::Relaxed));
-    MINE.try_with(|mine| *mine).unwrap_or(0)
-}
