@@ -170,11 +170,7 @@ impl Job {
             }
         }
         // With less room, messages that nobody awaits yet delay replies beyond these timeouts.
-        let least = match fault {
-            Fault::None => 200,
-            Fault::Stop(..) | Fault::Late(..) | Fault::OtherCall(_) | Fault::OtherLengths(_) => 16 << 10,
-            _ => 2 << 10,
-        };
+        let least = if fault == Fault::None { 200 } else { 16 << 10 };
         let capacity = [least, 64 << 10, 256 << 10][random.below(3) as usize];
         Self { size, polled: random.below(4) == 0, capacity, contexts, scripts, fault }
     }

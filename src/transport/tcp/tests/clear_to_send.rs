@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use super::call::{call, drive, open};
 use super::harness::Harness;
+use super::unable::aborted;
 use super::{OVERSUBSCRIBED, streams};
 use crate::transport::ContextId;
+use crate::transport::engine::codec::write_failure;
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::mesh::Mesh;
@@ -28,6 +30,19 @@ fn message_after_an_early_cts_is_sent_at_once() {
         context.lanes[1].out.written > 0 || context.lanes[1].out.waiting.is_empty()
     });
     assert!(written, "it waits for another event");
+}
+
+#[test]
+fn decision_is_read_at_once_though_the_round_awaits_nothing_from_its_sender() {
+    let mut harness = Harness::new(2, 3);
+    // Nothing has arrived.
+    harness.engine.pump_in(0);
+    let decided = harness.during(ContextId::WORLD, &call(&[], &[(1, 10, false)]), |harness| {
+        harness.engine.propose(ContextId::WORLD, aborted(2));
+        harness.send_from(0, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&aborted(1)));
+        harness.listen_until(|engine| engine.failure(ContextId::WORLD) == Some(&aborted(1)))
+    });
+    assert!(decided, "it waits for a sweep");
 }
 
 #[test]

@@ -78,3 +78,14 @@ fn proposal_goes_to_the_next_member_if_the_first_declines() {
     assert!(harness.read_until(0, |engine| engine.contexts[&ContextId::WORLD].unable.is_empty()));
     assert_eq!(to(&harness), Some(0));
 }
+
+#[test]
+fn member_that_has_left_decides_nothing() {
+    let mut harness = Harness::new(0, 3);
+    harness.send_from(2, proposal(ContextId::WORLD), &write_failure(&aborted(2)));
+    assert!(harness.read_until(2, |engine| engine.is_undecided(ContextId::WORLD)));
+    // It was to decide. The others turn to the next member once they learn that it has left.
+    harness.engine.leave(ContextId::WORLD, false);
+    settle(&mut harness);
+    assert_eq!(harness.engine.failure(ContextId::WORLD), None);
+}
