@@ -59,6 +59,8 @@
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 mod bases;
 mod call;
+#[cfg(any(feature = "mpi", feature = "tcp"))]
+mod codec;
 pub mod conformance;
 mod definition;
 #[cfg(any(feature = "mpi", feature = "tcp"))]
@@ -78,6 +80,8 @@ mod mpi_plain;
 pub mod native;
 #[cfg(feature = "tcp")]
 pub mod tcp;
+#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+mod thread_number;
 mod timeouts;
 pub mod trace;
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]

@@ -34,12 +34,12 @@
 
 use std::sync::atomic::Ordering;
 
-use super::codec::{read_failure, write_failure};
 use super::context::{Context, Presence, Proposal};
 use super::frame::{Header, Kind};
 use super::limits::{TICK, grace};
 use super::state::Engine;
 use crate::ids::Rank;
+use crate::transport::codec::{decode, encode};
 use crate::transport::{Cause, ContextId, Disagreement, Failure};
 
 /// Maximum number of possible coordinators that are probed at once.
@@ -63,7 +63,7 @@ impl Engine {
         if context.failure.is_none() && context.proposal.is_none() {
             log::debug!("process {}: in context {id}: {failure}", self.me);
             // Uses the description as other members will read it, which may be truncated.
-            let failure = read_failure(&write_failure(&failure)).unwrap_or(failure);
+            let failure = decode(&encode(&failure)).unwrap_or(failure);
             context.maybe_failed.store(true, Ordering::Release);
             context.proposal = Some(Proposal {
                 failure,
@@ -146,7 +146,7 @@ impl Engine {
         if to == self.me {
             self.undecided = true;
         } else {
-            self.enqueue(to, Header::new(Kind::Proposal, id), &write_failure(&failure));
+            self.enqueue(to, Header::new(Kind::Proposal, id), &encode(&failure));
             self.pump_out(to);
         }
         let now = self.now;
@@ -200,7 +200,7 @@ impl Engine {
     pub(crate) fn handle_proposal(&mut self, from: usize, id: ContextId, failure: Failure, kind: Kind) -> Option<()> {
         let context = self.expect(from, id)?;
         if let Some(known) = &context.failure {
-            let text = write_failure(known);
+            let text = encode(known);
             self.send_unless_full(from, Header::new(Kind::Decision, id), &text);
             return Some(());
         }
@@ -271,7 +271,7 @@ impl Engine {
         };
         let mine: Vec<_> = self.contexts.values().filter_map(mine).collect();
         for (id, failure, go_ahead) in mine {
-            let text = write_failure(&failure);
+            let text = encode(&failure);
             if go_ahead {
                 self.fail(id, failure);
                 self.broadcast(id, Header::new(Kind::Decision, id), &text);
@@ -291,7 +291,7 @@ impl Engine {
         let Some(context) = self.contexts.get(&id).filter(|context| context.failure.is_none()) else { return };
         let mut others = [&context.voters[..], &context.candidates].concat();
         others.extend(failure.culprit.map(|culprit| context.process(culprit)));
-        let text = write_failure(&failure);
+        let text = encode(&failure);
         self.fail(id, failure);
         others.retain(|process| ![from, self.me].contains(process) && *process < self.connections.len());
         others.sort_unstable();

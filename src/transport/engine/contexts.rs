@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::codec::{write_contexts, write_failure, write_left};
+use super::codec::MAX_CONTEXTS;
 use super::connection::ConnectionState;
 use super::context::{Context, Presence};
 use super::frame::{Header, Kind};
 use super::lane::Left;
 use super::state::Engine;
 use crate::ids::Rank;
+use crate::transport::codec::encode;
 use crate::transport::{ContextId, Disagreement, Failure};
 
 /// Maximum number of contexts that each other process may open before this one does.
@@ -51,7 +52,9 @@ impl Engine {
 
     /// Tells all other processes that this one opens no more contexts.
     pub(crate) fn open_no_more(&mut self) {
-        let open = write_contexts(self.still_open().into_iter());
+        let mut open = self.still_open();
+        open.truncate(MAX_CONTEXTS);
+        let open = encode(&open);
         let me = self.me;
         for process in (0..self.connections.len()).filter(|process| *process != me) {
             self.enqueue(process, Header::new(Kind::Goodbye, ContextId::WORLD), &open);
@@ -83,7 +86,7 @@ impl Engine {
     /// process that decided.
     pub(crate) fn broadcast_leave(&mut self, id: ContextId, how: &str) {
         if let Some(failure) = self.failure(id) {
-            let text = write_failure(failure);
+            let text = encode(failure);
             self.broadcast(id, Header::new(Kind::Decision, id), &text);
         }
         let Some(context) = self.contexts.get(&id) else { return };
@@ -100,7 +103,7 @@ impl Engine {
         let history = context.history.filter(|_| sound);
         let changes = if history.is_some() { context.changes() } else { Vec::new() };
         let left = Left { call, how: (!how.is_empty()).then(|| how.into()), signature, history, changes };
-        self.broadcast(id, Header::new(Kind::Leave, id), &write_left(&left));
+        self.broadcast(id, Header::new(Kind::Leave, id), &encode(&left));
         if history.is_some() {
             self.compare(id, None);
         }

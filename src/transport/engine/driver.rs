@@ -13,6 +13,7 @@ use super::watch::{RoundInfo, Watch};
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::bases::Bases;
+use crate::transport::thread_number::this_thread;
 use crate::transport::{ContextId, Failure, History, RoundIo, Transport};
 
 /// The transport of one context of a process.
@@ -192,12 +193,4 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.process.leave(self.id);
     }
-}
-
-/// Returns a number for the current thread, from 1.
-fn this_thread() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    thread_local!(static MINE: u64 = NEXT.fetch_add(1, Ordering::Relaxed));
-    MINE.try_with(|mine| *mine).unwrap_or(0)
 }

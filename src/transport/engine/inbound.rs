@@ -5,7 +5,6 @@ use std::io::IoSliceMut;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::codec::{read_contexts, read_failure, read_left, read_status};
 use super::connection::{BufferOwner, Receiving};
 use super::context::{Context, Presence};
 use super::cursor::is_scattered;
@@ -15,6 +14,7 @@ use super::limits::BUDGET;
 use super::state::Engine;
 use super::wire::Went;
 use crate::transport::ContextId;
+use crate::transport::codec::decode;
 
 /// From this length on, the rest of a message is read straight into its place.
 const DIRECT: usize = 4 << 10;
@@ -446,18 +446,18 @@ impl Engine {
                 }
             }
             Kind::Proposal | Kind::VoteRequest => {
-                let failure = read_failure(text).map_err(invalid)?;
+                let failure = decode(text).map_err(invalid)?;
                 self.handle_proposal(from, id, failure, header.kind).ok_or_else(too_many_contexts)?;
             }
             Kind::Decision => {
-                let failure = read_failure(text).map_err(invalid)?;
+                let failure = decode(text).map_err(invalid)?;
                 self.expect(from, id).ok_or_else(too_many_contexts)?;
                 self.decided(from, id, failure);
             }
             Kind::StatusRequest => self.answer(from, header),
-            Kind::StatusReply => self.answered(from, header.bytes, read_status(text).map_err(invalid)?),
+            Kind::StatusReply => self.answered(from, header.bytes, decode(text).map_err(invalid)?),
             Kind::Leave => {
-                let left = read_left(text).map_err(invalid)?;
+                let left = decode(text).map_err(invalid)?;
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
                 context.lanes[from].left.get_or_insert(left);
                 self.compare(id, Some(from));
@@ -466,7 +466,7 @@ impl Engine {
                 self.forget();
             }
             Kind::Goodbye => {
-                let open = read_contexts(text).map_err(invalid)?;
+                let open = decode(text).map_err(invalid)?;
                 if let Some(connection) = &mut self.connections[from] {
                     connection.goodbye = Some(open);
                 }

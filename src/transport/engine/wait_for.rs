@@ -8,13 +8,14 @@
 
 use std::time::Duration;
 
-use super::codec::{RankStatus, write_status};
+use super::codec::RankStatus;
 use super::connection::Connection;
 use super::context::Context;
 use super::frame::{Header, Kind, MessageId};
 use super::inquiry::Inquiry;
 use super::state::Engine;
 use crate::ids::Rank;
+use crate::transport::codec::encode;
 use crate::transport::{ChainEnd, ContextId, Deadline, WaitEdge, describe};
 
 /// Maximum number of queued bytes; a peer that leaves more unread gets no further replies.
@@ -73,7 +74,7 @@ impl Engine {
         if self.is_full(from) {
             return;
         }
-        let status = write_status(&self.status(question.context, question.message_id.call));
+        let status = encode(&self.status(question.context, question.message_id.call));
         self.enqueue(
             from,
             Header { bytes: question.bytes, ..Header::new(Kind::StatusReply, question.context) },

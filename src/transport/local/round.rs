@@ -2,7 +2,7 @@
 //! waits until all that it published is released.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::active_round::{ActiveRound, Membership, Wait};
 use super::folds::Folds;
@@ -15,6 +15,7 @@ use super::slot::AccessGuard;
 use crate::ids::Rank;
 use crate::plan::Message;
 use crate::transport::bases::Bases;
+use crate::transport::thread_number::this_thread;
 use crate::transport::{Failure, Folding, History, RoundIo, Transport};
 
 /// The transport of one member of a context.
@@ -300,11 +301,4 @@ impl<'a> ActiveRound<'a> {
     pub(super) fn has_sent(&self, from: usize) -> bool {
         self.has_eager(from) || self.has_rendezvous(from)
     }
-}
-
-/// Returns the number of the current thread, counted from 1, or 0 while the thread ends.
-fn this_thread() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    thread_local!(static MINE: u64 = NEXT.fetch_add(1, Ordering::Relaxed));
-    MINE.try_with(|mine| *mine).unwrap_or(0)
 }

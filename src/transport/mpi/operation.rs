@@ -15,7 +15,7 @@ use super::datatype::Datatype;
 use super::error::MpiError;
 use super::library::call;
 use crate::plan::Reduction;
-use crate::transport::engine::state::this_thread;
+use crate::transport::thread_number::this_thread;
 
 /// An MPI operation that calls a reduction. It finds the reduction by an attribute of the elements'
 /// datatype: MPI passes nothing else that could identify it.

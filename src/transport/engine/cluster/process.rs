@@ -47,7 +47,7 @@ pub(super) struct Thread<'s> {
     pub(super) outcome: Option<Result<(), Failure>>,
 }
 
-/// Sleeps never: the scheduler decides when a process runs.
+/// Never sleeps: the scheduler decides when a process runs.
 #[derive(Debug)]
 struct NeverSleeps;
 

@@ -12,7 +12,7 @@ use crate::transport::engine::limits::TICK;
 use crate::transport::{Cause, Failure};
 
 /// The time after which a job must have ended.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// Maximum number of events at one moment.
 const MAX_EVENTS: u32 = 200_000;

@@ -537,7 +537,7 @@ mod tests {
     #[test]
     fn altered_bytes_are_refused_without_a_panic() {
         fn random(bytes: Vec<u8>) -> bool {
-            let begun = [&b"necklace\x01\0\0\0"[..], &bytes].concat();
+            let begun = [&b"necklace\x02\0\0\0"[..], &bytes].concat();
             let refused = |bytes: &[u8]| {
                 !accepted(&feed_initiator(initiator(), bytes)) && !accepted(&feed_responder(responder(), bytes))
             };

@@ -21,7 +21,7 @@ use super::error::MAX_RANKS;
 const MAGIC: [u8; 8] = *b"necklace";
 /// The number of the protocol, of the bootstrap and of the wire after it. It changes with any
 /// layout.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 /// Length of the prefix that tells whether the rest can be decoded.
 pub(super) const PREFIX: usize = 12;
 /// Length of a hello in bytes.
@@ -219,7 +219,7 @@ mod tests {
             job: 0x0102_0304_0506,
             nonce,
         };
-        let mut bytes = b"necklace\x01\0\0\0l\x40\x02\x01\x03\0\0\0\x02\x01\0\0".to_vec();
+        let mut bytes = b"necklace\x02\0\0\0l\x40\x02\x01\x03\0\0\0\x02\x01\0\0".to_vec();
         bytes.extend([6, 5, 4, 3, 2, 1, 0, 0]);
         bytes.extend(b"1.2.3\0\0\0\0\0\0\0\0\0\0\0");
         bytes.extend(100..132);
@@ -240,7 +240,7 @@ mod tests {
             assert_eq!(with(at, value), Err(Malformed::NotNecklace), "{at} {value}");
         }
         assert_eq!(prefix(b"necklac"), Err(Malformed::NotNecklace));
-        assert_eq!(prefix(b"necklace\x01\0\0"), Err(Malformed::NotNecklace));
+        assert_eq!(prefix(b"necklace\x02\0\0"), Err(Malformed::NotNecklace));
         assert_eq!(prefix(b"GET / HTTP/1.1"), Err(Malformed::NotNecklace));
     }
 

@@ -4,18 +4,15 @@
 //! A message is a kind (1 byte), a length (4 bytes, little-endian), and that many bytes. A length
 //! is accepted only up to the maximum of its kind in a job of that size.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
+use std::net::SocketAddr;
 
 use super::error::JoinError;
+use crate::transport::codec::{self, Coded, InvalidEncoding, MAX_STRING, Reader, coded};
 
 /// Length of a message's header in bytes.
 pub(super) const HEADER: usize = 5;
-/// Maximum length of a text in a message, in bytes.
-const TEXT: usize = 1024;
-/// Length of an encoded location, and of an address, in bytes.
-const LOCATION: usize = ADDRESS + 16 + 16;
-const ADDRESS: usize = 18;
+/// Length of an encoded location in bytes.
+const LOCATION: usize = 18 + 16 + 16;
 
 /// Identifies the host of a rank: a hash of something unique to the host.
 pub(super) type HostId = [u8; 16];
@@ -58,66 +55,27 @@ impl BootstrapMessage {
         let length = u32::from_le_bytes(*length.first_chunk()?) as usize;
         let valid = match kind {
             1 => length == LOCATION,
-            2 => length == size.checked_mul(LOCATION)?,
+            2 => length == size.checked_mul(LOCATION)?.checked_add(4)?,
             3..=5 | 7 => length == 0,
             8 => length == 4,
-            6 => length <= size.checked_mul(4)?.checked_add(4 * TEXT)?,
+            6 => length <= size.checked_mul(4)?.checked_add(4 * MAX_STRING)?,
             _ => false,
         };
         valid.then_some(length)
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut to = Writer(Vec::new());
-        let kind = match self {
-            Self::Arrived(location) => {
-                to.location(location);
-                1
-            }
-            Self::Table(locations) => {
-                locations.iter().for_each(|location| to.location(location));
-                2
-            }
-            Self::Selected => 3,
-            Self::Ready => 4,
-            Self::Go => 5,
-            Self::Failed(error) => {
-                to.error(error);
-                6
-            }
-            Self::CountUnconnected => 7,
-            Self::Unconnected(count) => {
-                to.number(*count);
-                8
-            }
-        };
-        let mut bytes = vec![kind];
-        bytes.extend((to.0.len() as u32).to_le_bytes());
-        bytes.extend(to.0);
-        bytes
+        let (bytes, mut message) = (codec::encode(self), Vec::new());
+        let (kind, body) = bytes.split_at(1);
+        message.extend_from_slice(kind);
+        body.len().write(&mut message);
+        message.extend_from_slice(body);
+        message
     }
 
     /// Decodes a message from its header and the bytes after it.
     pub(super) fn decode(header: &[u8], body: &[u8]) -> Option<Self> {
-        let mut from = Reader(body);
-        let message = match header.first()? {
-            1 => Self::Arrived(from.location()?),
-            2 => {
-                let mut locations = Vec::with_capacity(body.len() / LOCATION);
-                while !from.0.is_empty() {
-                    locations.push(from.location()?);
-                }
-                Self::Table(locations)
-            }
-            3 => Self::Selected,
-            4 => Self::Ready,
-            5 => Self::Go,
-            6 => Self::Failed(from.error()?),
-            7 => Self::CountUnconnected,
-            8 => Self::Unconnected(from.number()?),
-            _ => return None,
-        };
-        from.0.is_empty().then_some(message)
+        codec::decode(&[header.get(..1)?, body].concat()).ok()
     }
 
     /// Returns the message that tells other ranks of an error. An error that only concerns this
@@ -132,188 +90,50 @@ impl BootstrapMessage {
             | JoinError::Loopback { .. }
             | JoinError::Abandoned { .. }
             | JoinError::BuildMismatch { .. } => error.clone(),
-            other => JoinError::Abandoned { rank, reason: other.to_string() },
+            other => other.abandoned(rank),
         })
     }
 }
 
-struct Writer(Vec<u8>);
+coded!(enum BootstrapMessage {
+    1 => Arrived(location),
+    2 => Table(locations),
+    3 => Selected,
+    4 => Ready,
+    5 => Go,
+    6 => Failed(error),
+    7 => CountUnconnected,
+    8 => Unconnected(count),
+});
+coded!(struct RankLocation { address, host, counts_as });
+coded!(enum JoinError {
+    1 => DuplicateRank { rank, first, second },
+    2 => SizeMismatch { size, rank, address, other_size },
+    3 => Missing { size, missing, waited, turned_away },
+    4 => Late { late, waited },
+    5 => Lost { rank, address },
+    6 => Loopback { rank, address, other },
+    7 => Abandoned { rank, reason },
+    8 => BuildMismatch { what, rank_a, value_a, rank_b, value_b },
+} if |error| error.has_no_more_missing_than_ranks(); else |other| other.abandoned(0));
 
-impl Writer {
-    fn number(&mut self, number: usize) {
-        self.0.extend((number as u32).to_le_bytes());
+impl JoinError {
+    /// Returns the error that others get if this one only concerns a rank of its own.
+    fn abandoned(&self, rank: usize) -> Self {
+        Self::Abandoned { rank, reason: self.to_string() }
     }
 
-    fn numbers(&mut self, numbers: &[usize]) {
-        self.number(numbers.len());
-        numbers.iter().for_each(|&number| self.number(number));
-    }
-
-    fn duration(&mut self, duration: Duration) {
-        self.number(duration.as_millis().min(u128::from(u32::MAX)) as usize);
-    }
-
-    fn text(&mut self, text: &str) {
-        let text = truncated(text, TEXT);
-        self.number(text.len());
-        self.0.extend(text.as_bytes());
-    }
-
-    fn address(&mut self, address: &SocketAddr) {
-        let ip = match address.ip() {
-            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-            IpAddr::V6(ip) => ip,
-        };
-        self.0.extend(ip.octets());
-        self.0.extend(address.port().to_le_bytes());
-    }
-
-    fn location(&mut self, location: &RankLocation) {
-        self.address(&location.address);
-        self.0.extend(location.host);
-        self.0.extend(location.counts_as);
-    }
-
-    fn error(&mut self, error: &JoinError) {
-        match error {
-            JoinError::DuplicateRank { rank, first, second } => {
-                self.0.push(1);
-                self.number(*rank);
-                self.address(first);
-                self.address(second);
-            }
-            JoinError::SizeMismatch { size, rank, address, other_size } => {
-                self.0.push(2);
-                self.number(*size);
-                self.number(*rank);
-                self.address(address);
-                self.number(*other_size);
-            }
-            JoinError::Missing { size, missing, waited, turned_away } => {
-                self.0.push(3);
-                self.number(*size);
-                self.numbers(missing);
-                self.duration(*waited);
-                self.text(turned_away);
-            }
-            JoinError::Late { late, waited } => {
-                self.0.push(4);
-                self.numbers(late);
-                self.duration(*waited);
-            }
-            JoinError::Lost { rank, address } => {
-                self.0.push(5);
-                self.number(*rank);
-                self.address(address);
-            }
-            JoinError::Loopback { rank, address, other } => {
-                self.0.push(6);
-                self.number(*rank);
-                self.address(address);
-                self.number(*other);
-            }
-            JoinError::Abandoned { rank, reason } => {
-                self.0.push(7);
-                self.number(*rank);
-                self.text(reason);
-            }
-            JoinError::BuildMismatch { what, rank_a, value_a, rank_b, value_b } => {
-                self.0.push(8);
-                self.text(what);
-                self.number(*rank_a);
-                self.text(value_a);
-                self.number(*rank_b);
-                self.text(value_b);
-            }
-            other => {
-                self.0.push(7);
-                self.number(0);
-                self.text(&other.to_string());
-            }
-        }
-    }
-}
-
-/// Truncates a text to that many bytes at most, at the start of a character.
-fn truncated(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    &text[..end]
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-
-    fn number(&mut self) -> Option<usize> {
-        Some(u32::from_le_bytes(*self.bytes(4)?.first_chunk()?) as usize)
-    }
-
-    /// Reads a list. A count that exceeds the bytes is invalid and allocates nothing.
-    fn numbers(&mut self) -> Option<Vec<usize>> {
-        let count = self.number()?;
-        let mut bytes = Reader(self.bytes(count.checked_mul(4)?)?);
-        (0..count).map(|_| bytes.number()).collect()
-    }
-
-    fn duration(&mut self) -> Option<Duration> {
-        Some(Duration::from_millis(self.number()? as u64))
-    }
-
-    fn text(&mut self) -> Option<String> {
-        let length = self.number()?;
-        Some(String::from_utf8_lossy(self.bytes(length)?).into_owned())
-    }
-
-    fn address(&mut self) -> Option<SocketAddr> {
-        let ip = Ipv6Addr::from(*self.bytes(16)?.first_chunk::<16>()?);
-        let port = u16::from_le_bytes(*self.bytes(2)?.first_chunk()?);
-        Some(SocketAddr::new(ip.to_canonical(), port))
-    }
-
-    fn location(&mut self) -> Option<RankLocation> {
-        let address = self.address()?;
-        let mut id = || Some(*self.bytes(16)?.first_chunk()?);
-        Some(RankLocation { address, host: id()?, counts_as: id()? })
-    }
-
-    fn error(&mut self) -> Option<JoinError> {
-        Some(match self.bytes(1)?[0] {
-            1 => JoinError::DuplicateRank { rank: self.number()?, first: self.address()?, second: self.address()? },
-            2 => {
-                let (size, rank) = (self.number()?, self.number()?);
-                JoinError::SizeMismatch { size, rank, address: self.address()?, other_size: self.number()? }
-            }
-            3 => {
-                let (size, missing) = (self.number()?, self.numbers()?);
-                // The error's text subtracts the number of missing ranks from the size.
-                if missing.len() > size {
-                    return None;
-                }
-                JoinError::Missing { size, missing, waited: self.duration()?, turned_away: self.text()? }
-            }
-            4 => JoinError::Late { late: self.numbers()?, waited: self.duration()? },
-            5 => JoinError::Lost { rank: self.number()?, address: self.address()? },
-            6 => JoinError::Loopback { rank: self.number()?, address: self.address()?, other: self.number()? },
-            7 => JoinError::Abandoned { rank: self.number()?, reason: self.text()? },
-            8 => JoinError::BuildMismatch {
-                what: self.text()?,
-                rank_a: self.number()?,
-                value_a: self.text()?,
-                rank_b: self.number()?,
-                value_b: self.text()?,
-            },
-            _ => return None,
-        })
+    /// Returns whether its text can subtract the number of missing ranks from the size.
+    fn has_no_more_missing_than_ranks(&self) -> bool {
+        !matches!(self, Self::Missing { size, missing, .. } if missing.len() > *size)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+    use std::time::Duration;
+
     use super::*;
     use quickcheck::{Arbitrary, Gen, QuickCheck};
 
@@ -331,7 +151,7 @@ mod tests {
     fn error(g: &mut Gen) -> JoinError {
         let rank = usize::arbitrary(g) % 8;
         let some: Vec<usize> = (0..8).filter(|_| bool::arbitrary(g)).collect();
-        let text = truncated(&String::arbitrary(g), TEXT).to_owned();
+        let text = String::arbitrary(g);
         let waited = Duration::from_millis(u32::arbitrary(g).into());
         match u8::arbitrary(g) % 8 {
             0 => JoinError::DuplicateRank { rank, first: address(g), second: address(g) },
@@ -369,7 +189,7 @@ mod tests {
     fn read(bytes: &[u8]) -> Option<BootstrapMessage> {
         let (header, body) = bytes.split_at_checked(HEADER)?;
         let length = BootstrapMessage::length(header, 8)?;
-        assert!(length <= 32 + 4 * TEXT + 8 * LOCATION, "{length} bytes would be accepted");
+        assert!(length <= 32 + 4 * MAX_STRING + 8 * LOCATION, "{length} bytes would be accepted");
         BootstrapMessage::decode(header, body.get(..length)?)
     }
 
@@ -400,13 +220,13 @@ mod tests {
 
     #[test]
     fn long_reason_is_truncated_at_a_character() {
-        let reason = "\u{00e4}".repeat(1000) + "x";
+        let reason = "\u{00e4}".repeat(5000) + "x";
         let BootstrapMessage::Failed(JoinError::Abandoned { reason: cut, .. }) =
             read(&BootstrapMessage::Failed(JoinError::Abandoned { rank: 1, reason: reason.clone() }).encode()).unwrap()
         else {
             panic!("another message");
         };
-        assert!(cut.len() == 1024 && reason.starts_with(&cut));
+        assert!(cut.len() == MAX_STRING && reason.starts_with(&cut));
     }
 
     #[test]

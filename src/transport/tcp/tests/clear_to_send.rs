@@ -8,7 +8,7 @@ use super::harness::Harness;
 use super::unable::aborted;
 use super::{OVERSUBSCRIBED, streams};
 use crate::transport::ContextId;
-use crate::transport::engine::codec::write_failure;
+use crate::transport::codec::encode;
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::mesh::Mesh;
@@ -39,7 +39,7 @@ fn decision_is_read_at_once_though_the_round_awaits_nothing_from_its_sender() {
     harness.engine.pump_in(0);
     let decided = harness.during(ContextId::WORLD, &call(&[], &[(1, 10, false)]), |harness| {
         harness.engine.propose(ContextId::WORLD, aborted(2));
-        harness.send_from(0, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&aborted(1)));
+        harness.send_from(0, Header::new(Kind::Decision, ContextId::WORLD), &encode(&aborted(1)));
         harness.listen_until(|engine| engine.failure(ContextId::WORLD) == Some(&aborted(1)))
     });
     assert!(decided, "it waits for a sweep");

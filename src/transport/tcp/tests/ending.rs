@@ -14,7 +14,7 @@ use super::harness::Harness;
 use super::unable::aborted;
 use super::{OVERSUBSCRIBED, endpoint, half, streams};
 use crate::ids::Rank;
-use crate::transport::engine::codec::{read_failure, write_failure};
+use crate::transport::codec::{decode, encode};
 use crate::transport::engine::connection::Connection;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::limits::LINGER;
@@ -59,7 +59,7 @@ fn sender_that_ends_waits_until_all_is_read() {
 fn leaving_a_failed_context_forwards_the_decision() {
     let mut harness = Harness::new(1, 3);
     let failure = aborted(0);
-    harness.send_from(0, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&failure));
+    harness.send_from(0, Header::new(Kind::Decision, ContextId::WORLD), &encode(&failure));
     assert!(harness.read_until(0, |engine| engine.failure(ContextId::WORLD) == Some(&failure)));
     let mut other = harness.others[2].take().unwrap();
     other.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -77,7 +77,7 @@ fn leaving_a_failed_context_forwards_the_decision() {
     // Rank 2 may have got the decision before, but not the leave.
     let mut frame = receive();
     while frame.0 != Kind::Leave {
-        assert!(frame.0 != Kind::Decision || read_failure(&frame.1).unwrap() == failure);
+        assert!(frame.0 != Kind::Decision || decode::<Failure>(&frame.1).unwrap() == failure);
         frame = receive();
     }
     assert!(kinds.contains(&Kind::Decision), "{kinds:?}");

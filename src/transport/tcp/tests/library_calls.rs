@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::harness::Harness;
 use crate::ids::Rank;
+use crate::transport::codec::encode;
 use crate::transport::engine::call_tracker::CallTracker;
-use crate::transport::engine::codec::{RankStatus, write_left, write_status};
+use crate::transport::engine::codec::RankStatus;
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::lane::Left;
 use crate::transport::engine::limits::LINGER;
@@ -83,7 +84,7 @@ impl Watched {
 
     fn answer(&mut self, from: usize, question: u64, status: &RankStatus) {
         let header = Header { bytes: question, ..Header::new(Kind::StatusReply, ContextId::WORLD) };
-        self.receive(from, header, &write_status(status));
+        self.receive(from, header, &encode(status));
     }
 
     /// Lets the others reply to the next request, or not.
@@ -125,7 +126,7 @@ impl Watched {
     /// Lets a rank leave after that call.
     fn leaves(&mut self, from: usize, call: Option<u64>) {
         let left = Left { call, ..Left::default() };
-        self.receive(from, Header::new(Kind::Leave, ContextId::WORLD), &write_left(&left));
+        self.receive(from, Header::new(Kind::Leave, ContextId::WORLD), &encode(&left));
     }
 }
 

@@ -12,7 +12,7 @@ use super::call::{exchange, open};
 use super::harness::Harness;
 use super::{OVERSUBSCRIBED, endpoint};
 use crate::ids::Rank;
-use crate::transport::engine::codec::{read_failure, write_failure};
+use crate::transport::codec::{decode, encode};
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::state::Engine;
 use crate::transport::{Cause, ContextId, Deadline, Failure, Timeouts};
@@ -75,7 +75,7 @@ impl Waiting {
         self.report.read_to_end(&mut text).unwrap();
         self.process.wait().unwrap();
         let (first, text) = text.split_first().expect("how it has ended");
-        if *first == 0 { Ok(()) } else { Err(read_failure(text).unwrap()) }
+        if *first == 0 { Ok(()) } else { Err(decode(text).unwrap()) }
     }
 }
 
@@ -95,7 +95,7 @@ fn wait(role: &str) {
     let mut world = open(&*endpoint, ContextId::WORLD);
     let timeout = Duration::from_millis(timeout.parse().unwrap());
     let outcome = exchange(&mut *world, 0, &[], &[(1, 8)], timeout);
-    let text = outcome.map_or_else(|failure| [vec![1], write_failure(&failure)].concat(), |()| vec![0]);
+    let text = outcome.map_or_else(|failure| [vec![1], encode(&failure)].concat(), |()| vec![0]);
     report.write_all(&text).unwrap();
     drop(report);
     // Nobody will acknowledge its FIN.
@@ -184,7 +184,7 @@ fn suspended_coordinator_accepts_the_decision_of_others() {
     while stopped < 2 && trials < 30 {
         trials += 1;
         let mut waiting = Waiting::start(test, Duration::from_secs(30));
-        send(&mut waiting.one, Header::new(Kind::Proposal, ContextId::WORLD), &write_failure(&failure(1, "EARLY")));
+        send(&mut waiting.one, Header::new(Kind::Proposal, ContextId::WORLD), &encode(&failure(1, "EARLY")));
         // It reads the proposal, and sweeps before it decides.
         thread::sleep(Duration::from_millis(2));
         let mut early = false;
@@ -196,7 +196,7 @@ fn suspended_coordinator_accepts_the_decision_of_others() {
             two.set_nonblocking(false).unwrap();
             early = output[..count].windows(5).any(|word| word == b"EARLY");
             for stream in [two, one] {
-                let text = write_failure(&failure(2, "decided by the others"));
+                let text = encode(&failure(2, "decided by the others"));
                 send(stream, Header::new(Kind::Decision, ContextId::WORLD), &text);
             }
         });
@@ -212,7 +212,7 @@ fn suspended_coordinator_accepts_the_decision_of_others() {
 #[test]
 fn coordinator_polls_its_sockets_before_it_decides() {
     let mut harness = Harness::new(0, 3);
-    let proposal = write_failure(&failure(1, "EARLY"));
+    let proposal = encode(&failure(1, "EARLY"));
     harness.send_from(1, Header::new(Kind::Proposal, ContextId::WORLD), &proposal);
     assert!(harness.read_until(1, |engine| engine.is_undecided(ContextId::WORLD)));
     // Nothing from the third rank has arrived.
@@ -220,7 +220,7 @@ fn coordinator_polls_its_sockets_before_it_decides() {
     // As if it was suspended here, while the others continued without it.
     harness.engine.looked -= Duration::from_secs(1);
     let decision = failure(2, "decided by the others");
-    harness.send_from(2, Header::new(Kind::Decision, ContextId::WORLD), &write_failure(&decision));
+    harness.send_from(2, Header::new(Kind::Decision, ContextId::WORLD), &encode(&decision));
     harness.engine.sweep(Instant::now());
     assert_eq!(harness.engine.failure(ContextId::WORLD), None);
     let readable = |engine: &Engine| engine.connections[2].as_ref().is_some_and(|connection| connection.readable);

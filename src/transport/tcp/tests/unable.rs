@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::harness::Harness;
 use crate::ids::Rank;
-use crate::transport::engine::codec::write_failure;
+use crate::transport::codec::encode;
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::{Cause, ContextId, Failure};
 
@@ -42,22 +42,22 @@ fn member_that_declined_requests_votes_before_it_decides() {
             assert_eq!(harness.engine.failure(id), Some(&aborted(0)));
             continue;
         }
-        harness.send_from(2, proposal(id), &write_failure(&aborted(2)));
+        harness.send_from(2, proposal(id), &encode(&aborted(2)));
         assert!(harness.read_until(2, |engine| engine.contexts.get(&id).is_some_and(|context| context.declined)));
         harness.engine.open(id, &others).unwrap();
         harness.engine.propose(id, aborted(0));
         settle(&mut harness);
         assert_eq!(harness.engine.failure(id), None, "another member may be deciding");
         // One vote of two is not enough, and a retracted vote does not count.
-        harness.send_from(1, proposal(id), &write_failure(&aborted(0)));
+        harness.send_from(1, proposal(id), &encode(&aborted(0)));
         settle(&mut harness);
         assert_eq!(harness.engine.failure(id), None);
         harness.send_from(1, Header::new(Kind::Retract, id), &[]);
         settle(&mut harness);
-        harness.send_from(2, proposal(id), &write_failure(&aborted(0)));
+        harness.send_from(2, proposal(id), &encode(&aborted(0)));
         settle(&mut harness);
         assert_eq!(harness.engine.failure(id), None);
-        harness.send_from(1, proposal(id), &write_failure(&aborted(0)));
+        harness.send_from(1, proposal(id), &encode(&aborted(0)));
         settle(&mut harness);
         assert_eq!(harness.engine.failure(id), Some(&aborted(0)));
     }
@@ -74,7 +74,7 @@ fn proposal_goes_to_the_next_member_if_the_first_declines() {
     assert!(harness.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].unable.is_empty()));
     assert_eq!(to(&harness), Some(1));
     // It has opened the context and requests votes, so the proposal goes to it again.
-    harness.send_from(0, Header::new(Kind::VoteRequest, ContextId::WORLD), &write_failure(&aborted(0)));
+    harness.send_from(0, Header::new(Kind::VoteRequest, ContextId::WORLD), &encode(&aborted(0)));
     assert!(harness.read_until(0, |engine| engine.contexts[&ContextId::WORLD].unable.is_empty()));
     assert_eq!(to(&harness), Some(0));
 }
@@ -82,7 +82,7 @@ fn proposal_goes_to_the_next_member_if_the_first_declines() {
 #[test]
 fn member_that_has_left_decides_nothing() {
     let mut harness = Harness::new(0, 3);
-    harness.send_from(2, proposal(ContextId::WORLD), &write_failure(&aborted(2)));
+    harness.send_from(2, proposal(ContextId::WORLD), &encode(&aborted(2)));
     assert!(harness.read_until(2, |engine| engine.is_undecided(ContextId::WORLD)));
     // It was to decide. The others turn to the next member once they learn that it has left.
     harness.engine.leave(ContextId::WORLD, false);

@@ -5,7 +5,7 @@ use super::mutation::{mutate, random_frame};
 use super::random::Random;
 use super::traffic::{CALLS, Frame, ROUNDS, content, flat, frame, frames, header};
 use crate::ids::Rank;
-use crate::transport::engine::codec::write_failure;
+use crate::transport::codec::encode;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Credit;
 use crate::transport::{Cause, ContextId, Failure};
@@ -71,7 +71,7 @@ fn flooding_peer_that_never_reads_costs_bounded_memory() {
         culprit: None,
         cause: Cause::Aborted { rank: Rank::new(1), reason: "r".repeat(8000).into() },
     };
-    let text = write_failure(&failure);
+    let text = encode(&failure);
     let floods = [
         frame(header(Kind::StatusRequest, message_id, 0), &[]),
         frame(header(Kind::Fin, message_id, 0), &[]),

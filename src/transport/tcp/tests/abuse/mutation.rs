@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::random::Random;
 use super::traffic::{Frame, frame, header};
 use crate::ids::Rank;
-use crate::transport::engine::codec::{RankStatus, write_contexts, write_failure, write_left, write_status};
+use crate::transport::codec::encode;
+use crate::transport::engine::codec::RankStatus;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Left;
 use crate::transport::{Cause, ContextId, Deadline, Failure, History};
@@ -45,9 +46,9 @@ pub(super) fn random_frame(random: &mut Random) -> Frame {
             };
             let culprit = (random.below(2) == 0).then_some(other);
             let (call, round) = (message_id.call, message_id.round);
-            write_failure(&Failure { call, description: "some call".into(), round, observer: one, culprit, cause })
+            encode(&Failure { call, description: "some call".into(), round, observer: one, culprit, cause })
         }
-        Kind::StatusReply => write_status(&RankStatus {
+        Kind::StatusReply => encode(&RankStatus {
             posted: Some((random.number(), random.number() as u32)),
             awaits: (random.below(2) == 0).then(|| (context, random.number() as u32, random.number())),
             progress: random.number(),
@@ -55,8 +56,8 @@ pub(super) fn random_frame(random: &mut Random) -> Frame {
             failed: None,
             signature: Some((random.number(), "something".into())),
         }),
-        Kind::Goodbye => write_contexts([ContextId::WORLD, context].into_iter().take(random.below(3))),
-        Kind::Leave => write_left(&Left {
+        Kind::Goodbye => encode(&[ContextId::WORLD, context][..random.below(3)].to_vec()),
+        Kind::Leave => encode(&Left {
             call: (random.below(2) == 0).then(|| random.number()),
             how: (random.below(2) == 0).then(|| "panicked".into()),
             signature: (random.below(2) == 0).then(|| (random.number(), "something".into())),

@@ -99,7 +99,7 @@ fn key_on_one_side_only_is_an_error() {
 fn other_program_at_the_rendezvous_address_is_named() {
     for (bytes, what) in [
         (&b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"[..], "not a rank of a Necklace job"),
-        (b"necklace\x02\0\0\0 and more that another protocol has", "speaks protocol 2"),
+        (b"necklace\x09\0\0\0 and more that another protocol has", "speaks protocol 9"),
     ] {
         let at = server_that_sends(bytes);
         let error = Join::new(1, 2, Root::Address(at.to_string())).key(key()).mesh().unwrap_err();
@@ -117,13 +117,13 @@ fn peer_with_another_protocol_is_sent_this_one() {
             break stream;
         }
     };
-    stream.write_all(b"necklace\x02\0\0\0").unwrap();
+    stream.write_all(b"necklace\x09\0\0\0").unwrap();
     let mut heard = Vec::new();
     stream.read_to_end(&mut heard).unwrap();
-    assert_eq!(heard[..12], *b"necklace\x01\0\0\0");
+    assert_eq!(heard[..12], *b"necklace\x02\0\0\0");
     drop(stream);
     let error = error_of(root);
-    assert!(error.to_string().contains("protocol 2"), "{error}");
+    assert!(error.to_string().contains("protocol 9"), "{error}");
 }
 
 /// The address of the rank with few descriptors, by which its parent finds its port.
