@@ -55,8 +55,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Implements [`Coded`] for a struct or an enum. After `if`, it says what holds for every value that
-/// is sent. After `else`, it says as what the other variants are sent.
+/// Implements [`Coded`] for a struct or an enum. `if` gives a condition that every valid value
+/// meets, `else` the value that is sent in place of a variant that is not listed.
 macro_rules! coded {
     (struct $type:ident { $($field:ident),* $(,)? } $(if |$value:ident| $valid:expr)?) => {
         impl Coded for $type {

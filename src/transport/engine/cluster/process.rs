@@ -24,8 +24,9 @@ pub(super) struct Process<'s> {
     pub(super) engine: Engine,
     pub(super) threads: Vec<Thread<'s>>,
     ending: Option<Ending>,
-    /// Whether it has ended, and all others have acknowledged that.
+    /// Once it has ended: whether all others have acknowledged that.
     pub(super) ended: Option<bool>,
+    /// The time when its listener last ran.
     listened: Instant,
 }
 
@@ -33,6 +34,7 @@ pub(super) struct Process<'s> {
 pub(super) struct Thread<'s> {
     pub(super) id: ContextId,
     rank: Rank,
+    /// Its number in the process, from 1.
     number: u64,
     script: &'s Script,
     timeouts: Timeouts,
@@ -42,7 +44,7 @@ pub(super) struct Thread<'s> {
     memory: RankBuffers,
     waiting: Option<Round<'s>>,
     history: History,
-    /// Until then it computes.
+    /// The time until which it computes.
     busy: Option<Instant>,
     pub(super) outcome: Option<Result<(), Failure>>,
 }
