@@ -1,4 +1,4 @@
-//! A cluster of engines in one thread: simulated processes on simulated wires, at a simulated time.
+//! Clusters of engines, each in one thread: simulated processes on simulated wires, at a simulated time.
 //! A seed determines what each process calls, the order of all events, and what goes wrong. So a
 //! run that fails fails again.
 

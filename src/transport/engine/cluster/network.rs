@@ -101,9 +101,9 @@ impl Network {
         }
     }
 
-    /// Closes all connections of a process that was killed. Of what it has in flight to each other,
-    /// `kept` bytes still arrive.
-    pub(super) fn kill(&mut self, process: usize, kept: usize) {
+    /// Closes all connections of a process that ends or was killed. Of what it has in flight to each
+    /// other, `kept` bytes still arrive.
+    pub(super) fn end(&mut self, process: usize, kept: usize) {
         for other in (0..self.size).filter(|other| *other != process) {
             let out = self.stream(process, other);
             out.in_flight.truncate(kept);
@@ -179,11 +179,7 @@ impl Wire for SimulatedWire {
     }
 
     fn end(&mut self, _: bool) {
-        let mut network = lock(&self.network);
-        for other in (0..network.size).filter(|other| *other != self.me) {
-            network.stream(self.me, other).closed = true;
-            network.stream(other, self.me).refuse();
-        }
+        lock(&self.network).end(self.me, usize::MAX);
     }
 
     fn machine(&self) -> Machine {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::network::{Network, SimulatedWire};
-use super::script::{Call, Script, Step};
+use super::script::{Call, Script, Step, TIMEOUTS};
 use crate::ids::Rank;
 use crate::plan::{Buffers, Program};
 use crate::transport::bases::Bases;
@@ -17,7 +17,7 @@ use crate::transport::engine::round::Round;
 use crate::transport::engine::state::Engine;
 use crate::transport::engine::watch::RoundInfo;
 use crate::transport::engine::wire::{Sleeper, WireEvent};
-use crate::transport::{Cause, ContextId, Failure, History, Timeouts};
+use crate::transport::{Cause, ContextId, Failure, History};
 
 /// A process; see the [module](self).
 pub(super) struct Process<'s> {
@@ -37,7 +37,6 @@ pub(super) struct Thread<'s> {
     /// Its number in the process, from 1.
     number: u64,
     script: &'s Script,
-    timeouts: Timeouts,
     /// The step, the round of its call, and the memory of that call.
     step: usize,
     round: usize,
@@ -67,7 +66,7 @@ impl<'s> Process<'s> {
     }
 
     /// Adds a thread that follows a script in a context of these members, which it opens.
-    pub(super) fn add_thread(&mut self, script: &'s Script, members: &[Rank], timeouts: Timeouts) {
+    pub(super) fn add_thread(&mut self, script: &'s Script, members: &[Rank]) {
         let id = script.context;
         let rank =
             members.iter().position(|member| member.index() == self.engine.me).map_or_else(Rank::default, Rank::new);
@@ -77,7 +76,6 @@ impl<'s> Process<'s> {
             rank,
             number: 1 + self.threads.len() as u64,
             script,
-            timeouts,
             step: 0,
             round: 0,
             memory: RankBuffers::default(),
@@ -199,7 +197,7 @@ impl<'s> Thread<'s> {
             call: number,
             signature: &call.signature,
             round: round.number,
-            timeouts: self.timeouts,
+            timeouts: TIMEOUTS,
         };
         let mut waiting = Round::begin(engine, info);
         if random.below(4) == 0 {
@@ -207,8 +205,7 @@ impl<'s> Thread<'s> {
         }
         // SAFETY: the program is borrowed for as long as this thread, and nothing accesses the
         // buffers until the round has been withdrawn. A process that is killed is not run again.
-        let mut active =
-            unsafe { ActiveRound::new((program, self.round), bases, number, &call.signature, self.timeouts) };
+        let mut active = unsafe { ActiveRound::new((program, self.round), bases, number, &call.signature, TIMEOUTS) };
         active.driver = self.number;
         waiting.post(engine, active, (&round.sends, &round.receives));
         self.waiting = Some(waiting);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::network::{Network, lock};
 use super::process::Process;
-use super::script::{Fault, Job, Pool, TIMEOUTS};
+use super::script::{Fault, Job, Pool};
 use crate::ids::Rank;
 use crate::transport::conformance::scenario::Random;
 use crate::transport::engine::limits::TICK;
@@ -48,7 +48,7 @@ impl<'j> Cluster<'j> {
         let process = |me: usize| {
             let mut process = Process::new((me, job.size), &network, job.polled, now);
             for script in &job.scripts[me] {
-                process.add_thread(script, job.members(script), TIMEOUTS);
+                process.add_thread(script, job.members(script));
             }
             process
         };
@@ -122,7 +122,7 @@ impl<'j> Cluster<'j> {
             Fault::Kill(one, other) => {
                 for process in [one, other] {
                     self.killed[process] = true;
-                    lock(&self.network).kill(process, kept);
+                    lock(&self.network).end(process, kept);
                 }
             }
             Fault::Cut(one, other) => lock(&self.network).cut(one, other, kept),

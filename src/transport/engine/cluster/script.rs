@@ -45,7 +45,8 @@ pub(super) enum Step {
 pub(super) struct Call {
     pub(super) scenario: Arc<Scenario>,
     pub(super) signature: Signature,
-    /// Whether the bytes afterwards are known: nobody sends anything else under this signature.
+    /// Whether the memory after the call is known. It is not if a member sends other messages under
+    /// the same signature.
     pub(super) is_right: bool,
 }
 
@@ -169,7 +170,7 @@ impl Job {
                 scripts[process].push(Script { context, steps });
             }
         }
-        // With less room, messages that nobody awaits yet delay replies beyond these timeouts.
+        // A smaller stream fills with early messages, and replies behind them miss their deadlines.
         let least = if fault == Fault::None { 200 } else { 16 << 10 };
         let capacity = [least, 64 << 10, 256 << 10][random.below(3) as usize];
         Self { size, polled: random.below(4) == 0, capacity, contexts, scripts, fault }
