@@ -168,7 +168,6 @@ impl<'a> RoundIo<'a> {
     }
 
     /// Returns the index of the round within the program.
-    #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
     pub(crate) fn index(&self) -> usize {
         self.round
     }

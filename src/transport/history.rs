@@ -5,14 +5,10 @@
 //! other later, no message shows the disagreement. But each says what it has called when it leaves,
 //! and a rank that leaves later compares. Correct programs pay no message and no wait for that.
 
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use std::cmp::Ordering;
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use std::sync::Arc;
 
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use super::{Cause, Failure};
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use crate::ids::Rank;
 
 /// Summary of the calls of one member of a context. In a correct program it is equal on all members
@@ -37,7 +33,6 @@ impl History {
 }
 
 /// The report of one member about its calls.
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) struct MemberHistory<'a> {
     pub(crate) rank: Rank,
     pub(crate) history: History,
@@ -47,7 +42,6 @@ pub(crate) struct MemberHistory<'a> {
     pub(crate) describe: &'a dyn Fn(u64) -> Option<Arc<str>>,
 }
 
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 impl MemberHistory<'_> {
     fn fingerprint(&self, call: u64) -> Option<u64> {
         let begun = self.changes.iter().filter(|(first, _)| *first <= call);
@@ -61,7 +55,6 @@ impl MemberHistory<'_> {
 
 /// Returns the failure of two members that have left a context after different calls, or `None` if
 /// their calls are equal.
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) fn disagreement(mine: &MemberHistory<'_>, theirs: &MemberHistory<'_>) -> Option<Failure> {
     if mine.history == theirs.history {
         return None;
@@ -92,7 +85,6 @@ pub(crate) fn disagreement(mine: &MemberHistory<'_>, theirs: &MemberHistory<'_>)
 
 /// Describes a message of call `theirs` to a rank that is in call `mine`, though both have called
 /// the same so far: they have disagreed on whether there is a message.
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) fn out_of_step(mine: u64, theirs: u64) -> &'static str {
     match theirs.cmp(&mine) {
         Ordering::Less => ", with a message that is not expected in that call",
@@ -103,7 +95,10 @@ pub(crate) fn out_of_step(mine: u64, theirs: u64) -> &'static str {
 
 /// A failure of a context of this process: members have left it after different calls, or a call
 /// failed before a panic.
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
+#[cfg_attr(
+    not(any(feature = "local", feature = "mpi", feature = "tcp")),
+    allow(dead_code, reason = "launchers report it")
+)]
 #[derive(Clone, Debug)]
 pub(crate) struct Disagreement {
     pub(crate) failure: Failure,
@@ -113,7 +108,7 @@ pub(crate) struct Disagreement {
     pub(crate) members: Arc<[Rank]>,
 }
 
-#[cfg(all(test, any(feature = "local", feature = "mpi", feature = "tcp")))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

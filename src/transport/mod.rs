@@ -56,14 +56,11 @@
 //! [`conformance::run_all`] checks this contract for any backend, except allocation, the memory of
 //! idle contexts, `conclude` and native collectives. [`trace`] and [`fault`] wrap any backend.
 
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 mod bases;
 mod call;
-#[cfg(any(feature = "mpi", feature = "tcp"))]
 mod codec;
 pub mod conformance;
 mod definition;
-#[cfg(any(feature = "mpi", feature = "tcp"))]
 pub(crate) mod engine;
 mod failure;
 pub mod fault;
@@ -73,29 +70,27 @@ mod history;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
-#[cfg(all(test, not(feature = "mpi")))]
+#[cfg(any(feature = "mpi", test))]
 #[path = "mpi/plain/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "only tests use it here")]
+#[cfg_attr(not(feature = "mpi"), allow(dead_code, unreachable_pub, reason = "only tests use it here"))]
 mod mpi_plain;
 pub mod native;
 #[cfg(feature = "tcp")]
 pub mod tcp;
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 mod thread_number;
 mod timeouts;
 pub mod trace;
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 mod wait_chain;
+pub mod wire;
 
 pub(crate) use call::Folding;
 pub use call::{CallInfo, ContextId, RoundIo, Signature};
 pub(crate) use definition::call_native;
 pub use definition::{Endpoint, Transport, position};
+pub use engine::{Supervisor, WireJoin};
 pub use failure::{Cause, Failure, OpenError};
 pub(crate) use failure::{rank_name, renumbered};
 pub use history::History;
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) use history::{Disagreement, MemberHistory, disagreement, out_of_step};
 pub use timeouts::{Deadline, Timeouts};
-#[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub(crate) use wait_chain::{ChainEnd, WaitEdge, describe};

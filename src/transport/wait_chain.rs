@@ -18,10 +18,6 @@ pub(crate) struct WaitEdge {
 }
 
 /// The end of a chain: why its last process does not wait for another, or is not followed.
-#[cfg_attr(
-    not(any(feature = "mpi", feature = "tcp")),
-    allow(dead_code, reason = "threads are never gone, and always answer")
-)]
 #[derive(Clone, Debug)]
 pub(crate) enum ChainEnd {
     /// The connection to it has ended, in this way.

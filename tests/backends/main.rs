@@ -18,3 +18,4 @@ mod processes;
 mod starting;
 mod transport_failures;
 mod transports;
+mod wires;

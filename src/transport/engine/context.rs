@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::call_tracker::CallTracker;
 use super::frame::{Header, MessageId};
 use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
+use super::library::LibraryCalls;
 use super::limits::REMEMBERED;
-use super::watchdog::Watchdog;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
@@ -60,9 +59,8 @@ pub(crate) struct Context {
     /// Whether this process has replied that it cannot decide.
     pub(crate) declined: bool,
     pub(crate) inquiry: Option<Inquiry>,
-    /// The calls that a library executes, if there is one; and the watchdog of the call under way.
-    pub(crate) library: Option<Arc<CallTracker>>,
-    pub(crate) watchdog: Option<Watchdog>,
+    /// The calls that a library executes, if there is one.
+    pub(crate) library: Option<Box<dyn LibraryCalls>>,
 }
 
 /// Whether this process has opened or left the context.
@@ -152,7 +150,6 @@ impl Context {
             declined: false,
             inquiry: None,
             library: None,
-            watchdog: None,
         }
     }
 

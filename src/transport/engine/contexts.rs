@@ -148,6 +148,7 @@ impl Engine {
 
     /// Returns a disagreement with members that left a context after other calls, or sent what
     /// nobody awaited, unless a failure explains it.
+    #[cfg(any(feature = "mpi", feature = "tcp"))]
     pub(crate) fn disagreement(&self) -> Option<Disagreement> {
         let found = self.disagreement.as_ref().or(self.surplus.as_ref());
         found.filter(|_| !self.any_failed && !self.panicked).cloned()

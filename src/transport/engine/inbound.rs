@@ -12,9 +12,9 @@ use super::frame::{Header, Kind};
 use super::lane::Credit;
 use super::limits::BUDGET;
 use super::state::Engine;
-use super::wire::Went;
 use crate::transport::ContextId;
 use crate::transport::codec::decode;
+use crate::transport::wire::Transferred;
 
 /// From this length on, the rest of a message is read straight into its place.
 const DIRECT: usize = 4 << 10;
@@ -89,15 +89,15 @@ impl Engine {
         let held = connection.partial_header.len;
         bounce_buffer[..held].copy_from_slice(&connection.partial_header.bytes[..held]);
         slices[pieces] = IoSliceMut::new(&mut bounce_buffer[held..room]);
-        let (count, flow) = match wire.read(from, &mut slices[..=pieces]) {
+        let (count, flow) = match wire.read(from, &mut slices[..=pieces]).within(direct + room - held) {
             // If the connection was closed together with these bytes, no further event reports it.
-            Went::Stuck(count) if count > 0 && connection.closing => (count, ControlFlow::Continue(())),
-            Went::On(count) => (count, ControlFlow::Continue(())),
-            Went::Stuck(count) => {
+            Transferred::Blocked(count) if count > 0 && connection.closing => (count, ControlFlow::Continue(())),
+            Transferred::More(count) => (count, ControlFlow::Continue(())),
+            Transferred::Blocked(count) => {
                 connection.readable = false;
                 (count, ControlFlow::Break(()))
             }
-            Went::Ended(why) => return Err(why),
+            Transferred::Closed(why) => return Err(why),
         };
         connection.reads += u64::from(count > 0);
         let placed = count.min(direct);
@@ -323,9 +323,11 @@ impl Engine {
 
     /// Handles the end of an out-of-band receive.
     pub(crate) fn out_of_band_received(&mut self, from: usize) {
-        let bounce_buffer = self.wire.out_of_band().and_then(|out_of_band| out_of_band.bounce_buffer(from));
         let Some(connection) = self.connections[from].as_mut() else { return };
-        connection.oob_receive = None;
+        if connection.oob_receive.take().is_none() {
+            return;
+        }
+        let bounce_buffer = self.wire.out_of_band().and_then(|out_of_band| out_of_band.bounce_buffer(from));
         match (&bounce_buffer, &connection.receiving) {
             (Some(bytes), _) => {
                 if let Err(why) = self.parse(from, bytes) {

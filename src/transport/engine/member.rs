@@ -1,15 +1,110 @@
-//! The endpoint of a process.
+//! How a process joins a job over a wire, and its endpoint.
 
 use std::io;
 use std::sync::Arc;
+use std::thread;
 
 use super::driver::Driver;
 use super::process::Process;
-use super::wire::{Sleeper, Wire};
 use crate::ids::Rank;
 use crate::machine::Machine;
-use crate::transport::{ContextId, Disagreement, Endpoint, OpenError, Transport, position};
+#[cfg(any(feature = "mpi", feature = "tcp"))]
+use crate::transport::Disagreement;
+use crate::transport::wire::{Sleeper, Wire};
+use crate::transport::{ContextId, Endpoint, OpenError, Transport, position};
 use crate::vocabulary::Hosts;
+
+/// A process that joins a job over a [wire](crate::transport::wire).
+///
+/// `examples/custom_transport.rs` is a whole backend of this kind.
+#[derive(Clone, Debug)]
+pub struct WireJoin {
+    rank: usize,
+    size: usize,
+    hosts: Option<Hosts>,
+    /// The number of cores that the ranks of this host share, or 0 if each has a core. `None`: to be
+    /// counted.
+    shared_cores: Option<u64>,
+}
+
+impl WireJoin {
+    /// Joins as rank `rank` of a job of `size` processes.
+    #[must_use]
+    pub fn new(rank: usize, size: usize) -> Self {
+        Self { rank, size, hosts: None, shared_cores: None }
+    }
+
+    /// Sets which ranks share a host. It must be the same on every rank. Unless set, that is not
+    /// known; a rank then waits as if all shared its host.
+    #[must_use]
+    pub fn hosts(self, hosts: Hosts) -> Self {
+        Self { hosts: Some(hosts), ..self }
+    }
+
+    /// Sets the number of cores that the ranks of this host share; 0 if each has a core, so that
+    /// ranks that wait may poll.
+    #[cfg(any(feature = "mpi", feature = "tcp"))]
+    pub(crate) fn shared_cores(self, cores: u64) -> Self {
+        Self { shared_cores: Some(cores), ..self }
+    }
+
+    /// Joins the job. Does not wait for other ranks: each has its wire.
+    ///
+    /// Starts a thread, which answers the other ranks while this one computes. When the endpoint and
+    /// all its transports are dropped, the process ends: that waits until the others have read what
+    /// it has sent, for half a minute at most.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput), if the rank is not below the size, or hosts
+    /// are set for another number of ranks; or the system's error, if the thread cannot be started.
+    pub fn endpoint(self, wire: Box<dyn Wire>, sleeper: Option<Box<dyn Sleeper>>) -> io::Result<Arc<dyn Endpoint>> {
+        self.start(wire, sleeper).map(|member| member as _)
+    }
+
+    /// Joins the job as [`endpoint`](Self::endpoint) does, for a launcher that catches the panics of
+    /// this process. The launcher must call [`panicked`](Supervisor::panicked) for each; ranks that
+    /// wait for this one then fail with the panic's message.
+    ///
+    /// # Errors
+    ///
+    /// As for [`endpoint`](Self::endpoint).
+    pub fn supervised(
+        self,
+        wire: Box<dyn Wire>,
+        sleeper: Option<Box<dyn Sleeper>>,
+    ) -> io::Result<(Supervisor, Arc<dyn Endpoint>)> {
+        let member = self.start(wire, sleeper)?;
+        Ok((Supervisor::new(Arc::clone(&member)), member))
+    }
+
+    pub(crate) fn start(self, wire: Box<dyn Wire>, sleeper: Option<Box<dyn Sleeper>>) -> io::Result<Arc<Member>> {
+        let Self { rank, size, ref hosts, .. } = self;
+        let invalid = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        if rank >= size {
+            return invalid(format!("rank {rank} of a job of {size} ranks; ranks count from 0"));
+        }
+        if let Some(ranks) = hosts.as_ref().map(Hosts::ranks).filter(|ranks| *ranks != size) {
+            return invalid(format!("hosts of {ranks} ranks for a job of {size}"));
+        }
+        let shared_cores = self.shared_cores.unwrap_or_else(|| self.count_shared_cores());
+        let machine = wire.machine().with_cores(shared_cores);
+        let process = Process::start(rank, size, wire, sleeper, shared_cores == 0)?;
+        Ok(Arc::new(Member { process, rank: Rank::new(rank), size, machine, hosts: self.hosts }))
+    }
+
+    fn count_shared_cores(&self) -> u64 {
+        let on_this_host = |hosts: &Hosts| Some(hosts.ranks_on(hosts.host(Rank::new(self.rank))?).len());
+        let neighbours = self.hosts.as_ref().and_then(on_this_host).unwrap_or(self.size);
+        shared_cores(neighbours)
+    }
+}
+
+/// Returns the number of cores that this many ranks on this host share, or 0 if each has a core.
+pub(crate) fn shared_cores(ranks: usize) -> u64 {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    if ranks <= cores { 0 } else { cores as u64 }
+}
 
 /// The endpoint of a process.
 #[derive(Debug)]
@@ -19,31 +114,6 @@ pub(crate) struct Member {
     size: usize,
     machine: Machine,
     hosts: Option<Hosts>,
-}
-
-impl Member {
-    /// Starts process `rank` of a job of `size` processes on these hosts, over a wire. The ranks of
-    /// this host share `shared_cores` cores. If that is 0, each has a core, so that waiting ranks
-    /// may poll.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the listener thread cannot be started.
-    pub(crate) fn start(
-        (rank, size, hosts): (usize, usize, Option<Hosts>),
-        wire: Box<dyn Wire>,
-        sleeper: Option<Box<dyn Sleeper>>,
-        shared_cores: u64,
-    ) -> io::Result<Arc<Self>> {
-        let machine = wire.machine().with_cores(shared_cores);
-        Ok(Arc::new(Self {
-            process: Process::start(rank, size, wire, sleeper, shared_cores == 0)?,
-            rank: Rank::new(rank),
-            size,
-            machine,
-            hosts,
-        }))
-    }
 }
 
 impl Endpoint for Member {
@@ -96,6 +166,7 @@ impl Supervisor {
     }
 
     /// Returns the first failures that this process has seen.
+    #[cfg(any(feature = "mpi", feature = "tcp"))]
     pub(crate) fn failures(&self) -> Vec<Disagreement> {
         self.member.process.lock().failures.clone()
     }
@@ -103,6 +174,7 @@ impl Supervisor {
     /// Ends the rank. If no context is driven any more, waits until the others have read everything
     /// that this process sent. By then they have sent the digest of their calls, or will compare it
     /// with this one's. Returns a disagreement, if there is one.
+    #[cfg(any(feature = "mpi", feature = "tcp"))]
     pub(crate) fn end(self) -> Option<Disagreement> {
         let process = Arc::clone(&self.member.process);
         drop(self);

@@ -24,11 +24,10 @@
 //
 // **Failures.** A waiting round watches for faults (`watch`). A member that finds one proposes it
 // to a coordinator, which decides (`agreement`). A member that has waited for long follows the
-// wait-for graph, by asking one rank after the other for its status (`wait_for`). A `watchdog`
-// supervises calls that a library executes (`library_calls`, `call_tracker`).
+// wait-for graph, by asking one rank after the other for its status (`wait_for`). A backend may
+// have calls executed by a library (`library`); `supervision` lets it examine them.
 
 pub(super) mod agreement;
-pub(super) mod call_tracker;
 #[cfg(test)]
 mod cluster;
 pub(super) mod codec;
@@ -43,7 +42,8 @@ pub(super) mod frame;
 pub(super) mod inbound;
 mod inquiry;
 pub(super) mod lane;
-mod library_calls;
+#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only MPI has a library"))]
+pub(super) mod library;
 pub(super) mod limits;
 pub(crate) mod member;
 pub(super) mod outbound;
@@ -52,9 +52,8 @@ mod posting;
 pub(super) mod process;
 mod round;
 pub(super) mod state;
+mod supervision;
 mod wait_for;
 pub(crate) mod watch;
-pub(super) mod watchdog;
-pub(super) mod wire;
 
-pub use self::member::Supervisor;
+pub use self::member::{Supervisor, WireJoin};

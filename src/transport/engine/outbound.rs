@@ -11,8 +11,8 @@ use super::frame::{Header, Kind, MAX_TEXT};
 use super::lane::{Credit, Outgoing};
 use super::limits::{BUDGET, STAGE};
 use super::state::Engine;
-use super::wire::{Went, Wire};
 use crate::transport::ContextId;
+use crate::transport::wire::{Transferred, Wire};
 
 /// Up to this length, copying a message to those that are written with it is cheaper than listing
 /// it beside them.
@@ -53,17 +53,17 @@ impl Engine {
                 }
             }
             if stage.is_empty() && connection.sending.is_none() {
-                connection.broken = wire.rest(to);
+                connection.broken = wire.flush(to).err();
                 return;
             }
             let context = contexts.get_mut(&sending_context(connection));
             let (count, on) = match write(connection, context, to, stage, &mut **wire) {
-                Went::On(count) => (count, true),
-                Went::Stuck(count) => {
+                Transferred::More(count) => (count, true),
+                Transferred::Blocked(count) => {
                     connection.blocked = true;
                     (count, false)
                 }
-                Went::Ended(why) => {
+                Transferred::Closed(why) => {
                     connection.broken = Some(why);
                     return;
                 }
@@ -113,7 +113,9 @@ impl Engine {
     /// Handles the end of an out-of-band send.
     pub(crate) fn out_of_band_sent(&mut self, to: usize) {
         let Some(connection) = self.connections[to].as_mut() else { return };
-        connection.oob_send = None;
+        if connection.oob_send.take().is_none() {
+            return;
+        }
         if let Some(left) = connection.sending.as_ref().map(|sending| sending.left) {
             connection.bytes_written += left as u64;
             self.record_written(to, left);
@@ -234,7 +236,13 @@ fn compose(
 }
 
 /// Writes once: the gathered bytes, then the rest of the current frame.
-fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stage: &[u8], wire: &mut dyn Wire) -> Went {
+fn write(
+    connection: &Connection,
+    context: Option<&mut Context>,
+    to: usize,
+    stage: &[u8],
+    wire: &mut dyn Wire,
+) -> Transferred {
     let mut slices = [IoSlice::new(&[]); PIECES];
     slices[0] = IoSlice::new(stage);
     let mut count = 1;
@@ -248,7 +256,7 @@ fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stag
     {
         if sending.out_of_band && stage.len() > STAGE {
             // Its header goes in one piece, or not yet.
-            return wire.write(to, &slices[..1]);
+            return wire.write(to, &slices[..1]).within(stage.len());
         }
         header = sending.header;
         slices[1] = IoSlice::new(&header[sending.header_written..]);
@@ -261,5 +269,6 @@ fn write(connection: &Connection, context: Option<&mut Context>, to: usize, stag
         };
         count = 2 + pieces;
     }
-    wire.write(to, &slices[..count])
+    let slices = &slices[..count];
+    wire.write(to, slices).within(slices.iter().map(|slice| slice.len()).sum())
 }

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use super::state::Engine;
-use super::wire::WireEvent;
 use crate::plan::Message;
 use crate::transport::ContextId;
+use crate::transport::wire::WireEvent;
 
 /// Maximum number of sweeps by which unread bytes delay a decision.
 const MAX_DEFERRALS: u32 = 8;

@@ -6,13 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "mpi")]
-use super::call_tracker::CallTracker;
 use super::ending::Ending;
+#[cfg(feature = "mpi")]
+use super::library::LibraryCalls;
 use super::limits::TICK;
 use super::state::Engine;
-use super::wire::{Sleeper, Wire};
 use crate::transport::ContextId;
+use crate::transport::wire::{Sleeper, Wire};
 
 /// The time for which a thread that waits on a polled wire only yields between two polls; and the
 /// maximum time for which it sleeps after that.
@@ -187,12 +187,10 @@ impl Process {
 
     /// Begins to supervise the calls that a library executes for a context.
     #[cfg(feature = "mpi")]
-    pub(crate) fn track_library_calls(&self, id: ContextId) -> Arc<CallTracker> {
-        let library = Arc::<CallTracker>::default();
+    pub(crate) fn supervise(&self, id: ContextId, library: Box<dyn LibraryCalls>) {
         if let Some(context) = self.lock().contexts.get_mut(&id) {
-            context.library = Some(Arc::clone(&library));
+            context.library = Some(library);
         }
-        library
     }
 
     /// Reads everything that has arrived, without waiting.

@@ -10,7 +10,7 @@ use super::connection::Connection;
 use super::context::Context;
 use super::lane::Credit;
 use super::limits::{LINGER, LONGEST, STAGE};
-use super::wire::{Sleeper, Wire, WireEvent};
+use crate::transport::wire::{Sleeper, Wire, WireEvent};
 use crate::transport::{ContextId, Disagreement, Failure};
 
 /// The state of the engine; see the [module](self).

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use mpi::ffi;
 
 use super::blocks::{BlockArguments, BlockLayouts, scatter_pieces, span, uncountable};
+use super::call_tracker::CallTracker;
 use super::comm::Comm;
 use super::datatype::Datatype;
 use super::error::MpiError;
@@ -20,7 +21,6 @@ use super::predefined;
 use crate::collective::Collective;
 use crate::ids::Rank;
 use crate::plan::Reduction;
-use crate::transport::engine::call_tracker::CallTracker;
 use crate::transport::native::{NativeCall, NativeIo, Predefined, Regular, Varying};
 use crate::transport::{ContextId, Failure};
 
@@ -34,7 +34,7 @@ pub(super) struct Collectives {
     members: Box<[Rank]>,
     /// A communicator of the members, made when it is first needed.
     comm: Option<Arc<Comm>>,
-    outside: Arc<CallTracker>,
+    tracker: Arc<CallTracker>,
     /// Arguments of the last call with blocks of different lengths, which the next call may use
     /// again.
     blocks: Option<BlockArguments>,
@@ -77,18 +77,18 @@ impl Collectives {
         id: ContextId,
         (rank, members): (Rank, &[Rank]),
         (parent, comm): (ffi::MPI_Comm, Option<Arc<Comm>>),
-        outside: Arc<CallTracker>,
+        tracker: Arc<CallTracker>,
     ) -> Self {
         let members = members.into();
-        Self { id, rank, parent, members, comm, outside, blocks: None, operation: None, other: Vec::new() }
+        Self { id, rank, parent, members, comm, tracker, blocks: None, operation: None, other: Vec::new() }
     }
 
     /// Executes a call. Returns the panic of a reduction, if there was one.
     #[inline]
     pub(super) fn call(&mut self, io: &mut NativeIo<'_>) -> Result<Option<ReductionPanic>, MpiError> {
-        self.outside.enter(io.call, io.signature, io.timeouts);
+        self.tracker.enter(io.call, io.signature, io.timeouts);
         let done = self.comm().and_then(|comm| self.run(comm, io));
-        self.outside.leave();
+        self.tracker.leave();
         done
     }
 

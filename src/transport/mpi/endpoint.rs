@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use mpi::ffi;
 
+use super::call_tracker::CallTracker;
 use super::collectives::{Collectives, offers};
 use super::comm::Comm;
+use super::watchdog::WatchedCalls;
 use crate::ids::Rank;
 use crate::machine::Machine;
 use crate::transport::engine::member::Member;
@@ -40,10 +42,11 @@ impl Endpoint for MpiEndpoint {
 
     fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let inner = self.member.open(id, members)?;
-        let outside = self.member.process.track_library_calls(id);
+        let tracker = Arc::<CallTracker>::default();
+        self.member.process.supervise(id, Box::new(WatchedCalls::new(Arc::clone(&tracker))));
         let all = members.len() == self.size() && members.iter().enumerate().all(|(at, rank)| rank.index() == at);
         let own = (all && id == ContextId::WORLD).then(|| Arc::clone(&self.own));
-        let collectives = Collectives::new(id, (inner.rank(), members), (self.comm, own), outside);
+        let collectives = Collectives::new(id, (inner.rank(), members), (self.comm, own), tracker);
         Ok(Box::new(MpiTransport { inner, collectives }))
     }
 

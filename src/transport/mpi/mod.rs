@@ -75,7 +75,6 @@ mod initialization;
 mod library;
 mod operation;
 mod packets;
-mod plain;
 mod predefined;
 mod rendezvous;
 mod shared_memory;
@@ -92,11 +91,11 @@ use mpi::raw::AsRaw;
 pub use ::mpi;
 
 use self::finalization::FinalizeBlocker;
-pub use self::plain::error::MpiError;
-use self::plain::{abort_delay, error, known_groups, process_info};
 use super::Endpoint;
 pub use super::engine::Supervisor;
-use super::engine::member::Member;
+use super::engine::member::{Member, WireJoin};
+pub use super::mpi_plain::error::MpiError;
+use super::mpi_plain::{abort_delay, call_tracker, error, known_groups, process_info, watchdog};
 use duplicate::DuplicatedComm;
 use endpoint::MpiEndpoint;
 use library::call;
@@ -227,11 +226,11 @@ impl<'a> MpiJoin<'a> {
         // SAFETY: the handle is that of a communicator, which is not freed while `self` borrows it.
         let group = unsafe { DuplicatedComm::duplicate(self.parent, !self.staged, self.host.as_deref(), self.timeout) };
         let mut group = group?;
-        let place = (group.rank, group.size, Some(group.hosts.clone()));
-        let (comm, shared_cores) = (group.comm, group.shared_cores);
+        let comm = group.comm;
+        let join = WireJoin::new(group.rank, group.size).hosts(group.hosts.clone()).shared_cores(group.shared_cores);
         let collective = group.collective.take();
         let wire = Box::new(PacketWire::new(group, !self.staged));
-        let member = Member::start(place, wire, None, shared_cores).map_err(|error| {
+        let member = join.start(wire, None).map_err(|error| {
             // The other ranks count on this one.
             finalization::forbid(FinalizeBlocker::Unfinished);
             MpiError::Thread(error.to_string())

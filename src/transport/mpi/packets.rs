@@ -26,7 +26,7 @@ use crate::machine::Machine;
 use crate::transport::Failure;
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::STAGE;
-use crate::transport::engine::wire::{OutOfBand, Went, Wire, WireEvent};
+use crate::transport::wire::{OutOfBand, Transferred, Wire, WireEvent};
 
 /// Maximum size of a packet: what the progress engine sends at once, and a little more.
 const PACKET: usize = STAGE + (4 << 10);
@@ -324,13 +324,16 @@ impl PacketWire {
 }
 
 impl Wire for PacketWire {
-    fn read(&mut self, from: usize, into: &mut [IoSliceMut<'_>]) -> Went {
+    fn read(&mut self, from: usize, into: &mut [IoSliceMut<'_>]) -> Transferred {
         let PeerPackets { set_aside, packet, read, .. } = &mut self.peers[from];
         let (rest, from_set_aside) = match (set_aside.front(), &*packet) {
             (Some(bytes), _) => (&bytes[*read..], true),
             (None, Some(packet)) => (&packet.payload()[*read..], false),
             (None, None) => {
-                return self.broken.as_ref().map_or(Went::Stuck(0), |why| Went::Ended(why.as_str().into()));
+                return self
+                    .broken
+                    .as_ref()
+                    .map_or(Transferred::Blocked(0), |why| Transferred::Closed(why.as_str().into()));
             }
         };
         let mut count = 0;
@@ -341,7 +344,7 @@ impl Wire for PacketWire {
         }
         if count < rest.len() {
             *read += count;
-            return Went::On(count);
+            return Transferred::More(count);
         }
         *read = 0;
         if from_set_aside {
@@ -353,18 +356,18 @@ impl Wire for PacketWire {
         let PeerPackets { set_aside, packet, .. } = &self.peers[from];
         let more = !set_aside.is_empty() || packet.is_some();
         self.post_receives();
-        if more { Went::On(count) } else { Went::Stuck(count) }
+        if more { Transferred::More(count) } else { Transferred::Blocked(count) }
     }
 
-    fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Went {
+    fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Transferred {
         let Self { group, peers, in_flight, requests, spare_buffers, broken, .. } = self;
         if let Some(why) = broken {
-            return Went::Ended(why.as_str().into());
+            return Transferred::Closed(why.as_str().into());
         }
         let peer = &mut peers[to];
         if peer.in_flight == MAX_IN_FLIGHT || peer.in_flight > 0 && peer.number.is_multiple_of(WINDOW) {
             peer.write_waits = true;
-            return Went::Stuck(0);
+            return Transferred::Blocked(0);
         }
         let mut packet = spare_buffers.pop().unwrap_or_else(|| vec![0; PACKET]);
         packet[..SEQUENCE].copy_from_slice(&peer.number.to_le_bytes());
@@ -382,12 +385,12 @@ impl Wire for PacketWire {
                 (peer.number, peer.in_flight) = (peer.number.wrapping_add(1), peer.in_flight + 1);
                 in_flight.push((to, packet));
                 requests.push(request);
-                Went::On(count - SEQUENCE)
+                Transferred::More(count - SEQUENCE)
             }
             Err(error) => {
                 // MPI may still own the buffer.
                 mem::forget(packet);
-                Went::Ended(error.to_string().into())
+                Transferred::Closed(error.to_string().into())
             }
         }
     }

@@ -3,11 +3,10 @@
 use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::thread;
 
 use super::bootstrap::JoinError;
 use super::sockets::{Sockets, hurry_within_a_host};
-use crate::transport::engine::member::Member;
+use crate::transport::engine::member::{Member, WireJoin, shared_cores};
 use crate::vocabulary::Hosts;
 
 /// The connections of a rank after the bootstrap.
@@ -27,14 +26,15 @@ impl Mesh {
     /// Starts the progress engine over the connections.
     pub(super) fn start(self) -> Result<Arc<Member>, JoinError> {
         let Self { rank, streams, neighbours, hosts } = self;
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let shared_cores = if neighbours <= cores { 0 } else { cores as u64 };
+        let shared_cores = shared_cores(neighbours);
         if shared_cores == 0 {
             streams.iter().flatten().for_each(hurry_within_a_host);
         }
         let failed = |why: io::Error| JoinError::Os { what: "the connections".to_owned(), why: why.to_string() };
         let size = streams.len();
         let (sockets, poller) = Sockets::new(streams).map_err(failed)?;
-        Member::start((rank, size, hosts), Box::new(sockets), Some(Box::new(poller)), shared_cores).map_err(failed)
+        let join = WireJoin::new(rank, size).shared_cores(shared_cores);
+        let join = hosts.into_iter().fold(join, WireJoin::hosts);
+        join.start(Box::new(sockets), Some(Box::new(poller))).map_err(failed)
     }
 }

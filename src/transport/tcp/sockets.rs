@@ -10,7 +10,7 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
 
 use crate::machine::Machine;
-use crate::transport::engine::wire::{Sleeper, Went, Wire, WireEvent};
+use crate::transport::wire::{Sleeper, Transferred, Wire, WireEvent};
 
 /// The wire over sockets; see the [module](self).
 #[derive(Debug)]
@@ -56,45 +56,45 @@ impl Sockets {
 }
 
 impl Wire for Sockets {
-    fn read(&mut self, from: usize, into: &mut [IoSliceMut<'_>]) -> Went {
-        let Some(Socket { stream, .. }) = &mut self.sockets[from] else { return Went::Stuck(0) };
+    fn read(&mut self, from: usize, into: &mut [IoSliceMut<'_>]) -> Transferred {
+        let Some(Socket { stream, .. }) = &mut self.sockets[from] else { return Transferred::Blocked(0) };
         let room: usize = into.iter().map(|slice| slice.len()).sum();
         loop {
             return match stream.read_vectored(into) {
-                Ok(0) => Went::Ended("its connection is closed".into()),
+                Ok(0) => Transferred::Closed("its connection is closed".into()),
                 // The socket is empty; a new event reports what comes later.
-                Ok(count) if count < room => Went::Stuck(count),
-                Ok(count) => Went::On(count),
+                Ok(count) if count < room => Transferred::Blocked(count),
+                Ok(count) => Transferred::More(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => Went::Stuck(0),
-                Err(error) => Went::Ended(format!("its connection failed: {error}").into()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Transferred::Blocked(0),
+                Err(error) => Transferred::Closed(format!("its connection failed: {error}").into()),
             };
         }
     }
 
-    fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Went {
+    fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Transferred {
         let Self { sockets, registry } = self;
-        let Some(socket) = &mut sockets[to] else { return Went::Stuck(0) };
+        let Some(socket) = &mut sockets[to] else { return Transferred::Blocked(0) };
         let all: usize = from.iter().map(|slice| slice.len()).sum();
-        let went = loop {
+        let written = loop {
             break match socket.stream.write_vectored(from) {
-                Ok(count) if count < all => Went::Stuck(count),
-                Ok(count) => Went::On(count),
+                Ok(count) if count < all => Transferred::Blocked(count),
+                Ok(count) => Transferred::More(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => Went::Stuck(0),
-                Err(error) => Went::Ended(format!("its connection failed: {error}").into()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Transferred::Blocked(0),
+                Err(error) => Transferred::Closed(format!("its connection failed: {error}").into()),
             };
         };
-        match went {
-            Went::Stuck(_) => socket.watch(true, registry).map_or(went, Went::Ended),
-            _ => went,
+        match written {
+            Transferred::Blocked(_) => socket.watch(true, registry).map_or_else(Transferred::Closed, |()| written),
+            _ => written,
         }
     }
 
     /// Stops watching for room. Otherwise every arrival would be reported twice.
-    fn rest(&mut self, to: usize) -> Option<Arc<str>> {
+    fn flush(&mut self, to: usize) -> Result<(), Arc<str>> {
         let Self { sockets, registry } = self;
-        sockets[to].as_mut()?.watch(false, registry)
+        sockets[to].as_mut().map_or(Ok(()), |socket| socket.watch(false, registry))
     }
 
     fn close(&mut self, process: usize) {
@@ -112,14 +112,14 @@ impl Wire for Sockets {
 }
 
 impl Socket {
-    /// Sets whether the poller reports room for writing. Returns why it cannot, if so.
-    fn watch(&mut self, room: bool, registry: &Registry) -> Option<Arc<str>> {
+    /// Sets whether the poller reports room for writing. Fails if it cannot.
+    fn watch(&mut self, room: bool, registry: &Registry) -> Result<(), Arc<str>> {
         if std::mem::replace(&mut self.watched, room) == room {
-            return None;
+            return Ok(());
         }
         let what = if room { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
         let done = registry.reregister(&mut self.stream, self.token, what);
-        done.err().map(|error| format!("its connection cannot be watched: {error}").into())
+        done.map_err(|error| format!("its connection cannot be watched: {error}").into())
     }
 }
 

@@ -6,7 +6,7 @@ use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::machine::Machine;
-use crate::transport::engine::wire::{Went, Wire, WireEvent};
+use crate::transport::wire::{Transferred, Wire, WireEvent};
 
 /// The streams between all processes, and the events that each has not taken yet.
 #[derive(Debug)]
@@ -125,11 +125,15 @@ pub(super) fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
 }
 
 impl Wire for SimulatedWire {
-    fn read(&mut self, from: usize, into: &mut [IoSliceMut<'_>]) -> Went {
+    fn read(&mut self, from: usize, into: &mut [IoSliceMut<'_>]) -> Transferred {
         let mut network = lock(&self.network);
         let stream = network.stream(from, self.me);
         if stream.arrived.is_empty() {
-            return if stream.end_arrived { Went::Ended("its connection is closed".into()) } else { Went::Stuck(0) };
+            return if stream.end_arrived {
+                Transferred::Closed("its connection is closed".into())
+            } else {
+                Transferred::Blocked(0)
+            };
         }
         let (mut count, mut full) = (0, true);
         for slice in into {
@@ -144,15 +148,15 @@ impl Wire for SimulatedWire {
         if count > 0 && take(&mut stream.awaits_room) {
             network.report(from, WireEvent { process: self.me, writable: true, ..WireEvent::default() });
         }
-        if full || more { Went::On(count) } else { Went::Stuck(count) }
+        if full || more { Transferred::More(count) } else { Transferred::Blocked(count) }
     }
 
-    fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Went {
+    fn write(&mut self, to: usize, from: &[IoSlice<'_>]) -> Transferred {
         let mut network = lock(&self.network);
         let capacity = network.capacity;
         let stream = network.stream(self.me, to);
         if stream.closed || stream.refused {
-            return Went::Ended("its connection failed: broken pipe".into());
+            return Transferred::Closed("its connection failed: broken pipe".into());
         }
         let mut count = 0;
         for slice in from {
@@ -162,10 +166,10 @@ impl Wire for SimulatedWire {
             count += here;
             if here < slice.len() {
                 stream.awaits_room = true;
-                return Went::Stuck(count);
+                return Transferred::Blocked(count);
             }
         }
-        Went::On(count)
+        Transferred::More(count)
     }
 
     fn poll(&mut self, events: &mut Vec<WireEvent>) {

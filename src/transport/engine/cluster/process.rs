@@ -16,7 +16,7 @@ use crate::transport::engine::limits::TICK;
 use crate::transport::engine::round::Round;
 use crate::transport::engine::state::Engine;
 use crate::transport::engine::watch::RoundInfo;
-use crate::transport::engine::wire::{Sleeper, WireEvent};
+use crate::transport::wire::{Sleeper, WireEvent};
 use crate::transport::{Cause, ContextId, Failure, History};
 
 /// A process; see the [module](self).

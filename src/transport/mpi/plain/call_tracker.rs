@@ -1,14 +1,14 @@
-//! Tracks the calls that a library executes for a context.
+//! Tracks the calls that MPI executes for a context.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::limits::REMEMBERED;
+use crate::transport::engine::limits::REMEMBERED;
 use crate::transport::{Signature, Timeouts};
 
-/// The library call that a context is in. The thread in the call updates it without the engine's
+/// The call of MPI that a context is in. The thread in the call updates it without the engine's
 /// lock.
 #[derive(Debug, Default)]
 pub(crate) struct CallTracker {
@@ -30,7 +30,6 @@ struct CallLog {
 impl CallTracker {
     /// Begins a call.
     #[inline]
-    #[cfg(any(feature = "mpi", test))]
     pub(crate) fn enter(&self, call: u64, signature: &Signature, timeouts: Timeouts) {
         // Timeouts of 584 years and more need not be told apart.
         let nanoseconds =
@@ -47,7 +46,6 @@ impl CallTracker {
     }
 
     /// Ends the call.
-    #[cfg(any(feature = "mpi", test))]
     pub(crate) fn leave(&self) {
         // Only the thread in the call writes this number.
         self.at.store(self.at.load(Ordering::Relaxed) | 1, Ordering::Release);
@@ -86,7 +84,7 @@ impl CallTracker {
     }
 
     /// Returns the timeouts of the last call.
-    pub(super) fn timeouts(&self) -> Timeouts {
+    pub(crate) fn timeouts(&self) -> Timeouts {
         self.log().timeouts.unwrap_or(Timeouts::new(Duration::ZERO, Duration::ZERO))
     }
 
