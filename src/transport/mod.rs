@@ -47,6 +47,11 @@
 //! - **Threads.** One thread at a time drives a transport. Different threads may drive different
 //!   contexts. Data for a context that no thread drives does not block others or accumulate.
 //!
+//! # Wires
+//!
+//! A backend whose ranks exchange bytes needs no transport of its own. It implements [`wire::Wire`],
+//! and [`WireJoin`] makes an endpoint that keeps this contract.
+//!
 //! # Collectives of the backend's library
 //!
 //! A transport over a library with collectives may offer them: [`native`] has the contract.
@@ -80,7 +85,7 @@ pub mod tcp;
 mod thread_number;
 mod timeouts;
 pub mod trace;
-mod wait_chain;
+mod wait_for;
 pub mod wire;
 
 pub(crate) use call::Folding;
@@ -93,4 +98,4 @@ pub(crate) use failure::{rank_name, renumbered};
 pub use history::History;
 pub(crate) use history::{Disagreement, MemberHistory, disagreement, out_of_step};
 pub use timeouts::{Deadline, Timeouts};
-pub(crate) use wait_chain::{ChainEnd, WaitEdge, describe};
+pub(crate) use wait_for::{ChainEnd, RankStatus, Snapshot, Traversal};

@@ -1,29 +1,10 @@
 //! The texts of control frames: failures, rank statuses, departures, lists of contexts.
 
-use std::sync::Arc;
-
 use super::frame::MAX_CONTROL;
 use super::lane::Left;
 use super::limits::REMEMBERED;
 use crate::transport::codec::{Coded, InvalidEncoding, Reader, coded};
-use crate::transport::{Cause, ContextId, Deadline, Failure, History};
-
-/// The status of a rank in a context.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RankStatus {
-    /// The call and the round that it is in, or was in last.
-    pub(crate) posted: Option<(u64, u32)>,
-    /// The context in which it waits, the process that it waits for and the call there, if the
-    /// thread that drives this context waits.
-    pub(crate) awaits: Option<(ContextId, u32, u64)>,
-    /// Counts progress in the context.
-    pub(crate) progress: u64,
-    pub(crate) left: bool,
-    /// A failed context of this process.
-    pub(crate) failed: Option<ContextId>,
-    /// Fingerprint and description of the call in question.
-    pub(crate) signature: Option<(u64, Arc<str>)>,
-}
+use crate::transport::{Cause, Deadline, Failure, History, RankStatus};
 
 /// Maximum number of contexts in a list, so that it fits into a frame.
 pub(super) const MAX_CONTEXTS: usize = MAX_CONTROL as usize / 8 - 1;
@@ -52,6 +33,7 @@ mod tests {
 
     use super::*;
     use crate::ids::Rank;
+    use crate::transport::ContextId;
     use crate::transport::codec::{decode, encode};
 
     fn failures(seed: (u64, u32), texts: (&str, &str)) -> Vec<Failure> {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::codec::RankStatus;
+use crate::transport::RankStatus;
 
 /// A status request that was sent, and its reply.
 #[derive(Debug)]

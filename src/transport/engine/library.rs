@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::codec::RankStatus;
 use super::lane::Left;
 use crate::ids::Rank;
-use crate::transport::{Failure, Signature};
+use crate::transport::{Failure, RankStatus, Signature};
 
 /// The calls of a context that a library executes. The engine moves nothing for them, and cannot end
 /// them.

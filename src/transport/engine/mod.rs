@@ -24,7 +24,7 @@
 //
 // **Failures.** A waiting round watches for faults (`watch`). A member that finds one proposes it
 // to a coordinator, which decides (`agreement`). A member that has waited for long follows the
-// wait-for graph, by asking one rank after the other for its status (`wait_for`). A backend may
+// wait-for graph, by asking one rank after the other for its status (`status`). A backend may
 // have calls executed by a library (`library`); `supervision` lets it examine them.
 
 pub(super) mod agreement;
@@ -52,8 +52,8 @@ mod posting;
 pub(super) mod process;
 mod round;
 pub(super) mod state;
+mod status;
 mod supervision;
-mod wait_for;
 pub(crate) mod watch;
 
 pub use self::member::{Supervisor, WireJoin};

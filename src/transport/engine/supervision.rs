@@ -1,11 +1,10 @@
 //! What the engine does at every tick: renews proposals, and supervises the calls of libraries.
 
-use super::codec::RankStatus;
 use super::context::Context;
 use super::frame::{Header, Kind, MessageId};
 use super::library::{ContextView, Finding};
 use super::state::Engine;
-use crate::transport::{ContextId, Failure};
+use crate::transport::{ContextId, Failure, RankStatus};
 
 impl Engine {
     /// Does what is due when no thread waits. Ends the job if a library's call cannot end.

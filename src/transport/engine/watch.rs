@@ -4,15 +4,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::codec::RankStatus;
 use super::context::Mismatch;
 use super::frame::{Header, Kind, MessageId};
 use super::lane::Lane;
 use super::limits::{MAX_SUSPENSIONS, TICK, grace};
 use super::state::Engine;
-use super::wait_for::{Reply, Snapshot, Traversal};
+use super::status::Reply;
 use crate::ids::Rank;
-use crate::transport::{Cause, ContextId, Deadline, Failure, Signature, Timeouts, out_of_step};
+use crate::transport::{
+    Cause, ContextId, Deadline, Failure, RankStatus, Signature, Snapshot, Timeouts, Traversal, out_of_step,
+};
 
 /// The culprit, if it is known, and the cause of a failure.
 pub(crate) type Diagnosis = (Option<Rank>, Cause);
@@ -310,15 +311,17 @@ impl Watch {
             self.probed = None;
         }
         if begins && self.probed.is_none() {
-            self.traversal = Traversal::begin(engine, info.id);
+            self.traversal = engine.traverse(info.id);
         }
         if let Some(traversal) = &mut self.traversal {
             // From the deadline on, each rank that is asked has less time to reply, but enough to
             // read the question.
             let grace = if due { (step / 4).max(4 * TICK) } else { grace(timeouts.shortest()) };
-            if let Some(snapshot) = traversal.advance(engine, grace) {
-                let (deadline, context) = (traversal.deadline()?, engine.contexts.get(&info.id)?);
-                let (culprit, chain) = (traversal.culprit(context), Arc::<str>::from(traversal.describe(context)));
+            if engine.advance(info.id, traversal, grace).is_some() {
+                let (snapshot, deadline) = (traversal.snapshot(), traversal.deadline()?);
+                let context = engine.contexts.get(&info.id)?;
+                let culprit = traversal.culprit().and_then(|process| context.rank_of(process.index()));
+                let chain = Arc::<str>::from(traversal.describe(&context.members));
                 let before = self.found.take();
                 let moved = before.as_ref().is_some_and(|before| !before.snapshot.is_still(&snapshot));
                 // Replies that seem to close a cycle may describe different moments.

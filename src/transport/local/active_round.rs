@@ -8,10 +8,9 @@ use super::group::{Group, Member, MessageId, RoundDescriptor};
 use super::job::Job;
 use super::outbox::Outbox;
 use super::peer_messages::{PeerCounts, PeerMessages, Protocol};
-use super::wait_for::ChainState;
 use crate::ids::Rank;
 use crate::plan::{Fold, Message, Pieces};
-use crate::transport::{Cause, Deadline, Failure, Timeouts};
+use crate::transport::{Cause, Deadline, Failure, Snapshot, Timeouts};
 
 /// This rank as a member of a context: the job, the group, and its rank in the group.
 #[derive(Debug)]
@@ -157,7 +156,7 @@ pub(super) struct Wait {
 /// A sample of the wait-for chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChainSample {
-    pub(super) state: ChainState,
+    pub(super) snapshot: Snapshot,
     /// The deadline that applies to the end of the chain.
     pub(super) deadline: Deadline,
     pub(super) at: Instant,

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::active_round::{ActiveRound, ChainSample, Membership, RoundError, SPINS, UNPAUSED_SPINS, YIELDS};
 use super::group::Exit;
-use super::wait_for::WaitChain;
+use super::wait_for::follow;
 use crate::ids::Rank;
-use crate::transport::{Cause, Deadline, Failure};
+use crate::transport::{Cause, Deadline, Failure, Traversal};
 
 /// Maximum time that a rank stays parked before it reads the status words of the others again.
 const MAX_PARK: Duration = Duration::from_secs(1);
@@ -74,12 +74,12 @@ impl ActiveRound<'_> {
         }
         self.check_status_words()?;
         self.check_eager_messages()?;
-        self.check_wait_chain(since)
+        self.check_wait_chain(peer, since)
     }
 
     /// Samples the wait-for chain, twice in the shorter timeout, and fails if the deadline for the
     /// end of the chain has passed. Returns how long the rank may stay parked.
-    fn check_wait_chain(&mut self, since: Instant) -> Result<Duration, RoundError> {
+    fn check_wait_chain(&mut self, peer: usize, since: Instant) -> Result<Duration, RoundError> {
         let (timeouts, now) = (self.timeouts, Instant::now());
         let (step, waited) = (timeouts.shortest() / 2, now.duration_since(since));
         let sampled = self.wait.sample.map_or(since, |sample| sample.at);
@@ -87,18 +87,20 @@ impl ActiveRound<'_> {
         if now.duration_since(sampled) < step && !passed(timeouts.silence) && !passed(timeouts.arrival) {
             return Ok(self.until_next_check(since, now));
         }
-        let (chain, home) = (self.chain(), &*self.membership.group);
-        let sample = ChainSample { state: chain.state(), deadline: chain.deadline(), at: now };
+        let (chain, home) = (self.chain(peer), &*self.membership.group);
+        let Some(deadline) = chain.deadline() else { return Ok(Duration::ZERO) };
+        let sample = ChainSample { snapshot: chain.snapshot(), deadline, at: now };
         if sample.deadline == Deadline::Arrival {
             let (call, description) = (self.descriptor.call, &self.descriptor.signature.description);
-            log::info!("call {call} ({description}) has waited for {waited:.0?}: {}", chain.description(home));
+            log::info!("call {call} ({description}) has waited for {waited:.0?}: {}", chain.describe(&home.processes));
         }
         match self.wait.sample.replace(sample) {
-            Some(before) if (before.state, before.deadline) == (sample.state, sample.deadline) => {
-                let (deadline, waits) = (sample.deadline, timeouts.of(sample.deadline));
+            Some(before) if before.deadline == deadline && before.snapshot.is_still(&sample.snapshot) => {
+                let waits = timeouts.of(deadline);
                 if waited >= waits {
-                    let description = chain.description(home).into();
-                    return Err((chain.culprit(home), Cause::Deadline { deadline, waited: waits, chain: description }));
+                    let culprit = chain.culprit().and_then(|process| home.rank_of(process)).map(Rank::new);
+                    let chain = chain.describe(&home.processes).into();
+                    return Err((culprit, Cause::Deadline { deadline, waited: waits, chain }));
                 }
             }
             // A rank on the chain has made progress in between, so the time starts again.
@@ -117,8 +119,10 @@ impl ActiveRound<'_> {
         left.filter(|left| !left.is_zero()).fold(MAX_PARK.min(step), Duration::min)
     }
 
-    fn chain(&self) -> WaitChain {
-        WaitChain::follow(&self.membership.group, self.membership.me, &self.membership.job.groups())
+    /// Follows the wait-for graph from this rank, which waits for `peer`.
+    fn chain(&self, peer: usize) -> Traversal {
+        let Membership { group, job, me, .. } = self.membership;
+        follow(job, group, (*me, peer), self.descriptor.call)
     }
 
     /// Returns one of the ranks that this rank waits for, or `None` if the last rendezvous message

@@ -11,12 +11,11 @@ use std::time::{Duration, Instant};
 
 use super::call_tracker::CallTracker;
 use crate::ids::Rank;
-use crate::transport::engine::codec::RankStatus;
 use crate::transport::engine::library::{ContextView, Finding, LibraryCalls};
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::MAX_SUSPENSIONS;
 use crate::transport::engine::limits::grace;
-use crate::transport::{Cause, Deadline, Failure, Signature, Timeouts, rank_name};
+use crate::transport::{Cause, Deadline, Failure, RankStatus, Signature, Timeouts, rank_name};
 
 /// Time until members are first polled.
 pub(crate) const FIRST: Duration = Duration::from_millis(200);

@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 use super::harness::Harness;
 use crate::ids::Rank;
 use crate::transport::codec::encode;
-use crate::transport::engine::codec::RankStatus;
 use crate::transport::engine::connection::Connection;
 use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::lane::Left;
 use crate::transport::engine::limits::LINGER;
 use crate::transport::mpi_plain::call_tracker::CallTracker;
 use crate::transport::mpi_plain::watchdog::{FIRST, WatchedCalls};
-use crate::transport::{Cause, ContextId, Failure, Signature};
+use crate::transport::{Cause, ContextId, Failure, RankStatus, Signature};
 
 const RANKS: usize = 3;
 

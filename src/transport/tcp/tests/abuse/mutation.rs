@@ -6,10 +6,9 @@ use super::random::Random;
 use super::traffic::{Frame, frame, header};
 use crate::ids::Rank;
 use crate::transport::codec::encode;
-use crate::transport::engine::codec::RankStatus;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Left;
-use crate::transport::{Cause, ContextId, Deadline, Failure, History};
+use crate::transport::{Cause, ContextId, Deadline, Failure, History, RankStatus};
 
 /// Returns a random frame, valid or not.
 pub(super) fn random_frame(random: &mut Random) -> Frame {
