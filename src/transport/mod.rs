@@ -75,9 +75,9 @@ mod history;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
-#[cfg(any(feature = "mpi", test))]
+#[cfg(all(test, not(feature = "mpi")))]
 #[path = "mpi/plain/mod.rs"]
-#[cfg_attr(not(feature = "mpi"), allow(dead_code, unreachable_pub, reason = "only tests use it here"))]
+#[allow(dead_code, unreachable_pub, reason = "only tests use it here")]
 mod mpi_plain;
 pub mod native;
 #[cfg(feature = "tcp")]
@@ -88,6 +88,8 @@ pub mod trace;
 mod wait_for;
 pub mod wire;
 
+#[cfg(all(test, feature = "mpi"))]
+use self::mpi::plain as mpi_plain;
 pub(crate) use call::Folding;
 pub use call::{CallInfo, ContextId, RoundIo, Signature};
 pub(crate) use definition::call_native;

@@ -32,15 +32,14 @@
 //! process needs its vote. If a member is silent for a while, agreement continues without it. In
 //! that case, and if several members are lost at once, members may see different failures.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use super::context::{Context, Presence, Proposal};
-use super::frame::{Header, Kind};
-use super::limits::{TICK, grace};
-use super::state::Engine;
+use super::frame::Kind;
 use crate::ids::Rank;
 use crate::transport::codec::{decode, encode};
-use crate::transport::{Cause, ContextId, Disagreement, Failure};
+use crate::transport::{Cause, Failure};
 
 /// Maximum number of possible coordinators that are probed at once.
 const MAX_SUCCESSORS: usize = 16;
@@ -53,296 +52,318 @@ const MAX_RETRIES: u32 = 4;
 /// A member that keeps changing its answer cannot delay the agreement for ever.
 const MAX_REINSTATEMENTS: u32 = 32;
 
-/// Maximum number of failures that a process keeps for its supervisor.
-const FAILURES: usize = 16;
+/// The state of the agreement on the failure of one context; see the [module](self).
+///
+/// A method appends the frames that follow from it to a list. Those that carry a failure carry
+/// [this one](Self::subject).
+#[derive(Debug, Default)]
+pub(crate) struct Agreement {
+    failure: Option<Failure>,
+    /// Whether there is a failure or a proposal. It can be read without the engine's lock.
+    maybe_failed: Arc<AtomicBool>,
+    /// The failure that this process proposes, found by itself or by others.
+    proposal: Option<Proposal>,
+    /// The processes that have proposed to this one and not retracted it; and those that have
+    /// requested votes.
+    voters: Vec<usize>,
+    candidates: Vec<usize>,
+    /// Number of times that a process which could not decide has requested votes after all.
+    reinstatements: u32,
+    /// The processes that were to decide and did not; and those that cannot decide.
+    unresponsive: Vec<usize>,
+    unable: Vec<usize>,
+    /// Whether this process has replied that it cannot decide.
+    declined: bool,
+}
 
-impl Engine {
-    /// Proposes a failure, unless the context has failed or has a proposal.
-    pub(crate) fn propose(&mut self, id: ContextId, failure: Failure) {
-        let Some(context) = self.contexts.get_mut(&id) else { return };
-        if context.failure.is_none() && context.proposal.is_none() {
-            log::debug!("process {}: in context {id}: {failure}", self.me);
-            // Uses the description as other members will read it, which may be truncated.
-            let failure = decode(&encode(&failure)).unwrap_or(failure);
-            context.maybe_failed.store(true, Ordering::Release);
-            context.proposal = Some(Proposal {
-                failure,
-                to: usize::MAX,
-                since: self.now,
-                successors: Vec::new(),
-                votes_requested: false,
-                retries: 0,
-            });
-            self.send_proposal(id);
-        }
+/// A proposed failure on its way to the coordinator.
+#[derive(Debug)]
+struct Proposal {
+    failure: Failure,
+    to: usize,
+    since: Instant,
+    /// The possible next coordinators, each with the number of reads from it when it was probed.
+    successors: Vec<(usize, u64)>,
+    /// Whether votes were requested, if this process is to decide.
+    votes_requested: bool,
+    /// Number of times that the proposal went again to the same coordinator.
+    retries: u32,
+}
+
+/// The frames to send: to which process, and of which kind.
+pub(crate) type Frames = Vec<(usize, Kind)>;
+
+/// The members of a context, as this process sees them now.
+pub(crate) struct Electorate<'a> {
+    pub(crate) now: Instant,
+    pub(crate) me: usize,
+    /// The process of each rank.
+    pub(crate) members: &'a [Rank],
+    /// Whether this process has the context open.
+    pub(crate) open: bool,
+    /// The time that a process has to answer.
+    pub(crate) grace: Duration,
+    pub(crate) standing: &'a dyn Fn(usize) -> Standing,
+}
+
+/// What is known of another process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// Whether frames can reach it.
+    pub(crate) reachable: bool,
+    /// Whether it has left the context; and whether it has ended.
+    pub(crate) left: bool,
+    pub(crate) ended: bool,
+    /// Number of reads from it.
+    pub(crate) reads: u64,
+}
+
+impl Electorate<'_> {
+    fn processes(&self) -> impl Iterator<Item = usize> {
+        self.members.iter().map(|member| member.index())
     }
 
-    /// Sends proposals to another coordinator if the present one does not decide or is gone.
-    pub(crate) fn retry_proposals(&mut self) {
-        let is_due = |context: &Context| {
-            let proposal = context.proposal.as_ref().filter(|_| context.failure.is_none())?;
-            let late = self.now.duration_since(proposal.since) > grace(context.timeouts.shortest());
-            let other = self.coordinator(context, &proposal.failure) != proposal.to;
-            (late || other).then_some((context.id, proposal.to, other))
-        };
-        let due: Vec<_> = self.contexts.values().filter_map(is_due).collect();
-        for (id, to, other) in due {
-            // It has waited long enough for the votes of the others.
-            self.undecided |= to == self.me;
-            if to != self.me && !other && !self.keeps_waiting(id, to) {
-                self.give_up(id, to);
-            }
-            if to != self.me || other {
-                self.send_proposal(id);
-            }
+    fn others(&self) -> impl Iterator<Item = usize> {
+        self.processes().filter(|process| *process != self.me)
+    }
+
+    fn standing(&self, process: usize) -> Standing {
+        (self.standing)(process)
+    }
+
+    fn is(&self, rank: Option<Rank>, process: usize) -> bool {
+        rank.is_some_and(|rank| self.members.get(rank.index()).is_some_and(|member| member.index() == process))
+    }
+}
+
+impl Agreement {
+    /// Returns the failure of the context, once it is decided.
+    pub(crate) fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// Returns whether a failure is proposed and not decided yet.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.failure.is_none() && self.proposal.is_some()
+    }
+
+    /// Returns whether there is neither a failure nor a proposal.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.failure.is_none() && self.proposal.is_none()
+    }
+
+    /// Returns the flag that says whether there is a failure or a proposal.
+    pub(crate) fn maybe_failed(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.maybe_failed)
+    }
+
+    /// Returns the failure that frames carry: the decided one, or else the proposed one.
+    pub(crate) fn subject(&self) -> Option<&Failure> {
+        self.failure.as_ref().or_else(|| self.proposal.as_ref().map(|proposal| &proposal.failure))
+    }
+
+    /// Returns the process to which this one has sent its proposal.
+    #[cfg(test)]
+    pub(crate) fn proposed_to(&self) -> Option<usize> {
+        self.proposal.as_ref().map(|proposal| proposal.to)
+    }
+
+    /// Returns whether this process has replied that it cannot decide; and whether any other has.
+    #[cfg(test)]
+    pub(crate) fn inability(&self) -> (bool, bool) {
+        (self.declined, !self.unable.is_empty())
+    }
+
+    /// Proposes a failure, unless there is a failure or a proposal.
+    pub(crate) fn propose(&mut self, failure: Failure, members: &Electorate<'_>, frames: &mut Frames) {
+        if !self.is_sound() {
+            return;
+        }
+        // Uses the description as other members will read it, which may be truncated.
+        let failure = decode(&encode(&failure)).unwrap_or(failure);
+        self.maybe_failed.store(true, Ordering::Release);
+        self.proposal = Some(Proposal {
+            failure,
+            to: usize::MAX,
+            since: members.now,
+            successors: Vec::new(),
+            votes_requested: false,
+            retries: 0,
+        });
+        self.send_proposal(members, frames);
+    }
+
+    /// Sends the proposal to another coordinator if the present one does not decide or is gone.
+    pub(crate) fn retry(&mut self, members: &Electorate<'_>, frames: &mut Frames) {
+        let Some(proposal) = self.proposal.as_ref().filter(|_| self.failure.is_none()) else { return };
+        let to = proposal.to;
+        let late = members.now.duration_since(proposal.since) > members.grace;
+        let other = self.coordinator(members, &proposal.failure) != to;
+        if late && !other && to != members.me && !self.keeps_waiting(members, to) {
+            self.give_up(members, to);
+        }
+        if other || late && to != members.me {
+            self.send_proposal(members, frames);
         }
     }
 
     /// Returns whether to keep waiting for the same coordinator: it is alive, and may be waiting
     /// for others itself.
-    fn keeps_waiting(&mut self, id: ContextId, to: usize) -> bool {
-        let reads = self.connections[to].as_ref().map(|connection| connection.reads);
-        let proposal = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut());
-        proposal.is_some_and(|proposal| {
-            proposal.retries += 1;
-            let has_answered =
-                proposal.successors.iter().any(|(process, before)| *process == to && reads > Some(*before));
-            has_answered && proposal.retries <= MAX_RETRIES
-        })
+    fn keeps_waiting(&mut self, members: &Electorate<'_>, to: usize) -> bool {
+        let Some(proposal) = &mut self.proposal else { return false };
+        proposal.retries += 1;
+        let has_answered = |(process, before): &(usize, u64)| *process == to && members.standing(to).reads > *before;
+        proposal.successors.iter().any(has_answered) && proposal.retries <= MAX_RETRIES
     }
 
     /// Excludes a silent coordinator, and those of its successors that have sent nothing since they
     /// were probed. So if many members are silent, they are not waited for one after another.
-    fn give_up(&mut self, id: ContextId, unresponsive: usize) {
-        let reads = |process: usize| self.connections[process].as_ref().map(|connection| connection.reads);
-        let Some(context) = self.contexts.get(&id) else { return };
-        let next = context.proposal.iter().flat_map(|proposal| &proposal.successors);
-        let silent: Vec<usize> =
-            next.filter(|(process, before)| reads(*process) == Some(*before)).map(|(process, _)| *process).collect();
-        if let Some(context) = self.contexts.get_mut(&id) {
-            context.unresponsive.push(unresponsive);
-            context.unresponsive.extend(silent);
-        }
+    fn give_up(&mut self, members: &Electorate<'_>, unresponsive: usize) {
+        let Some(proposal) = &self.proposal else { return };
+        let is_silent = |(process, before): &&(usize, u64)| members.standing(*process).reads == *before;
+        self.unresponsive.push(unresponsive);
+        self.unresponsive.extend(proposal.successors.iter().filter(is_silent).map(|(process, _)| process));
     }
 
-    fn send_proposal(&mut self, id: ContextId) {
-        let Some(context) = self.contexts.get(&id) else { return };
-        let Some(proposal) = &context.proposal else { return };
-        let (to, failure, before) =
-            (self.coordinator(context, &proposal.failure), proposal.failure.clone(), proposal.to);
-        let members = context.members.iter().map(|member| member.index()).filter(|process| *process != self.me);
-        let next = members.filter(|process| self.may_decide(context, &failure, *process)).take(MAX_SUCCESSORS);
-        let reads = |process: usize| self.connections[process].as_ref().map_or(0, |connection| connection.reads);
-        let successors: Vec<(usize, u64)> = next.map(|process| (process, reads(process))).collect();
-        for (process, _) in &successors {
-            // Any answer shows that the process is alive.
-            self.enqueue(*process, Header::new(Kind::StatusRequest, id), &[]);
-            self.pump_out(*process);
+    fn send_proposal(&mut self, members: &Electorate<'_>, frames: &mut Frames) {
+        let Some(before) = self.proposal.take() else { return };
+        let to = self.coordinator(members, &before.failure);
+        let next = members.others().filter(|process| self.may_decide(members, &before.failure, *process));
+        let next = next.take(MAX_SUCCESSORS).map(|process| (process, members.standing(process).reads));
+        let successors: Vec<(usize, u64)> = next.collect();
+        // Any answer shows that the process is alive.
+        frames.extend(successors.iter().map(|(process, _)| (*process, Kind::StatusRequest)));
+        if ![to, members.me, usize::MAX].contains(&before.to) {
+            frames.push((before.to, Kind::Retract));
         }
-        if before != to && before != self.me && before < self.connections.len() {
-            self.enqueue(before, Header::new(Kind::Retract, id), &[]);
-            self.pump_out(before);
+        if to != members.me {
+            frames.push((to, Kind::Proposal));
         }
-        if to == self.me {
-            self.undecided = true;
-        } else {
-            self.enqueue(to, Header::new(Kind::Proposal, id), &encode(&failure));
-            self.pump_out(to);
-        }
-        let now = self.now;
-        if let Some(context) = self.contexts.get_mut(&id) {
-            let retries = context.proposal.take().filter(|before| before.to == to).map_or(0, |before| before.retries);
-            context.proposal = Some(Proposal { failure, to, since: now, successors, votes_requested: false, retries });
-        }
+        let retries = if before.to == to { before.retries } else { 0 };
+        self.proposal =
+            Some(Proposal { to, since: members.now, successors, votes_requested: false, retries, ..before });
     }
 
     /// Returns the process that should decide on a failure, as far as this process can see.
-    fn coordinator(&self, context: &Context, failure: &Failure) -> usize {
-        let mut members = context.members.iter().map(|member| member.index());
-        members.find(|process| self.may_decide(context, failure, *process)).unwrap_or(self.me)
+    fn coordinator(&self, members: &Electorate<'_>, failure: &Failure) -> usize {
+        members.processes().find(|process| self.may_decide(members, failure, *process)).unwrap_or(members.me)
     }
 
-    fn may_decide(&self, context: &Context, failure: &Failure, process: usize) -> bool {
+    fn may_decide(&self, members: &Electorate<'_>, failure: &Failure, process: usize) -> bool {
         // A member that was silent for so long is not asked.
-        let silent = matches!(failure.cause, Cause::Deadline { .. }) && !context.candidates.contains(&process);
-        if silent && failure.culprit.is_some_and(|culprit| context.process(culprit) == process) {
+        let silent = matches!(failure.cause, Cause::Deadline { .. }) && !self.candidates.contains(&process);
+        if silent && members.is(failure.culprit, process) {
             return false;
         }
-        if process == self.me {
-            return context.presence == Presence::Open;
+        if process == members.me {
+            return members.open;
         }
-        let out = context.unresponsive.contains(&process) || context.unable.contains(&process);
-        self.is_reachable(process) && context.lanes[process].left.is_none() && !out
+        let out = self.unresponsive.contains(&process) || self.unable.contains(&process);
+        let standing = members.standing(process);
+        standing.reachable && !standing.left && !out
     }
 
     /// Returns whether no other process can decide on the failure that this process has to decide
     /// on.
-    fn may_decide_now(&self, context: &Context, proposal: &Proposal) -> bool {
-        if proposal.votes_requested && self.now.duration_since(proposal.since) > grace(context.timeouts.shortest()) {
+    fn may_decide_now(&self, members: &Electorate<'_>, proposal: &Proposal) -> bool {
+        if proposal.votes_requested && members.now.duration_since(proposal.since) > members.grace {
             return true;
         }
-        let members = || context.members.iter().map(|member| member.index());
         let has_left = |process: usize| {
-            let fin_received = self.connections[process].as_ref().is_some_and(|connection| connection.fin_received);
-            fin_received || context.lanes[process].left.is_some()
+            let standing = members.standing(process);
+            standing.ended || standing.left
         };
-        let first = members().take_while(|process| *process != self.me).all(has_left);
+        let first = members.processes().take_while(|process| *process != members.me).all(has_left);
         // Others may have turned to another coordinator since they learned that this process cannot
         // decide.
-        let awake = !matches!(proposal.failure.cause, Cause::Deadline { .. }) && !context.declined;
-        let turned = |process: usize| process == self.me || context.voters.contains(&process);
-        first && awake
-            || members().all(|process| turned(process) || !self.may_decide(context, &proposal.failure, process))
+        let awake = !matches!(proposal.failure.cause, Cause::Deadline { .. }) && !self.declined;
+        let turned = |process: usize| process == members.me || self.voters.contains(&process);
+        let mut all = members.processes();
+        first && awake || all.all(|process| turned(process) || !self.may_decide(members, &proposal.failure, process))
     }
 
-    /// Handles a proposal or a vote request. If the context has failed, the sender gets the
-    /// decision at once. Returns `None` if there are too many contexts.
-    pub(crate) fn handle_proposal(&mut self, from: usize, id: ContextId, failure: Failure, kind: Kind) -> Option<()> {
-        let context = self.expect(from, id)?;
-        if let Some(known) = &context.failure {
-            let text = encode(known);
-            self.send_unless_full(from, Header::new(Kind::Decision, id), &text);
-            return Some(());
+    /// Handles a proposal or a vote request. Returns the reply, if there is one: the sender gets the
+    /// decision at once if there is one, and learns if this process, which does not know the members
+    /// yet, cannot decide.
+    pub(crate) fn proposed(
+        &mut self,
+        (from, kind): (usize, Kind),
+        failure: Failure,
+        members: &Electorate<'_>,
+        frames: &mut Frames,
+    ) -> Option<Kind> {
+        if self.failure.is_some() {
+            return Some(Kind::Decision);
         }
-        if context.presence == Presence::Expected {
-            // This process does not know the members yet.
-            context.declined = true;
-            self.send_unless_full(from, Header::new(Kind::CannotDecide, id), &[]);
-            return Some(());
+        if members.members.is_empty() {
+            self.declined = true;
+            return Some(Kind::CannotDecide);
         }
-        let list = if kind == Kind::VoteRequest { &mut context.candidates } else { &mut context.voters };
+        let list = if kind == Kind::VoteRequest { &mut self.candidates } else { &mut self.voters };
         if !list.contains(&from) {
             list.push(from);
         }
-        let out = context.unable.contains(&from) || context.unresponsive.contains(&from);
-        if kind == Kind::VoteRequest && out && context.reinstatements < MAX_REINSTATEMENTS {
+        let out = self.unable.contains(&from) || self.unresponsive.contains(&from);
+        if kind == Kind::VoteRequest && out && self.reinstatements < MAX_REINSTATEMENTS {
             // A process that requests votes is alive and able to decide.
-            context.reinstatements += 1;
-            context.unable.retain(|process| *process != from);
-            context.unresponsive.retain(|process| *process != from);
+            self.reinstatements += 1;
+            self.unable.retain(|process| *process != from);
+            self.unresponsive.retain(|process| *process != from);
         }
-        self.propose(id, failure);
-        self.undecided = true;
-        self.redirect_proposal(id);
-        Some(())
+        self.propose(failure, members, frames);
+        self.redirect(members, frames);
+        None
     }
 
-    /// Sends a control frame, unless the receiver has left too many unread: then it cannot need
-    /// this one.
-    fn send_unless_full(&mut self, to: usize, header: Header, text: &[u8]) {
-        if !self.is_full(to) {
-            self.enqueue(to, header, text);
-            self.pump_out(to);
+    /// Records that a process has turned to another coordinator.
+    pub(crate) fn retracted(&mut self, from: usize) {
+        self.voters.retain(|process| *process != from);
+    }
+
+    /// Records that a process cannot decide, so that the next member does.
+    pub(crate) fn unable(&mut self, from: usize, members: &Electorate<'_>, frames: &mut Frames) {
+        if self.failure.is_none() && !self.unable.contains(&from) {
+            self.unable.push(from);
+            self.redirect(members, frames);
         }
     }
 
     /// Sends the proposal to the present coordinator, if that has changed.
-    fn redirect_proposal(&mut self, id: ContextId) {
-        let Some(context) = self.contexts.get(&id) else { return };
-        let Some(proposal) = &context.proposal else { return };
-        if self.coordinator(context, &proposal.failure) != proposal.to {
-            self.send_proposal(id);
+    fn redirect(&mut self, members: &Electorate<'_>, frames: &mut Frames) {
+        let Some(proposal) = &self.proposal else { return };
+        if self.coordinator(members, &proposal.failure) != proposal.to {
+            self.send_proposal(members, frames);
         }
     }
 
-    /// Records that a process cannot decide, so that the next member does.
-    pub(crate) fn unable(&mut self, from: usize, id: ContextId) {
-        let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
-        if !context.unable.contains(&from) {
-            context.unable.push(from);
-            self.redirect_proposal(id);
+    /// Returns the decision if this process has to decide and no other can; requests votes if another
+    /// might. Everything that has arrived must have been read.
+    pub(crate) fn decide(&mut self, members: &Electorate<'_>, frames: &mut Frames) -> Option<Failure> {
+        // A process that has left while it was to decide leaves that to the next member.
+        let proposal = self.proposal.as_ref().filter(|proposal| proposal.to == members.me)?;
+        if self.failure.is_some() || !members.open {
+            return None;
         }
+        if self.may_decide_now(members, proposal) {
+            return Some(proposal.failure.clone());
+        }
+        let proposal = self.proposal.as_mut().filter(|proposal| !proposal.votes_requested)?;
+        (proposal.votes_requested, proposal.since) = (true, members.now);
+        frames.extend(members.others().map(|process| (process, Kind::VoteRequest)));
+        None
     }
 
-    /// Decides on the proposals that this process has to decide on, or requests votes for them.
-    /// Everything that has arrived must have been read.
-    pub(crate) fn decide(&mut self) {
-        // If this process was suspended since it last polled the wire, a decision may have arrived.
-        if !self.undecided || self.now.duration_since(self.looked) >= 4 * TICK {
-            return;
-        }
-        self.undecided = false;
-        let mine = |context: &Context| {
-            // A process that has left while it was to decide leaves that to the next member.
-            let open = context.failure.is_none() && context.presence == Presence::Open;
-            let proposal = context.proposal.as_ref().filter(|proposal| open && proposal.to == self.me)?;
-            let go_ahead = self.may_decide_now(context, proposal);
-            (go_ahead || !proposal.votes_requested).then(|| (context.id, proposal.failure.clone(), go_ahead))
-        };
-        let mine: Vec<_> = self.contexts.values().filter_map(mine).collect();
-        for (id, failure, go_ahead) in mine {
-            let text = encode(&failure);
-            if go_ahead {
-                self.fail(id, failure);
-                self.broadcast(id, Header::new(Kind::Decision, id), &text);
-            } else {
-                let now = self.now;
-                if let Some(proposal) = self.contexts.get_mut(&id).and_then(|context| context.proposal.as_mut()) {
-                    (proposal.votes_requested, proposal.since) = (true, now);
-                }
-                self.broadcast(id, Header::new(Kind::VoteRequest, id), &text);
-            }
-        }
-    }
-
-    /// Handles a decision. This process forwards it to its voters and candidates, which may not be
-    /// able to reach the process that decided. The same holds for the culprit, if it is alive.
-    pub(crate) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
-        let Some(context) = self.contexts.get(&id).filter(|context| context.failure.is_none()) else { return };
-        let mut others = [&context.voters[..], &context.candidates].concat();
-        others.extend(failure.culprit.map(|culprit| context.process(culprit)));
-        let text = encode(&failure);
-        self.fail(id, failure);
-        others.retain(|process| ![from, self.me].contains(process) && *process < self.connections.len());
+    /// Sets the failure of the context, and returns the processes that may not be able to reach the
+    /// one that decided: this process's voters and candidates, and the culprit, if it is alive.
+    pub(crate) fn settle(&mut self, failure: Failure, members: &[Rank]) -> Vec<usize> {
+        let mut others = std::mem::take(&mut self.voters);
+        others.append(&mut self.candidates);
+        others.extend(failure.culprit.and_then(|culprit| members.get(culprit.index())).map(|process| process.index()));
+        self.failure = Some(failure);
+        self.proposal = None;
+        self.maybe_failed.store(true, Ordering::Release);
         others.sort_unstable();
         others.dedup();
-        for process in others {
-            self.enqueue(process, Header::new(Kind::Decision, id), &text);
-            self.pump_out(process);
-        }
-    }
-
-    /// Returns the failure of a round that cannot end because its memory is not returned.
-    pub(crate) fn stranded(&self, id: ContextId) -> Option<Failure> {
-        self.own_failure(id, |rank| Cause::Aborted {
-            rank,
-            reason: "memory lent to the wire does not come back".into(),
-        })
-    }
-
-    /// Fails all open contexts, since the process is at its end. A thread that is still running,
-    /// because another thread exits the process, must not make calls without the others.
-    pub(crate) fn fail_open(&mut self) {
-        for id in self.still_open() {
-            if let Some(failure) = self.own_failure(id, |rank| Cause::Gone { rank, how: "has ended".into() }) {
-                self.fail(id, failure);
-            }
-        }
-    }
-
-    /// Returns the failure of a context's last call that this process has caused.
-    fn own_failure(&self, id: ContextId, cause: impl FnOnce(Rank) -> Cause) -> Option<Failure> {
-        let context = self.contexts.get(&id)?;
-        let ((call, round), rank) = (context.at().unwrap_or_default(), context.rank_of(self.me)?);
-        let description = context.called(call).map_or_else(|| "".into(), |signature| signature.description);
-        Some(Failure { call, description, round, observer: rank, culprit: Some(rank), cause: cause(rank) })
-    }
-
-    /// Sets the failure of a context. Started calls of a context that is aborted fail too.
-    pub(crate) fn fail(&mut self, id: ContextId, failure: Failure) {
-        let aborted = matches!(failure.cause, Cause::Aborted { .. }).then(|| failure.clone());
-        let Some(context) = self.contexts.get_mut(&id).filter(|context| context.failure.is_none()) else { return };
-        if let Some(rank) = context.rank_of(self.me).filter(|_| self.failures.len() < FAILURES) {
-            let members = (&*context.members).into();
-            self.failures.push(Disagreement { failure: failure.clone(), rank, members });
-        }
-        context.failure = Some(failure);
-        self.any_failed = true;
-        context.maybe_failed.store(true, Ordering::Release);
-        (context.proposal, context.voters, context.candidates) = (None, Vec::new(), Vec::new());
-        context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
-        if let Some(aborted) = aborted {
-            self.propose(id.of_started_calls(), aborted);
-        }
+        others
     }
 }

@@ -1,10 +1,9 @@
 //! The state of a context in one process.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::agreement::Agreement;
 use super::frame::{Header, MessageId};
 use super::inquiry::Inquiry;
 use super::lane::{Incoming, Lane, Outgoing};
@@ -40,24 +39,9 @@ pub(crate) struct Context {
     pub(crate) timeouts: Timeouts,
     /// Counts progress.
     pub(crate) progress: u64,
-    pub(crate) failure: Option<Failure>,
     /// The digest of all calls of this process, once it has concluded.
     pub(crate) history: Option<History>,
-    /// Whether there is a failure or a proposal. It can be read without the engine's lock.
-    pub(crate) maybe_failed: Arc<AtomicBool>,
-    /// The failure that this process proposes, found by itself or by others.
-    pub(crate) proposal: Option<Proposal>,
-    /// The processes that have proposed to this one and not retracted it; and those that have
-    /// requested votes.
-    pub(crate) voters: Vec<usize>,
-    pub(crate) candidates: Vec<usize>,
-    /// Number of times that a process which could not decide has requested votes after all.
-    pub(crate) reinstatements: u32,
-    /// The processes that were to decide and did not; and those that cannot decide.
-    pub(crate) unresponsive: Vec<usize>,
-    pub(crate) unable: Vec<usize>,
-    /// Whether this process has replied that it cannot decide.
-    pub(crate) declined: bool,
+    pub(crate) agreement: Agreement,
     pub(crate) inquiry: Option<Inquiry>,
     /// The calls that a library executes, if there is one.
     pub(crate) library: Option<Box<dyn LibraryCalls>>,
@@ -70,20 +54,6 @@ pub(crate) enum Presence {
     Expected,
     Open,
     Left,
-}
-
-/// A proposed failure on its way to the coordinator.
-#[derive(Clone, Debug)]
-pub(crate) struct Proposal {
-    pub(crate) failure: Failure,
-    pub(crate) to: usize,
-    pub(crate) since: Instant,
-    /// The possible next coordinators, each with the number of reads from it when it was probed.
-    pub(crate) successors: Vec<(usize, u64)>,
-    /// Whether votes were requested, if this process is to decide.
-    pub(crate) votes_requested: bool,
-    /// Number of times that the proposal went again to the same coordinator.
-    pub(crate) retries: u32,
 }
 
 /// A round under way.
@@ -138,16 +108,8 @@ impl Context {
             calls: VecDeque::with_capacity(REMEMBERED + 1),
             timeouts: Timeouts::new(Duration::from_secs(10), Duration::from_secs(10)),
             progress: 0,
-            failure: None,
             history: None,
-            maybe_failed: Arc::default(),
-            proposal: None,
-            voters: Vec::new(),
-            candidates: Vec::new(),
-            reinstatements: 0,
-            unresponsive: Vec::new(),
-            unable: Vec::new(),
-            declined: false,
+            agreement: Agreement::default(),
             inquiry: None,
             library: None,
         }
@@ -199,7 +161,7 @@ impl Context {
     pub(crate) fn disagreement(&self, me: Rank, other: Rank) -> Option<Failure> {
         let left = self.lanes.get(self.process(other))?.left.as_ref().filter(|left| left.how.is_none())?;
         let (history, theirs) = (self.history?, left.history?);
-        if self.failure.is_some() || self.proposal.is_some() || history == theirs {
+        if !self.agreement.is_sound() || history == theirs {
             return None;
         }
         let changes = self.changes();
@@ -218,7 +180,7 @@ impl Context {
         let mut senders = (0..).map(Rank::new).zip(&self.members);
         senders.find_map(|(from, process)| {
             let into = &self.lanes[process.index()].into;
-            let header = into.unexpected.first().map(|(header, _)| header).or(into.rts)?;
+            let header = into.unexpected.first().map(|(header, _)| header).or(into.window.announced())?;
             self.surplus_message((from, self.rank_of(me)?), &header)
         })
     }
@@ -226,7 +188,7 @@ impl Context {
     /// Returns the failure for this message, unless another failure explains it.
     pub(crate) fn surplus_message(&self, (from, me): (Rank, Rank), header: &Header) -> Option<Failure> {
         let MessageId { call, round, .. } = header.message_id;
-        let concluded = self.history.is_some() && self.failure.is_none() && self.proposal.is_none();
+        let concluded = self.history.is_some() && self.agreement.is_sound();
         if !concluded || header.bytes == 0 {
             return None;
         }

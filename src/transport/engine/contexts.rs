@@ -39,7 +39,7 @@ impl Engine {
             return None;
         }
         (context.members, context.presence) = (members.into(), Presence::Open);
-        let maybe_failed = Arc::clone(&context.maybe_failed);
+        let maybe_failed = context.agreement.maybe_failed();
         self.active.reserve(self.contexts.len());
         Some(maybe_failed)
     }
@@ -99,7 +99,7 @@ impl Engine {
         };
         let signature =
             call.and_then(|call| context.called(call)).map(|signature| (signature.fingerprint, signature.description));
-        let sound = how.is_empty() && context.failure.is_none() && context.proposal.is_none();
+        let sound = how.is_empty() && context.agreement.is_sound();
         let history = context.history.filter(|_| sound);
         let changes = if history.is_some() { context.changes() } else { Vec::new() };
         let left = Left { call, how: (!how.is_empty()).then(|| how.into()), signature, history, changes };

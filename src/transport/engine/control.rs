@@ -52,7 +52,6 @@ impl Engine {
         connection.close(state);
         self.wire.close(process);
         self.departures += 1;
-        self.undecided = true;
         self.forget();
     }
 }

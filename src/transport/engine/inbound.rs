@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::connection::{BufferOwner, Receiving};
 use super::context::{Context, Presence};
 use super::cursor::is_scattered;
+use super::flow_control::Overdraft;
 use super::frame::{Header, Kind};
-use super::lane::Credit;
 use super::limits::BUDGET;
 use super::state::Engine;
 use crate::transport::ContextId;
@@ -227,10 +227,8 @@ impl Engine {
     fn return_credit(&mut self, id: ContextId, from: usize, bytes: u64) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let into = &mut context.lanes[from].into;
-        into.consumed += Credit::cost(bytes);
-        if into.consumed - into.reported >= self.credit.lane / 2 {
-            into.reported = into.consumed;
-            let header = Header { consumed: into.consumed, ..Header::new(Kind::Credit, id) };
+        if into.window.consume(bytes, self.credit) {
+            let header = Header { consumed: into.window.report(), ..Header::new(Kind::Credit, id) };
             self.enqueue(from, header, &[]);
             self.mark_due(from);
         }
@@ -354,7 +352,7 @@ impl Engine {
     fn begin_message(&mut self, from: usize, header: Header) -> Result<Receiving, CloseReason> {
         let (me, credit, id, text) = (self.me, self.credit, header.context, header.text as usize);
         let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
-        if context.failure.is_some() || context.presence == Presence::Left {
+        if context.agreement.failure().is_some() || context.presence == Presence::Left {
             let ranks = context.rank_of(from).zip(context.rank_of(me));
             let surplus = ranks.and_then(|ranks| context.surplus_message(ranks, &header));
             self.record_surplus(id, surplus);
@@ -370,12 +368,9 @@ impl Engine {
         }
         let Some(context) = self.contexts.get_mut(&id) else { return Ok(Receiving::Discarded(text)) };
         let into = &mut context.lanes[from].into;
-        into.rts = None;
-        if header.eager {
-            into.arrived += Credit::cost(header.text.into());
-            if into.arrived - into.consumed > credit.lane || u64::from(header.text) != credit.head(header.bytes) {
-                return Err(protocol_violation("more eager bytes than its credit"));
-            }
+        into.window.announce(None);
+        if header.eager && into.window.arrive(&header, credit).is_err() {
+            return Err(protocol_violation("more eager bytes than its credit"));
         }
         if let (Some(active), Some((sender, receiver))) = (&mut context.active, ranks)
             && let Some(message) = active.next_in(into)
@@ -408,7 +403,7 @@ impl Engine {
         };
         let into = &context.lanes[from].into;
         let Some(active) =
-            context.active.as_ref().filter(|active| context.failure.is_none() && active.mismatch.is_none())
+            context.active.as_ref().filter(|active| context.agreement.failure().is_none() && active.mismatch.is_none())
         else {
             return Ok(Receiving::Discarded(text));
         };
@@ -434,11 +429,11 @@ impl Engine {
             Kind::Cancel => {}
             Kind::RequestToSend => {
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
-                context.lanes[from].into.rts = Some(header);
+                context.lanes[from].into.window.announce(Some(header));
             }
             Kind::ClearToSend => {
                 let context = self.expect(from, id).ok_or_else(too_many_contexts)?;
-                context.lanes[from].out.cts = Some((header.message_id.call, header.message_id.round));
+                context.lanes[from].out.window.clear(header.message_id.call, header.message_id.round);
                 self.mark_due(from);
             }
             Kind::Credit => {
@@ -464,7 +459,6 @@ impl Engine {
                 context.lanes[from].left.get_or_insert(left);
                 self.compare(id, Some(from));
                 self.departures += 1;
-                self.undecided = true;
                 self.forget();
             }
             Kind::Goodbye => {
@@ -473,7 +467,6 @@ impl Engine {
                     connection.goodbye = Some(open);
                 }
                 self.departures += 1;
-                self.undecided = true;
                 self.forget();
             }
             Kind::Fin => {
@@ -488,15 +481,10 @@ impl Engine {
                 }
                 self.pump_out(from);
                 self.departures += 1;
-                self.undecided = true;
                 self.forget();
             }
             Kind::CannotDecide => self.unable(from, id),
-            Kind::Retract => {
-                if let Some(context) = self.contexts.get_mut(&id) {
-                    context.voters.retain(|process| *process != from);
-                }
-            }
+            Kind::Retract => self.retracted(from, id),
             Kind::FinAck => {
                 if let Some(connection) = &mut self.connections[from] {
                     connection.fin_acked = true;
@@ -511,12 +499,10 @@ impl Engine {
 /// now be sent.
 fn update_credit(context: &mut Context, from: usize, consumed: u64) -> Result<bool, CloseReason> {
     let out = &mut context.lanes[from].out;
-    if consumed > out.sent {
-        return Err(protocol_violation("more bytes consumed than were sent"));
+    match out.window.restore(consumed) {
+        Ok(more) => Ok(more && !out.waiting.is_empty()),
+        Err(Overdraft) => Err(protocol_violation("more bytes consumed than were sent")),
     }
-    let more = consumed > out.consumed && !out.waiting.is_empty();
-    out.consumed = out.consumed.max(consumed);
-    Ok(more)
 }
 
 /// Returns the reason for closing a connection after a protocol violation.

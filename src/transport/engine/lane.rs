@@ -2,46 +2,14 @@
 //!
 //! Messages arrive in the order of their ids, so matching needs no search. The next message to
 //! arrive is the next awaited one, an unexpected one, which is queued, or a mistake.
-//!
-//! **Credit.** A short message, and the head of a long one, is sent eagerly, as long as the bytes
-//! that its receiver has not consumed stay within the [`Credit`]. So the memory for a context that
-//! no thread drives is bounded. The rest, and messages without credit, wait until the receiver is
-//! clear to send (CTS), and go straight into their place.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::cursor::MessageCursor;
-use super::frame::{Header, MessageId};
+use super::flow_control::{Credit, ReceiveWindow, SendWindow};
+use super::frame::Header;
 use crate::transport::History;
-
-/// The limits on eager bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Credit {
-    /// Maximum eager bytes of one message: its head.
-    pub(crate) message: u64,
-    /// Maximum eager bytes that are not consumed yet, headers included.
-    pub(crate) lane: u64,
-}
-
-impl Credit {
-    /// Returns the credit in a job of this many ranks. Each gets an equal share of the 64 MiB that
-    /// a context queues at most.
-    pub(crate) fn among(ranks: usize) -> Self {
-        let lane = ((64 << 20) / ranks.max(1) as u64).clamp(16 << 10, 256 << 10);
-        Self { message: lane / 4, lane }
-    }
-
-    /// Returns the length of the eager part of a message.
-    pub(crate) fn head(self, bytes: u64) -> u64 {
-        bytes.min(self.message)
-    }
-
-    /// Returns the credit that a message uses.
-    pub(crate) fn cost(bytes: u64) -> u64 {
-        Header::BYTES as u64 + bytes
-    }
-}
 
 /// The two directions of a lane; see the [module](self).
 #[derive(Debug, Default)]
@@ -101,13 +69,7 @@ pub(crate) struct Incoming {
     pub(crate) received: u64,
     pub(crate) to: MessageCursor,
     pub(crate) unexpected: UnexpectedQueue,
-    /// Eager bytes that have arrived; how many of them are consumed; and how many of those are
-    /// reported to the sender.
-    pub(crate) arrived: u64,
-    pub(crate) consumed: u64,
-    pub(crate) reported: u64,
-    /// The RTS of a message that waits at its sender.
-    pub(crate) rts: Option<Header>,
+    pub(crate) window: ReceiveWindow,
 }
 
 /// The sending direction.
@@ -122,24 +84,7 @@ pub(crate) struct Outgoing {
     /// count of written bytes when it will be.
     pub(crate) settling: bool,
     pub(crate) end: u64,
-    /// Eager bytes sent, and how many of them the receiver is known to have consumed.
-    pub(crate) sent: u64,
-    pub(crate) consumed: u64,
-    /// The last call and round for which the receiver has sent a CTS.
-    pub(crate) cts: Option<(u64, u32)>,
-    /// The last message for which an RTS was sent.
-    pub(crate) rts_sent: Option<MessageId>,
-}
-
-impl Outgoing {
-    /// Returns whether a message may be sent: `Some(true)` on credit, `Some(false)` after a CTS.
-    pub(crate) fn may_go(&self, message_id: MessageId, bytes: u64, credit: Credit) -> Option<bool> {
-        if self.cts.is_some_and(|cts| cts >= (message_id.call, message_id.round)) {
-            return Some(false);
-        }
-        let open = self.sent - self.consumed;
-        (self.written == 0 && open + Credit::cost(credit.head(bytes)) <= credit.lane).then_some(true)
-    }
+    pub(crate) window: SendWindow,
 }
 
 /// The unexpected-message queue: messages that arrived before a round awaited them. It holds their

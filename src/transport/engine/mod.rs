@@ -18,12 +18,12 @@
 //
 // **Protocol.** A `wire` carries the bytes, over sockets or MPI, as frames (`frame`, `codec`). A
 // short message, and the head of a long one, is sent eagerly, on credit. The rest follows when its
-// receiver is clear to send (`lane`). Both go straight from the sender's memory and, if the receive
+// receiver is clear to send (`flow_control`). Both go straight from the sender's memory and, if the receive
 // is posted, straight into the receiver's memory (`cursor`), unless they consist of many small
 // pieces. What arrives early stays in the wire or in the unexpected-message queue.
 //
 // **Failures.** A waiting round watches for faults (`watch`). A member that finds one proposes it
-// to a coordinator, which decides (`agreement`). A member that has waited for long follows the
+// to a coordinator, which decides (`agreement`; `decisions` carries its frames). A member that has waited for long follows the
 // wait-for graph, by asking one rank after the other for its status (`status`). A backend may
 // have calls executed by a library (`library`); `supervision` lets it examine them.
 
@@ -36,8 +36,10 @@ pub(super) mod context;
 mod contexts;
 mod control;
 mod cursor;
+mod decisions;
 mod driver;
 mod ending;
+pub(super) mod flow_control;
 pub(super) mod frame;
 pub(super) mod inbound;
 mod inquiry;

@@ -7,8 +7,9 @@ use std::io::IoSlice;
 use super::connection::{BufferOwner, Connection, Sending};
 use super::context::Context;
 use super::cursor::is_scattered;
+use super::flow_control::{Credit, Permit};
 use super::frame::{Header, Kind, MAX_TEXT};
-use super::lane::{Credit, Outgoing};
+use super::lane::Outgoing;
 use super::limits::{BUDGET, STAGE};
 use super::state::Engine;
 use crate::transport::ContextId;
@@ -192,27 +193,31 @@ fn compose(
         && stage.len() < STAGE
     {
         let runs = active.runs(message);
-        let on_credit = out.may_go(active.message_id(message), message.bytes, credit)?;
+        let permit = out.window.permit(active.message_id(message), message.bytes, out.written > 0, credit)?;
         let kind = if out.written == 0 { Kind::Message } else { Kind::Continuation };
         let left = message.bytes - out.written;
         let short = message.bytes <= SHORT || is_scattered(runs, message.bytes);
-        let text = match (on_credit, short) {
-            (true, _) => credit.head(left),
-            (false, true) => left.min(STAGE as u64),
-            (false, false) => left.min(MAX_TEXT.into()),
+        let text = match (permit, short) {
+            (Permit::Eager, _) => credit.head(left),
+            (Permit::Clear, true) => left.min(STAGE as u64),
+            (Permit::Clear, false) => left.min(MAX_TEXT.into()),
         };
         // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
         let piece = unsafe { out.from.piece(runs, &active.bases) }.map_or(0, |(_, length)| length);
         let out_of_band = least.is_some_and(|least| !short && text >= least as u64 && piece as u64 >= text);
-        let mut header =
-            Header { eager: on_credit, out_of_band, text: text as u32, ..active.header(kind, context.id, message) };
+        let mut header = Header {
+            eager: permit == Permit::Eager,
+            out_of_band,
+            text: text as u32,
+            ..active.header(kind, context.id, message)
+        };
         if kind == Kind::Message {
-            (into.reported, header.consumed) = (into.consumed, into.consumed);
+            header.consumed = into.window.report();
         } else {
             header.bytes = out.written;
         }
-        if on_credit {
-            out.sent += Credit::cost(text);
+        if permit == Permit::Eager {
+            out.window.spend(text);
         }
         if !short {
             return Some(Sending {

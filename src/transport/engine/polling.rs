@@ -74,7 +74,7 @@ impl Engine {
             let lane = &context.lanes[from];
             let asked = context.inquiry.as_ref().is_some_and(|inquiry| inquiry.is_to(from));
             // Decisions and votes may come behind messages that no round awaits.
-            let fails = context.proposal.is_some();
+            let fails = context.agreement.is_pending();
             asked || fails || !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()
         })
     }

@@ -148,7 +148,7 @@ impl Engine {
             let process = context.process(rank);
             let Lane { into, out, .. } = &mut context.lanes[process];
             let awaited = active.next_in(into);
-            let early = into.unexpected.first().map(|(header, _)| header).or(into.rts);
+            let early = into.unexpected.first().map(|(header, _)| header).or(into.window.announced());
             let mismatch = early.and_then(|early| match awaited {
                 Some(message) if into.received == 0 => active.mismatch((rank, me), &early, message),
                 _ => {
@@ -165,8 +165,9 @@ impl Engine {
             if let Some(message) = active.next_out(out)
                 && out.written == 0
                 && begun.is_none_or(|sending| sending.context != id)
-                && out.may_go(active.message_id(message), message.bytes, self.credit).is_none()
-                && out.rts_sent.replace(active.message_id(message)) != Some(active.message_id(message))
+                && let message_id = active.message_id(message)
+                && out.window.permit(message_id, message.bytes, false, self.credit).is_none()
+                && out.window.request(message_id)
                 && !self.fin_sent
                 && let Some(connection) = self.connections[process].as_mut().filter(|open| open.accepts_frames())
             {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::connection::Connection;
 use super::context::Context;
-use super::lane::Credit;
+use super::flow_control::Credit;
 use super::limits::{LINGER, LONGEST, STAGE};
 use crate::transport::wire::{Sleeper, Wire, WireEvent};
 use crate::transport::{ContextId, Disagreement, Failure};
@@ -44,8 +44,6 @@ pub(crate) struct Engine {
     pub(crate) unfinished: Vec<usize>,
     /// Number of consecutive sweeps that left something unread.
     pub(crate) deferrals: u32,
-    /// Whether some proposal may be ready for a decision.
-    pub(crate) undecided: bool,
     /// Number of processes that have left or were lost.
     pub(crate) departures: u64,
     /// The number of the last status request.
@@ -109,7 +107,6 @@ impl Engine {
             due: Vec::with_capacity(processes),
             unfinished: Vec::with_capacity(processes),
             deferrals: 0,
-            undecided: false,
             departures: 0,
             status_requests: 0,
             sleepers: 0,
@@ -147,11 +144,11 @@ impl Engine {
 
     /// Returns whether a failure of a context is proposed and not decided yet.
     pub(crate) fn is_undecided(&self, id: ContextId) -> bool {
-        self.contexts.get(&id).is_some_and(|context| context.failure.is_none() && context.proposal.is_some())
+        self.contexts.get(&id).is_some_and(|context| context.agreement.is_pending())
     }
 
     /// Returns the failure of a context.
     pub(crate) fn failure(&self, id: ContextId) -> Option<&Failure> {
-        self.contexts.get(&id)?.failure.as_ref()
+        self.contexts.get(&id)?.agreement.failure()
     }
 }

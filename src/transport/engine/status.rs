@@ -109,7 +109,7 @@ impl Engine {
     }
 
     fn failed(&self) -> Option<ContextId> {
-        self.contexts.values().find(|context| context.failure.is_some()).map(|context| context.id)
+        self.contexts.values().find(|context| context.agreement.failure().is_some()).map(|context| context.id)
     }
 
     /// Begins to follow the wait-for graph from this process, if it waits in the context.

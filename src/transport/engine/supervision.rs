@@ -44,7 +44,7 @@ impl Engine {
                 now: self.now,
                 me: context.rank_of(self.me)?,
                 members: &context.members,
-                failure: context.failure.as_ref(),
+                failure: context.agreement.failure(),
                 left: &|rank| context.lanes[context.process(rank)].left.as_ref(),
                 gone: &|rank, call| self.gone(context, context.process(rank), call),
                 next_request: self.status_requests + 1,

@@ -161,7 +161,7 @@ impl Watch {
     pub(crate) fn fault(&mut self, engine: &mut Engine, info: &RoundInfo<'_>) -> Option<Diagnosis> {
         self.now = engine.now;
         let context = engine.contexts.get(&info.id)?;
-        if context.proposal.is_some() {
+        if context.agreement.is_pending() {
             return None;
         }
         let (active, now) = (context.active.as_ref()?, self.now);

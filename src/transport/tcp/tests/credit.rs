@@ -11,8 +11,8 @@ use super::harness::Harness;
 use crate::ids::Rank;
 use crate::plan::{Buffer, Buffers, Message, Program, ProgramRound, Run, Sizes};
 use crate::transport::engine::connection::Sending;
+use crate::transport::engine::flow_control::Credit;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
-use crate::transport::engine::lane::Credit;
 use crate::transport::{CallInfo, ContextId, Endpoint, RoundIo, Signature};
 
 const LONG: u64 = 16 << 20;
@@ -104,7 +104,7 @@ fn begun_message_gets_no_rts() {
         // credit.
         harness.connection(1).blocked = true;
         let spent = harness.engine.credit.lane;
-        harness.engine.contexts.get_mut(&ContextId::WORLD).unwrap().lanes[1].out.sent = spent;
+        harness.engine.contexts.get_mut(&ContextId::WORLD).unwrap().lanes[1].out.window.spend(spent);
         harness.during(ContextId::WORLD, &call(&[(1, 300_000, false)], &[]), |harness| {
             if begun {
                 let header = Header::new(Kind::Message, ContextId::WORLD).encode();

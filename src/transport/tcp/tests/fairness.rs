@@ -43,7 +43,7 @@ fn reader_without_pause_is_deferred_after_its_budget() {
     const LONG: u64 = 200 << 20;
     let mut harness = Harness::new(0, 2);
     harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
-    assert!(harness.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.cts.is_some()));
+    assert!(harness.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.window.is_clear()));
     let mut other = harness.others[1].take().unwrap();
     let reader = thread::spawn(move || {
         let (mut part, mut received) = (vec![0; 1 << 20], 0);

@@ -61,7 +61,7 @@ impl Watched {
 
     /// Returns the failure that it proposes for the context.
     fn found(&self) -> Option<&Failure> {
-        self.harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| &proposal.failure)
+        self.harness.engine.contexts[&ContextId::WORLD].agreement.subject()
     }
 
     /// Returns the number of the last request.

@@ -28,7 +28,7 @@ fn waited_once(meanwhile: impl FnOnce(&mut Harness)) -> Harness {
 }
 
 fn turned_to(harness: &Harness) -> Option<usize> {
-    harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to)
+    harness.engine.contexts[&ContextId::WORLD].agreement.proposed_to()
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn long_message_waits_for_short_ones_before_it() {
     let lengths: Vec<u64> = (0..45).map(|i| 500 + 20 * i).chain([60_000, 9]).collect();
     let items: Vec<Item> = lengths.iter().map(|bytes| (1, *bytes, false)).collect();
     harness.send_from(1, Header::new(Kind::ClearToSend, ContextId::WORLD), &[]);
-    assert!(harness.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.cts.is_some()));
+    assert!(harness.read_until(1, |engine| engine.contexts[&ContextId::WORLD].lanes[1].out.window.is_clear()));
     let mut other = harness.others[1].take().unwrap();
     harness.during(ContextId::WORLD, &call(&items, &[]), |harness| {
         assert!(harness.connection(1).blocked && harness.connection(1).queue.len() > 1000, "it does not have to wait");
@@ -88,7 +88,7 @@ fn written_message_does_not_wait_for_other_contexts() {
     let long = ContextId::of(5);
     harness.engine.open(long, &[Rank::new(0), Rank::new(1)]).unwrap();
     harness.send_from(1, Header::new(Kind::ClearToSend, long), &[]);
-    assert!(harness.read_until(1, |engine| engine.contexts[&long].lanes[1].out.cts.is_some()));
+    assert!(harness.read_until(1, |engine| engine.contexts[&long].lanes[1].out.window.is_clear()));
     let mut other = harness.others[1].take().unwrap();
     // The long message has several frames, so that the short one goes between two of them.
     harness.during(long, &call(&[(1, 3_000_000, false)], &[]), |harness| {

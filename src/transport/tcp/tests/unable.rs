@@ -43,7 +43,12 @@ fn member_that_declined_requests_votes_before_it_decides() {
             continue;
         }
         harness.send_from(2, proposal(id), &encode(&aborted(2)));
-        assert!(harness.read_until(2, |engine| engine.contexts.get(&id).is_some_and(|context| context.declined)));
+        assert!(
+            harness.read_until(2, |engine| engine
+                .contexts
+                .get(&id)
+                .is_some_and(|context| context.agreement.inability().0))
+        );
         harness.engine.open(id, &others).unwrap();
         harness.engine.propose(id, aborted(0));
         settle(&mut harness);
@@ -67,15 +72,14 @@ fn member_that_declined_requests_votes_before_it_decides() {
 fn proposal_goes_to_the_next_member_if_the_first_declines() {
     let mut harness = Harness::new(2, 3);
     harness.engine.propose(ContextId::WORLD, aborted(2));
-    let to =
-        |harness: &Harness| harness.engine.contexts[&ContextId::WORLD].proposal.as_ref().map(|proposal| proposal.to);
+    let to = |harness: &Harness| harness.engine.contexts[&ContextId::WORLD].agreement.proposed_to();
     assert_eq!(to(&harness), Some(0));
     harness.send_from(0, Header::new(Kind::CannotDecide, ContextId::WORLD), &[]);
-    assert!(harness.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].unable.is_empty()));
+    assert!(harness.read_until(0, |engine| engine.contexts[&ContextId::WORLD].agreement.inability().1));
     assert_eq!(to(&harness), Some(1));
     // It has opened the context and requests votes, so the proposal goes to it again.
     harness.send_from(0, Header::new(Kind::VoteRequest, ContextId::WORLD), &encode(&aborted(0)));
-    assert!(harness.read_until(0, |engine| engine.contexts[&ContextId::WORLD].unable.is_empty()));
+    assert!(harness.read_until(0, |engine| !engine.contexts[&ContextId::WORLD].agreement.inability().1));
     assert_eq!(to(&harness), Some(0));
 }
 

@@ -6,8 +6,8 @@ use super::random::Random;
 use super::traffic::{CALLS, Frame, ROUNDS, content, flat, frame, frames, header};
 use crate::ids::Rank;
 use crate::transport::codec::encode;
+use crate::transport::engine::flow_control::Credit;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
-use crate::transport::engine::lane::Credit;
 use crate::transport::{Cause, ContextId, Failure};
 
 #[test]

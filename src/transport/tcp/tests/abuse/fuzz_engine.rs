@@ -12,8 +12,8 @@ use crate::plan::{Buffers, Program, Sizes};
 use crate::transport::bases::Bases;
 use crate::transport::engine::connection::{Connection, ConnectionState, Receiving};
 use crate::transport::engine::context::ActiveRound;
+use crate::transport::engine::flow_control::Credit;
 use crate::transport::engine::frame::{Kind, MAX_CONTROL};
-use crate::transport::engine::lane::Credit;
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::sockets::Sockets;
 use crate::transport::{ContextId, Signature};
@@ -53,7 +53,6 @@ impl FuzzEngine {
         engine.contexts.clear();
         engine.active.clear();
         engine.due.clear();
-        engine.undecided = false;
         let connection = self.connection();
         (connection.state, connection.receiving) = (ConnectionState::Open, Receiving::Header);
         (connection.partial_header.len, connection.sending, connection.goodbye) = (0, None, None);
