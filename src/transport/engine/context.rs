@@ -6,9 +6,11 @@ use std::time::Duration;
 use super::agreement::Agreement;
 use super::frame::{Header, MessageId};
 use super::inquiry::Inquiry;
-use super::lane::{Incoming, Lane, Outgoing};
+use super::lane::Lane;
 use super::library::LibraryCalls;
 use super::limits::REMEMBERED;
+use super::receiving::Incoming;
+use super::sending::Outgoing;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
@@ -212,8 +214,8 @@ impl Context {
     /// Returns one of the processes that it waits for.
     pub(crate) fn awaits(&self) -> Option<usize> {
         self.active.as_ref()?;
-        let awaited = self.lanes.iter().position(|lane| !lane.into.awaited.is_empty());
-        awaited.or_else(|| self.lanes.iter().position(|lane| !lane.out.waiting.is_empty() || lane.out.settling))
+        let awaited = self.lanes.iter().position(|lane| lane.into.is_awaited());
+        awaited.or_else(|| self.lanes.iter().position(|lane| lane.out.is_pending()))
     }
 }
 
@@ -258,13 +260,13 @@ impl ActiveRound {
     /// Returns the next message to send on a lane.
     pub(crate) fn next_out(&self, out: &Outgoing) -> Option<&Message> {
         let messages = &self.program().rounds()[self.round].sends;
-        if out.waiting.is_empty() { None } else { messages.get(out.waiting.start as usize) }
+        messages.get(out.next()? as usize)
     }
 
     /// Returns the next message to receive on a lane.
     pub(crate) fn next_in(&self, into: &Incoming) -> Option<&Message> {
         let messages = &self.program().rounds()[self.round].receives;
-        if into.awaited.is_empty() { None } else { messages.get(into.awaited.start as usize) }
+        messages.get(into.next()? as usize)
     }
 
     pub(crate) fn runs(&self, message: &Message) -> &[Run] {

@@ -71,13 +71,10 @@ impl Engine {
         let surplus = context.surplus(me);
         context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
         self.record_surplus(id, surplus);
-        match (panicking, self.supervised) {
-            (false, _) => self.broadcast_leave(id, ""),
-            (true, false) => {
-                self.panicked = true;
-                self.broadcast_leave(id, "panicked");
-            }
-            (true, true) => self.panicked_contexts.push(id),
+        if !panicking {
+            self.broadcast_leave(id, "");
+        } else if self.report.panic(id) {
+            self.broadcast_leave(id, "panicked");
         }
     }
 
@@ -112,9 +109,7 @@ impl Engine {
 
     /// Reports the panic that dropped some contexts to their members.
     pub(crate) fn report_panics(&mut self, how: &str) {
-        self.supervised = false;
-        self.panicked |= !self.panicked_contexts.is_empty();
-        for id in std::mem::take(&mut self.panicked_contexts) {
+        for id in self.report.explain_panics() {
             self.broadcast_leave(id, how);
         }
     }
@@ -123,19 +118,23 @@ impl Engine {
     /// member that has left, or of all.
     pub(crate) fn compare(&mut self, id: ContextId, with: Option<usize>) {
         let Some(context) = self.contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
-        let Some(rank) = context.rank_of(self.me).filter(|_| self.disagreement.is_none()) else { return };
+        let Some(rank) = context.rank_of(self.me).filter(|_| !self.report.has_disagreement()) else { return };
         let found = match with {
             Some(process) => context.rank_of(process).and_then(|other| context.disagreement(rank, other)),
             None => (0..context.members.len()).find_map(|other| context.disagreement(rank, Rank::new(other))),
         };
-        self.disagreement = found.map(|failure| self.found_late(id, failure));
+        if let Some(failure) = found {
+            let found = self.found_late(id, failure);
+            self.report.add_disagreement(found);
+        }
     }
 
     /// Records a message that no call of this process has awaited in a context that it leaves, or
     /// has left.
     pub(crate) fn record_surplus(&mut self, id: ContextId, found: Option<Failure>) {
-        if let Some(failure) = found.filter(|_| self.surplus.is_none()) {
-            self.surplus = Some(self.found_late(id, failure));
+        if let Some(failure) = found.filter(|_| !self.report.has_surplus()) {
+            let found = self.found_late(id, failure);
+            self.report.add_surplus(found);
         }
     }
 
@@ -144,14 +143,6 @@ impl Engine {
             self.contexts.get(&id).map_or_else(Arc::default, |context| (&*context.members).into());
         log::warn!("process {}: in context {id}: {}", self.me, failure.named(&members));
         Disagreement { rank: failure.observer, failure, members }
-    }
-
-    /// Returns a disagreement with members that left a context after other calls, or sent what
-    /// nobody awaited, unless a failure explains it.
-    #[cfg(any(feature = "mpi", feature = "tcp"))]
-    pub(crate) fn disagreement(&self) -> Option<Disagreement> {
-        let found = self.disagreement.as_ref().or(self.surplus.as_ref());
-        found.filter(|_| !self.any_failed && !self.panicked).cloned()
     }
 
     /// Returns how a process has left a context, if it has, for a member in that call.

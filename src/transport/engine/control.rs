@@ -11,7 +11,7 @@ impl Engine {
     /// Queues a control frame. The next [`pump_out`](Self::pump_out) sends it. Peers that have sent
     /// FIN get no more.
     pub(crate) fn enqueue(&mut self, to: usize, header: Header, text: &[u8]) {
-        if self.fin_sent && header.kind != Kind::FinAck {
+        if self.fin_sent() && header.kind != Kind::FinAck {
             return;
         }
         if let Some(connection) = self.connections[to].as_mut().filter(|connection| connection.accepts_frames()) {

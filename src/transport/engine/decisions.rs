@@ -10,9 +10,6 @@ use crate::ids::Rank;
 use crate::transport::codec::encode;
 use crate::transport::{Cause, ContextId, Disagreement, Failure};
 
-/// Maximum number of failures that a process keeps for its supervisor.
-const FAILURES: usize = 16;
-
 impl Engine {
     /// Takes a step of the agreement of a context, and sends the frames that follow from it. Returns
     /// `None` if there is no such context.
@@ -165,12 +162,9 @@ impl Engine {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.agreement.failure().is_none()) else {
             return Vec::new();
         };
-        if let Some(rank) = context.rank_of(self.me).filter(|_| self.failures.len() < FAILURES) {
-            let members = (&*context.members).into();
-            self.failures.push(Disagreement { failure: failure.clone(), rank, members });
-        }
+        let found = |rank| Disagreement { failure: failure.clone(), rank, members: (&*context.members).into() };
+        self.report.add_failure(context.rank_of(self.me).map(found));
         let others = context.agreement.settle(failure, &context.members);
-        self.any_failed = true;
         context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
         if let Some(aborted) = aborted {
             self.propose(id.of_started_calls(), aborted);

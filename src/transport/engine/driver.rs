@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::context::ActiveRound;
 use super::limits::TICK;
-use super::process::Process;
+use super::process::{Driven, Process};
 use super::round::Round;
-use super::state::Engine;
 use super::watch::{RoundInfo, Watch};
 use crate::ids::Rank;
 use crate::plan::Message;
@@ -66,10 +65,10 @@ impl Driver {
     /// yields and polls once, and sleeps from then on.
     fn pause<'p>(
         &'p self,
-        mut engine: MutexGuard<'p, Engine>,
+        mut engine: MutexGuard<'p, Driven>,
         messages: (&[Message], &[Message]),
         watch: &mut Watch,
-    ) -> MutexGuard<'p, Engine> {
+    ) -> MutexGuard<'p, Driven> {
         let waited = watch.waited();
         let spins = self.process.spins() && waited < SPIN;
         // The awaited message may come from the rank that runs next on this core. A thread that

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::connection::{Connection, ConnectionState};
 use super::frame::{Header, Kind};
 use super::limits::LINGER;
-use super::state::Engine;
+use super::state::{Engine, Life};
 use crate::transport::ContextId;
 
 /// A process that ends; see the [module](self).
@@ -44,7 +44,7 @@ impl Ending {
             engine.enqueue(process, Header::new(Kind::Fin, ContextId::WORLD), &[]);
             engine.pump_out(process);
         }
-        engine.fin_sent = true;
+        engine.life = Life::Ending;
         let last = Remaining::of(engine, &peers);
         Self { peers, begun: engine.now, last, since: engine.now, failed_since: None }
     }
@@ -67,7 +67,7 @@ impl Ending {
         let lost =
             |connection: &Connection| matches!(connection.state, ConnectionState::Lost(_)) && !connection.fin_acked;
         let well = remaining.waiting == 0 && !engine.connections.iter().flatten().any(lost);
-        (engine.ended, engine.ended_well) = (true, well);
+        engine.life = Life::Ended { well };
         engine.fail_open();
         engine.wire.end(well);
         Some(well)
@@ -80,7 +80,8 @@ impl Ending {
 
     /// Returns whether others need only the news of a failure, which they have had the time to read.
     fn gives_up(&mut self, engine: &Engine) -> bool {
-        let failed = engine.panicked || engine.contexts.values().any(|context| context.agreement.failure().is_some());
+        let failed = engine.report.has_panicked()
+            || engine.contexts.values().any(|context| context.agreement.failure().is_some());
         // If giving up here would abort the job, the process does not give up because of a slow
         // rank.
         let counts = failed && !engine.polled;

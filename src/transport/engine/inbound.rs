@@ -73,7 +73,7 @@ impl Engine {
                 // SAFETY: the active round's runs lie inside its buffers, which live as long as it
                 // does. Memory for received messages is accessed through this round alone.
                 (pieces, direct) = unsafe {
-                    into.to.slices((runs, &active.bases), left, &mut slices[..PIECES - 1], |at, len| {
+                    into.place().slices((runs, &active.bases), left, &mut slices[..PIECES - 1], |at, len| {
                         IoSliceMut::new(std::slice::from_raw_parts_mut(at, len))
                     })
                 };
@@ -120,7 +120,7 @@ impl Engine {
             };
             let into = &context.lanes[from].into;
             let message = context.active.as_ref().and_then(|active| active.next_in(into));
-            message.is_some_and(|message| message.bytes.saturating_sub(into.received + under_way) >= LONG)
+            message.is_some_and(|message| message.bytes.saturating_sub(into.received() + under_way) >= LONG)
         })
     }
 
@@ -199,12 +199,11 @@ impl Engine {
         match bytes {
             // SAFETY: the active round's runs lie inside its buffers, which live as long as it
             // does. Memory for received messages is accessed through this round alone.
-            Some(bytes) => unsafe { into.to.put(active.runs(message), &active.bases, bytes) },
-            None => into.to.advance(active.runs(message), count),
+            Some(bytes) => unsafe { into.put(active.runs(message), &active.bases, bytes) },
+            None => into.advance(active.runs(message), count),
         }
-        into.received += count as u64;
         context.progress += 1;
-        if whole && into.received == message.bytes {
+        if whole && into.received() == message.bytes {
             self.complete_receive(id, from);
         }
     }
@@ -214,12 +213,8 @@ impl Engine {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(active) = &mut context.active else { return };
         let into = &mut context.lanes[from].into;
-        into.awaited.start += 1;
-        (into.received, into.to) = (0, Default::default());
         context.progress += 1;
-        if into.awaited.is_empty() {
-            active.incoming -= 1;
-        }
+        active.incoming -= usize::from(into.complete());
     }
 
     /// Counts eager bytes as consumed, and reports it to the sender once half of its credit is
@@ -241,20 +236,17 @@ impl Engine {
             let me = context.rank_of(self.me).zip(context.rank_of(from));
             let (Some(active), Some((me, sender))) = (&mut context.active, me) else { return };
             let into = &mut context.lanes[from].into;
-            let (Some((header, text)), Some(message)) = (into.unexpected.first(), active.next_in(into)) else { return };
+            let (Some((header, _)), Some(message)) = (into.unexpected.first(), active.next_in(into)) else { return };
             if let Some(mismatch) = active.mismatch((sender, me), &header, message) {
                 active.mismatch.get_or_insert(mismatch);
                 return;
             }
-            let count = text.len();
-            if into.received > 0 {
+            if into.received() > 0 {
                 // The queued frame begins a message, but the present one still lacks its rest.
                 return self.lose(from, protocol_violation("a message within another one"));
             }
             // SAFETY: as in `place`; the unexpected-message queue is no buffer of the round.
-            unsafe { into.to.put(active.runs(message), &active.bases, text) };
-            into.received = count as u64;
-            into.unexpected.pop(count);
+            let count = unsafe { into.put_unexpected(active.runs(message), &active.bases) };
             if count as u64 == header.bytes {
                 self.complete_receive(id, from);
             } else if count < header.text as usize
@@ -309,7 +301,7 @@ impl Engine {
         {
             // SAFETY: the active round's runs lie inside its buffers, which live as long as it
             // does.
-            let piece = unsafe { into.to.piece(active.runs(message), &active.bases) };
+            let piece = unsafe { into.place().piece(active.runs(message), &active.bases) };
             place = piece.filter(|(_, length)| *length >= text).map(|(at, _)| (id, at));
         }
         connection.receiving = receiving;
@@ -377,7 +369,7 @@ impl Engine {
             && into.unexpected.is_empty()
         {
             let Some(mismatch) = active.mismatch((sender, receiver), &header, message) else {
-                if into.received > 0 {
+                if into.received() > 0 {
                     return Err(protocol_violation("a message within another one"));
                 }
                 if header.eager {
@@ -409,9 +401,10 @@ impl Engine {
         };
         let message = active.next_in(into);
         let goes_on = message.is_some_and(|message| {
-            let place =
-                into.received > 0 && into.received == header.bytes && active.message_id(message) == header.message_id;
-            place && into.received + u64::from(header.text) <= message.bytes
+            let place = into.received() > 0
+                && into.received() == header.bytes
+                && active.message_id(message) == header.message_id;
+            place && into.received() + u64::from(header.text) <= message.bytes
         });
         if goes_on {
             Ok(Receiving::Placed(id, text))
@@ -500,7 +493,7 @@ impl Engine {
 fn update_credit(context: &mut Context, from: usize, consumed: u64) -> Result<bool, CloseReason> {
     let out = &mut context.lanes[from].out;
     match out.window.restore(consumed) {
-        Ok(more) => Ok(more && !out.waiting.is_empty()),
+        Ok(more) => Ok(more && out.is_waiting()),
         Err(Overdraft) => Err(protocol_violation("more bytes consumed than were sent")),
     }
 }

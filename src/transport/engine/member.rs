@@ -155,7 +155,7 @@ pub struct Supervisor {
 
 impl Supervisor {
     pub(crate) fn new(member: Arc<Member>) -> Self {
-        member.process.lock().supervised = true;
+        member.process.lock().report.supervise();
         Self { member }
     }
 
@@ -168,7 +168,7 @@ impl Supervisor {
     /// Returns the first failures that this process has seen.
     #[cfg(any(feature = "mpi", feature = "tcp"))]
     pub(crate) fn failures(&self) -> Vec<Disagreement> {
-        self.member.process.lock().failures.clone()
+        self.member.process.lock().report.failures()
     }
 
     /// Ends the rank. If no context is driven any more, waits until the others have read everything
@@ -182,7 +182,7 @@ impl Supervisor {
             process.finish();
         }
         let engine = process.lock();
-        engine.disagreement()
+        engine.report.disagreement()
     }
 }
 

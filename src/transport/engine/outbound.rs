@@ -9,7 +9,6 @@ use super::context::Context;
 use super::cursor::is_scattered;
 use super::flow_control::{Credit, Permit};
 use super::frame::{Header, Kind, MAX_TEXT};
-use super::lane::Outgoing;
 use super::limits::{BUDGET, STAGE};
 use super::state::Engine;
 use crate::transport::ContextId;
@@ -27,7 +26,8 @@ impl Engine {
     /// used up.
     pub(crate) fn pump_out(&mut self, to: usize) {
         for _ in 0..BUDGET {
-            let Self { connections, contexts, active, stage, credit, wire, rotation, fin_sent, .. } = self;
+            let fin_sent = self.fin_sent();
+            let Self { connections, contexts, active, stage, credit, wire, rotation, .. } = self;
             let ready = |open: &&mut Connection| {
                 open.is_open() && !open.blocked && open.broken.is_none() && open.oob_send.is_none()
             };
@@ -44,7 +44,7 @@ impl Engine {
                     *rotation = rotation.wrapping_add(1);
                     let (last, first) = active.split_at(*rotation % active.len().max(1));
                     // After FIN, the peer accepts nothing and this process sends nothing.
-                    let takes = |_: &&ContextId| !connection.fin_received && !*fin_sent;
+                    let takes = |_: &&ContextId| !connection.fin_received && !fin_sent;
                     connection.sending = first.iter().chain(last).filter(takes).find_map(|id| {
                         let context = contexts.get_mut(id)?;
                         compose(context, to, (*credit, least), (connection.bytes_written, stage))
@@ -101,7 +101,7 @@ impl Engine {
             // when the frame was composed. The round is withdrawn only once it has got back all
             // memory that it lent. Nothing writes to memory that is being sent.
             let begun = unsafe {
-                let Some((from, _)) = out.from.piece(active.runs(message), &active.bases) else { return };
+                let Some((from, _)) = out.place().piece(active.runs(message), &active.bases) else { return };
                 out_of_band.send(to, from, sending.left)
             };
             match begun {
@@ -140,24 +140,21 @@ impl Engine {
             sending.header_written += header_written;
             count -= header_written;
             sending.left -= count;
-            out.from.advance(active.runs(message), count);
-            out.written += count as u64;
+            out.advance(active.runs(message), count);
             context.progress += 1;
             if sending.left == 0 && sending.header_written == Header::BYTES {
                 connection.sending = None;
-                if out.written == message.bytes {
-                    out.advance_message(connection.bytes_written);
+                if out.written() == message.bytes {
+                    out.complete(connection.bytes_written);
                 }
             }
         }
         for id in active {
             let Some(context) = contexts.get_mut(id) else { continue };
             let out = &mut context.lanes[to].out;
-            if out.settling
-                && out.end <= connection.bytes_written
-                && let Some(active) = &mut context.active
+            if let Some(active) = &mut context.active
+                && out.settle(connection.bytes_written)
             {
-                out.settling = false;
                 active.outgoing -= 1;
                 context.progress += 1;
             }
@@ -167,16 +164,6 @@ impl Engine {
 
 fn sending_context(connection: &Connection) -> ContextId {
     connection.sending.as_ref().map_or(ContextId::WORLD, |sending| sending.context)
-}
-
-impl Outgoing {
-    /// Moves on to the next message. The present one is written once the connection has written
-    /// `end` bytes.
-    fn advance_message(&mut self, end: u64) {
-        self.waiting.start += 1;
-        (self.written, self.from) = (0, Default::default());
-        (self.settling, self.end) = (self.waiting.is_empty(), end);
-    }
 }
 
 /// Gathers what a context may send to a process, once the connection has written what precedes it.
@@ -193,9 +180,9 @@ fn compose(
         && stage.len() < STAGE
     {
         let runs = active.runs(message);
-        let permit = out.window.permit(active.message_id(message), message.bytes, out.written > 0, credit)?;
-        let kind = if out.written == 0 { Kind::Message } else { Kind::Continuation };
-        let left = message.bytes - out.written;
+        let permit = out.window.permit(active.message_id(message), message.bytes, out.written() > 0, credit)?;
+        let kind = if out.written() == 0 { Kind::Message } else { Kind::Continuation };
+        let left = message.bytes - out.written();
         let short = message.bytes <= SHORT || is_scattered(runs, message.bytes);
         let text = match (permit, short) {
             (Permit::Eager, _) => credit.head(left),
@@ -203,7 +190,7 @@ fn compose(
             (Permit::Clear, false) => left.min(MAX_TEXT.into()),
         };
         // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
-        let piece = unsafe { out.from.piece(runs, &active.bases) }.map_or(0, |(_, length)| length);
+        let piece = unsafe { out.place().piece(runs, &active.bases) }.map_or(0, |(_, length)| length);
         let out_of_band = least.is_some_and(|least| !short && text >= least as u64 && piece as u64 >= text);
         let mut header = Header {
             eager: permit == Permit::Eager,
@@ -214,7 +201,7 @@ fn compose(
         if kind == Kind::Message {
             header.consumed = into.window.report();
         } else {
-            header.bytes = out.written;
+            header.bytes = out.written();
         }
         if permit == Permit::Eager {
             out.window.spend(text);
@@ -231,10 +218,9 @@ fn compose(
         stage.extend(header.encode());
         // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
         // Nothing writes to memory that is being sent.
-        unsafe { out.from.take(runs, &active.bases, text as usize, stage) };
-        out.written += text;
-        if out.written == message.bytes {
-            out.advance_message(before + stage.len() as u64);
+        unsafe { out.take(runs, &active.bases, text as usize, stage) };
+        if out.written() == message.bytes {
+            out.complete(before + stage.len() as u64);
         }
     }
     None
@@ -270,7 +256,8 @@ fn write(
         // SAFETY: the active round's runs lie inside its buffers, which live as long as it does.
         // Nothing writes to memory that is being sent.
         let (pieces, _) = unsafe {
-            out.from.slices(memory, left, &mut slices[2..], |at, len| IoSlice::new(std::slice::from_raw_parts(at, len)))
+            out.place()
+                .slices(memory, left, &mut slices[2..], |at, len| IoSlice::new(std::slice::from_raw_parts(at, len)))
         };
         count = 2 + pieces;
     }

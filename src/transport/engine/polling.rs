@@ -75,7 +75,7 @@ impl Engine {
             let asked = context.inquiry.as_ref().is_some_and(|inquiry| inquiry.is_to(from));
             // Decisions and votes may come behind messages that no round awaits.
             let fails = context.agreement.is_pending();
-            asked || fails || !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty()
+            asked || fails || lane.into.is_awaited() || lane.out.is_waiting()
         })
     }
 
@@ -115,7 +115,7 @@ impl Engine {
         for message in receives.iter().chain(sends) {
             let peer = self.process(id, message.peer.index());
             let Some(lane) = self.contexts.get(&id).map(|context| &context.lanes[peer]) else { return };
-            let (awaits, goes) = (!lane.into.awaited.is_empty(), !lane.out.waiting.is_empty() || lane.out.settling);
+            let (awaits, goes) = (lane.into.is_awaited(), lane.out.is_pending());
             if goes && let Some(connection) = self.connections[peer].as_mut().filter(|open| open.blocked) {
                 connection.blocked = false;
                 self.pump_out(peer);

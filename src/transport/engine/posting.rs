@@ -29,15 +29,16 @@ impl Engine {
         let mut first = 0;
         for part in receives.chunk_by(|a, b| a.peer == b.peer) {
             let into = &mut context.lanes[context.members[part[0].peer.index()].index()].into;
-            into.unexpected.make_room(self.credit);
-            (into.awaited, into.received, into.to) = (first..first + part.len() as u32, 0, Default::default());
-            (first, active.incoming) = (into.awaited.end, active.incoming + 1);
+            let end = first + part.len() as u32;
+            into.begin(first..end, self.credit);
+            (first, active.incoming) = (end, active.incoming + 1);
         }
         first = 0;
         for part in sends.chunk_by(|a, b| a.peer == b.peer) {
             let out = &mut context.lanes[context.members[part[0].peer.index()].index()].out;
-            (out.waiting, out.written, out.from) = (first..first + part.len() as u32, 0, Default::default());
-            (first, active.outgoing) = (out.waiting.end, active.outgoing + 1);
+            let end = first + part.len() as u32;
+            out.begin(first..end);
+            (first, active.outgoing) = (end, active.outgoing + 1);
         }
         let message_id = MessageId { call: active.call, round: active.number, index: 0 };
         context.active = Some(active);
@@ -99,7 +100,7 @@ impl Engine {
 
     /// Withdraws a round that has no memory lent. From here on, nothing accesses its buffers.
     pub(crate) fn withdraw(&mut self, id: ContextId) {
-        let done = self.is_done(id);
+        let (done, fin_sent) = (self.is_done(id), self.fin_sent());
         self.active.retain(|active| *active != id);
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(active) = context.active.take() else { return };
@@ -109,24 +110,24 @@ impl Engine {
         }
         for (to, connection) in self.connections.iter_mut().enumerate() {
             let (Some(connection), lane) = (connection, &mut context.lanes[to]) else { continue };
-            let mut cut = lane.out.written > 0;
+            let mut begun = false;
             if let Some(sending) = connection.sending.take_if(|sending| sending.context == id) {
                 // A frame that has begun is completed from a copy; otherwise it is not sent.
-                let begun = sending.header_written > 0;
+                begun = sending.header_written > 0;
                 if begun && let Some(message) = active.next_out(&lane.out) {
                     let mut rest = sending.header[sending.header_written..].to_vec();
                     // SAFETY: the memory still belongs to the round, which waits for this function
                     // to return.
                     #[allow(unsafe_code)]
                     unsafe {
-                        lane.out.from.take(active.runs(message), &active.bases, sending.left, &mut rest);
+                        lane.out.take(active.runs(message), &active.bases, sending.left, &mut rest);
                     }
                     rest.append(&mut connection.queue);
                     connection.queue = rest;
                 }
-                cut |= begun;
             }
-            if cut && !connection.fin_received && !self.fin_sent {
+            lane.into.withdraw();
+            if (lane.out.withdraw() || begun) && !connection.fin_received && !fin_sent {
                 connection.queue.extend(Header::new(Kind::Cancel, id).encode());
             }
             if let Receiving::Placed(context, left) = connection.receiving
@@ -134,13 +135,13 @@ impl Engine {
             {
                 connection.receiving = Receiving::Discarded(left);
             }
-            (lane.into.awaited, lane.out.waiting, lane.out.settling, lane.out.written) = (0..0, 0..0, false, 0);
         }
     }
 
     /// Checks that early messages are those that the round will await. Sends an RTS to peers that
     /// have not sent a CTS, so that they can check it likewise.
     pub(crate) fn check_early_messages(&mut self, id: ContextId) {
+        let fin_sent = self.fin_sent();
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(mut active) = context.active.take() else { return };
         let me = context.rank_of(self.me).unwrap_or_default();
@@ -150,7 +151,7 @@ impl Engine {
             let awaited = active.next_in(into);
             let early = into.unexpected.first().map(|(header, _)| header).or(into.window.announced());
             let mismatch = early.and_then(|early| match awaited {
-                Some(message) if into.received == 0 => active.mismatch((rank, me), &early, message),
+                Some(message) if into.received() == 0 => active.mismatch((rank, me), &early, message),
                 _ => {
                     let differs = early.message_id.call == active.call && early.fingerprint != active.fingerprint;
                     let before = (early.message_id.call, early.message_id.round) < (active.call, active.number);
@@ -163,12 +164,12 @@ impl Engine {
             // A message that has begun needs no RTS: its header may be on its way.
             let begun = self.connections[process].as_ref().and_then(|connection| connection.sending.as_ref());
             if let Some(message) = active.next_out(out)
-                && out.written == 0
+                && out.written() == 0
                 && begun.is_none_or(|sending| sending.context != id)
                 && let message_id = active.message_id(message)
                 && out.window.permit(message_id, message.bytes, false, self.credit).is_none()
                 && out.window.request(message_id)
-                && !self.fin_sent
+                && !fin_sent
                 && let Some(connection) = self.connections[process].as_mut().filter(|open| open.accepts_frames())
             {
                 connection.queue.extend(active.header(Kind::RequestToSend, id, message).encode());

@@ -2,6 +2,7 @@
 //! round.
 
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use super::ending::Ending;
 #[cfg(feature = "mpi")]
 use super::library::LibraryCalls;
 use super::limits::TICK;
-use super::state::Engine;
+use super::state::{Engine, Life};
 use crate::transport::ContextId;
 use crate::transport::wire::{Sleeper, Wire};
 
@@ -31,10 +32,34 @@ pub(crate) struct Process {
     listener: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// The engine, and the threads that sleep on its behalf.
+#[derive(Debug)]
+pub(crate) struct Driven {
+    engine: Engine,
+    /// The sleeper of the wire, if it has one. The thread that sleeps takes it out.
+    sleeper: Option<Box<dyn Sleeper>>,
+    /// Number of threads that sleep until another has moved something for them.
+    sleepers: usize,
+}
+
+impl Deref for Driven {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        &self.engine
+    }
+}
+
+impl DerefMut for Driven {
+    fn deref_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+}
+
 /// The state that its threads share.
 #[derive(Debug)]
 struct Shared {
-    engine: Mutex<Engine>,
+    engine: Mutex<Driven>,
     /// Notified when a thread has moved something for others.
     moved: Condvar,
     spins: bool,
@@ -42,21 +67,21 @@ struct Shared {
 
 impl Shared {
     /// Locks the engine, and tells it the time.
-    fn lock(&self) -> MutexGuard<'_, Engine> {
+    fn lock(&self) -> MutexGuard<'_, Driven> {
         let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
         engine.tick(Instant::now());
         engine
     }
 
     /// Wakes the threads that sleep until another has moved something for them.
-    fn wake(&self, engine: &Engine) {
+    fn wake(&self, engine: &Driven) {
         if engine.sleepers > 0 {
             self.moved.notify_all();
         }
     }
 
     /// Sleeps until an event or until the limit, and handles the events.
-    fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, limit: Duration) -> MutexGuard<'s, Engine> {
+    fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Driven>, limit: Duration) -> MutexGuard<'s, Driven> {
         if engine.polled {
             let limit = if engine.unfinished.is_empty() { limit } else { Duration::ZERO };
             if !limit.is_zero() {
@@ -96,7 +121,7 @@ impl Shared {
     }
 
     /// Reads everything that has arrived, without waiting.
-    fn poll_all<'s>(&'s self, mut engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+    fn poll_all<'s>(&'s self, mut engine: MutexGuard<'s, Driven>) -> MutexGuard<'s, Driven> {
         if engine.polled {
             // One poll may look at one peer only, as in shared memory those of MPICH do.
             let polls = (POLLS_PER_PEER * engine.connections.len()).min(MOST_POLLS);
@@ -108,7 +133,7 @@ impl Shared {
     }
 
     /// Handles the events that have been collected.
-    fn handle_events(&self, engine: &mut Engine) {
+    fn handle_events(&self, engine: &mut Driven) {
         engine.handle_events(Instant::now());
         engine.resume();
         self.wake(engine);
@@ -129,7 +154,7 @@ impl Shared {
         loop {
             thread::park_timeout(TICK);
             let mut engine = self.lock();
-            if engine.ended {
+            if let Life::Ended { .. } = engine.life {
                 return;
             }
             // A thread that sleeps on the wire handles its events itself.
@@ -150,23 +175,24 @@ impl Process {
         sleeper: Option<Box<dyn Sleeper>>,
         spins: bool,
     ) -> io::Result<Arc<Self>> {
-        let engine = Engine::new((rank, size), wire, sleeper, Instant::now());
-        let shared = Arc::new(Shared { engine: Mutex::new(engine), moved: Condvar::new(), spins });
+        let engine = Engine::new((rank, size), wire, sleeper.is_none(), Instant::now());
+        let driven = Driven { engine, sleeper, sleepers: 0 };
+        let shared = Arc::new(Shared { engine: Mutex::new(driven), moved: Condvar::new(), spins });
         let listening = Arc::clone(&shared);
         let listener = thread::Builder::new().name("necklace".to_owned()).spawn(move || listening.listen())?;
         Ok(Arc::new(Self { shared, listener: Mutex::new(Some(listener)) }))
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Driven> {
         self.shared.lock()
     }
 
-    pub(crate) fn wake(&self, engine: &Engine) {
+    pub(crate) fn wake(&self, engine: &Driven) {
         self.shared.wake(engine);
     }
 
     /// Sleeps a little on behalf of a thread that has waited for `waited`.
-    pub(crate) fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, waited: Duration) -> MutexGuard<'s, Engine> {
+    pub(crate) fn sleep<'s>(&'s self, mut engine: MutexGuard<'s, Driven>, waited: Duration) -> MutexGuard<'s, Driven> {
         let nap = self.shared.nap(&engine, waited);
         if nap.is_zero() {
             drop(engine);
@@ -177,7 +203,7 @@ impl Process {
     }
 
     /// Handles events that have occurred, without waiting.
-    pub(crate) fn poll<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+    pub(crate) fn poll<'s>(&'s self, engine: MutexGuard<'s, Driven>) -> MutexGuard<'s, Driven> {
         // The thread that sleeps on the wire handles its events itself.
         if !engine.polled && engine.sleeper.is_none() {
             return engine;
@@ -194,7 +220,7 @@ impl Process {
     }
 
     /// Reads everything that has arrived, without waiting.
-    pub(crate) fn poll_all<'s>(&'s self, engine: MutexGuard<'s, Engine>) -> MutexGuard<'s, Engine> {
+    pub(crate) fn poll_all<'s>(&'s self, engine: MutexGuard<'s, Driven>) -> MutexGuard<'s, Driven> {
         // The thread that sleeps on the wire handles its events itself.
         if engine.polled || engine.sleeper.is_some() {
             return self.shared.poll_all(engine);
@@ -206,7 +232,7 @@ impl Process {
 
     /// Withdraws a round once it has got back all memory that it lent. If some memory does not come
     /// back, nothing may ever use it again, and the job ends.
-    pub(crate) fn withdraw<'s>(&'s self, mut engine: MutexGuard<'s, Engine>, id: ContextId) -> MutexGuard<'s, Engine> {
+    pub(crate) fn withdraw<'s>(&'s self, mut engine: MutexGuard<'s, Driven>, id: ContextId) -> MutexGuard<'s, Driven> {
         let begin = Instant::now();
         while !engine.call_back(id) {
             let waited = begin.elapsed();
@@ -244,8 +270,8 @@ impl Process {
     /// Ends the process, once. Returns whether all others have acknowledged that.
     pub(crate) fn finish(&self) -> bool {
         let mut engine = self.shared.lock();
-        if engine.ended {
-            return engine.ended_well;
+        if let Life::Ended { well } = engine.life {
+            return well;
         }
         let mut ending = Ending::begin(&mut engine);
         let well = loop {

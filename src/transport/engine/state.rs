@@ -10,8 +10,9 @@ use super::connection::Connection;
 use super::context::Context;
 use super::flow_control::Credit;
 use super::limits::{LINGER, LONGEST, STAGE};
-use crate::transport::wire::{Sleeper, Wire, WireEvent};
-use crate::transport::{ContextId, Disagreement, Failure};
+use super::report::Report;
+use crate::transport::wire::{Wire, WireEvent};
+use crate::transport::{ContextId, Failure};
 
 /// The state of the engine; see the [module](self).
 #[derive(Debug)]
@@ -28,9 +29,7 @@ pub(crate) struct Engine {
     pub(crate) wire: Box<dyn Wire>,
     /// Whether the wire reports no events and has to be polled.
     pub(crate) polled: bool,
-    /// The sleeper of a thread that waits. The sleeping thread takes it out.
-    pub(crate) sleeper: Option<Box<dyn Sleeper>>,
-    /// The events that it has reported.
+    /// The events that have been reported.
     pub(crate) events: Vec<WireEvent>,
     /// Buffer for bytes whose destination is not known yet, and for short frames that are gathered
     /// into one write.
@@ -48,46 +47,36 @@ pub(crate) struct Engine {
     pub(crate) departures: u64,
     /// The number of the last status request.
     pub(crate) status_requests: u64,
-    /// Number of threads that sleep until another has moved something for them.
-    pub(crate) sleepers: usize,
-    /// Whether a supervisor will give the reason of a panic; and the contexts that wait for it.
-    pub(crate) supervised: bool,
-    pub(crate) panicked_contexts: Vec<ContextId>,
     /// The time when the engine last checked all connections.
     pub(crate) looked: Instant,
-    /// Whether a thread has panicked that had a context open.
-    pub(crate) panicked: bool,
-    /// Whether a context has failed; and a disagreement with members that left a context after
-    /// other calls.
-    pub(crate) any_failed: bool,
-    pub(super) disagreement: Option<Disagreement>,
-    /// A message that no call has awaited, in a context that this process has left.
-    pub(super) surplus: Option<Disagreement>,
-    /// The first failures of contexts that this process has seen.
-    pub(crate) failures: Vec<Disagreement>,
+    pub(crate) report: Report,
     /// The longest silence timeout of any round so far.
     pub(crate) longest_silence: Duration,
-    /// Whether the process has sent FIN: it sends nothing more but FIN acknowledgements.
-    pub(crate) fin_sent: bool,
-    /// Whether the process has ended; and whether all others have acknowledged its FIN.
-    pub(crate) ended: bool,
-    pub(crate) ended_well: bool,
+    pub(crate) life: Life,
     /// Number of times that a sweep found something unread that a round awaits.
     #[cfg(test)]
     pub(crate) overlooked: u64,
+}
+
+/// The life of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    Running,
+    /// It has sent FIN, and sends nothing more but FIN acknowledgements.
+    Ending,
+    /// It has ended: whether all others have acknowledged its FIN.
+    Ended {
+        well: bool,
+    },
 }
 
 /// Maximum number of bytes read at once without a known place.
 const BOUNCE_BUFFER: usize = 128 << 10;
 
 impl Engine {
-    /// Creates the engine of process `me` of a job of `processes`.
-    pub(crate) fn new(
-        (me, processes): (usize, usize),
-        wire: Box<dyn Wire>,
-        sleeper: Option<Box<dyn Sleeper>>,
-        now: Instant,
-    ) -> Self {
+    /// Creates the engine of process `me` of a job of `processes`. A wire that is `polled` reports no
+    /// events by a sleeper.
+    pub(crate) fn new((me, processes): (usize, usize), wire: Box<dyn Wire>, polled: bool, now: Instant) -> Self {
         let connections = (0..processes).map(|process| (process != me).then(Connection::default)).collect();
         let credit = Credit::among(processes);
         Self {
@@ -98,8 +87,7 @@ impl Engine {
             active: Vec::new(),
             credit,
             wire,
-            polled: sleeper.is_none(),
-            sleeper,
+            polled,
             events: Vec::with_capacity(processes.clamp(16, 1024)),
             bounce_buffer: vec![0; BOUNCE_BUFFER].into(),
             stage: Vec::with_capacity(2 * STAGE),
@@ -109,22 +97,18 @@ impl Engine {
             deferrals: 0,
             departures: 0,
             status_requests: 0,
-            sleepers: 0,
-            supervised: false,
-            panicked_contexts: Vec::new(),
             looked: now,
-            panicked: false,
-            any_failed: false,
-            disagreement: None,
-            surplus: None,
-            failures: Vec::new(),
+            report: Report::default(),
             longest_silence: Duration::ZERO,
-            fin_sent: false,
-            ended: false,
-            ended_well: false,
+            life: Life::Running,
             #[cfg(test)]
             overlooked: 0,
         }
+    }
+
+    /// Returns whether the process has sent FIN.
+    pub(super) fn fin_sent(&self) -> bool {
+        self.life != Life::Running
     }
 
     /// Tells the engine the time.

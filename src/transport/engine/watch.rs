@@ -209,7 +209,7 @@ impl Watch {
             return None;
         }
         let context = engine.contexts.get(&info.id)?;
-        let needed = |lane: &Lane| !lane.into.awaited.is_empty() || !lane.out.waiting.is_empty() || lane.out.settling;
+        let needed = |lane: &Lane| lane.into.is_awaited() || lane.out.is_pending();
         let mut members =
             (0..).map(Rank::new).zip(&context.members).filter(|(_, member)| needed(&context.lanes[member.index()]));
         let gone = members.find_map(|(rank, member)| {

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::network::{Network, SimulatedWire};
 use super::script::{Call, Script, Step, TIMEOUTS};
@@ -16,7 +16,6 @@ use crate::transport::engine::limits::TICK;
 use crate::transport::engine::round::Round;
 use crate::transport::engine::state::Engine;
 use crate::transport::engine::watch::RoundInfo;
-use crate::transport::wire::{Sleeper, WireEvent};
 use crate::transport::{Cause, ContextId, Failure, History};
 
 /// A process; see the [module](self).
@@ -48,20 +47,11 @@ pub(super) struct Thread<'s> {
     pub(super) outcome: Option<Result<(), Failure>>,
 }
 
-/// Never sleeps: the scheduler decides when a process runs.
-#[derive(Debug)]
-struct NeverSleeps;
-
-impl Sleeper for NeverSleeps {
-    fn sleep(&mut self, _: Duration, _: &mut Vec<WireEvent>) {}
-}
-
 impl<'s> Process<'s> {
     /// Starts process `me` of `size`. Its wire is polled, as that of MPI, or reports events.
     pub(super) fn new((me, size): (usize, usize), network: &Arc<Mutex<Network>>, polled: bool, now: Instant) -> Self {
         let wire = Box::new(SimulatedWire { me, network: Arc::clone(network) });
-        let sleeper = (!polled).then(|| Box::new(NeverSleeps) as Box<dyn Sleeper>);
-        let engine = Engine::new((me, size), wire, sleeper, now);
+        let engine = Engine::new((me, size), wire, polled, now);
         Self { engine, threads: Vec::new(), ending: None, ended: None, listened: now }
     }
 

@@ -164,7 +164,7 @@ impl<'j> Cluster<'j> {
                 });
             failed |= self.check_failures(members, &failures.collect::<Vec<_>>());
         }
-        let reported = failed || live().any(|(_, process)| process.engine.disagreement().is_some());
+        let reported = failed || live().any(|(_, process)| process.engine.report.disagreement().is_some());
         let well = live().all(|(_, process)| process.ended == Some(true));
         match fault {
             Fault::None => assert!(!reported && well, "nothing was wrong: {}", self.describe()),

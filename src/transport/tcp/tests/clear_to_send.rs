@@ -26,8 +26,8 @@ fn message_after_an_early_cts_is_sent_at_once() {
     assert!(harness.listen_until(readable));
     let program = call(&[(1, LONG, false)], &[]);
     let written = harness.during(ContextId::WORLD, &program, |harness| {
-        let context = &harness.engine.contexts[&ContextId::WORLD];
-        context.lanes[1].out.written > 0 || context.lanes[1].out.waiting.is_empty()
+        let out = &harness.engine.contexts[&ContextId::WORLD].lanes[1].out;
+        out.written() > 0 || !out.is_waiting()
     });
     assert!(written, "it waits for another event");
 }

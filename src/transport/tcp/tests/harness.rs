@@ -13,12 +13,14 @@ use crate::transport::engine::connection::Connection;
 use crate::transport::engine::context::ActiveRound;
 use crate::transport::engine::frame::Header;
 use crate::transport::engine::state::Engine;
-use crate::transport::tcp::sockets::Sockets;
+use crate::transport::tcp::sockets::{Poller, Sockets};
+use crate::transport::wire::Sleeper;
 use crate::transport::{ContextId, Signature};
 
 /// An engine that a test drives; see the [module](self).
 pub(super) struct Harness {
     pub(super) engine: Engine,
+    pub(super) poller: Poller,
     /// The other ends of its connections, by rank.
     pub(super) others: Vec<Option<TcpStream>>,
 }
@@ -33,9 +35,10 @@ impl Harness {
     pub(super) fn on(me: usize, mut streams: Streams) -> Self {
         let size = streams.len();
         let (sockets, poller) = Sockets::new(std::mem::take(&mut streams[me])).unwrap();
-        let mut engine = Engine::new((me, size), Box::new(sockets), Some(Box::new(poller)), Instant::now());
+        let mut engine = Engine::new((me, size), Box::new(sockets), false, Instant::now());
         engine.open(ContextId::WORLD, &(0..size).map(Rank::new).collect::<Vec<_>>()).unwrap();
-        Self { engine, others: streams.into_iter().map(|mut ends| ends.get_mut(me).and_then(Option::take)).collect() }
+        let others = streams.into_iter().map(|mut ends| ends.get_mut(me).and_then(Option::take)).collect();
+        Self { engine, poller, others }
     }
 
     /// Sends a frame from another rank.
@@ -50,10 +53,8 @@ impl Harness {
     pub(super) fn listen_until(&mut self, done: impl Fn(&Engine) -> bool) -> bool {
         let begin = Instant::now();
         while !done(&self.engine) && begin.elapsed() < Duration::from_secs(10) {
-            let mut sleeper = self.engine.sleeper.take().unwrap();
-            sleeper.sleep(Duration::from_millis(10), &mut self.engine.events);
+            self.poller.sleep(Duration::from_millis(10), &mut self.engine.events);
             self.engine.handle_events(Instant::now());
-            self.engine.sleeper = Some(sleeper);
         }
         done(&self.engine)
     }

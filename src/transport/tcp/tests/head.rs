@@ -70,7 +70,7 @@ fn unexpected_head_is_queued_and_the_rest_follows() {
         let (ready, _) = frame(&mut other);
         assert_eq!(ready.kind, Kind::ClearToSend);
         let into = &harness.engine.contexts[&ContextId::WORLD].lanes[1].into;
-        assert!(into.unexpected.is_empty() && into.received == head);
+        assert!(into.unexpected.is_empty() && into.received() == head);
         let rest = vec![9; (LONG - head) as usize];
         harness.send_from(1, Header { eager: false, kind: Kind::Continuation, bytes: head, ..first }, &rest);
         assert!(harness.listen_until(|engine| engine.is_done(ContextId::WORLD)));

@@ -31,11 +31,11 @@ pub(super) struct FuzzEngine {
 impl FuzzEngine {
     pub(super) fn new() -> Self {
         let (stream, other) = pair();
-        let (sockets, poller) = Sockets::new(vec![None, Some(stream)]).unwrap();
+        let (sockets, _) = Sockets::new(vec![None, Some(stream)]).unwrap();
         let program = program();
         let Sizes { input, output, .. } = program.sizes();
         Self {
-            engine: Engine::new((0, 2), Box::new(sockets), Some(Box::new(poller)), Instant::now()),
+            engine: Engine::new((0, 2), Box::new(sockets), false, Instant::now()),
             program,
             input: vec![1; input as usize],
             output: vec![0; output as usize],
@@ -151,7 +151,7 @@ impl FuzzEngine {
         let context = self.engine.contexts.get_mut(&ContextId::WORLD).unwrap();
         let over = context.active.as_ref().is_some_and(|active| active.incoming == 0 && active.mismatch.is_none());
         if over {
-            context.lanes[1].out.waiting = 0..0;
+            context.lanes[1].out.withdraw();
             context.active.as_mut().unwrap().outgoing = 0;
         }
         over
