@@ -80,6 +80,7 @@ pub mod mpi;
 #[allow(dead_code, unreachable_pub, reason = "only tests use it here")]
 mod mpi_plain;
 pub mod native;
+mod report;
 #[cfg(feature = "tcp")]
 pub mod tcp;
 mod thread_number;
@@ -99,5 +100,6 @@ pub use failure::{Cause, Failure, OpenError};
 pub(crate) use failure::{rank_name, renumbered};
 pub use history::History;
 pub(crate) use history::{Disagreement, MemberHistory, disagreement, out_of_step};
+use report::Report;
 pub use timeouts::{Deadline, Timeouts};
 pub(crate) use wait_for::{ChainEnd, RankStatus, Snapshot, Traversal};

@@ -73,7 +73,8 @@ impl Engine {
         self.record_surplus(id, surplus);
         if !panicking {
             self.broadcast_leave(id, "");
-        } else if self.report.panic(id) {
+        } else if self.panics.drop_context(id) {
+            self.report.fail();
             self.broadcast_leave(id, "panicked");
         }
     }
@@ -109,7 +110,8 @@ impl Engine {
 
     /// Reports the panic that dropped some contexts to their members.
     pub(crate) fn report_panics(&mut self, how: &str) {
-        for id in self.report.explain_panics() {
+        for id in self.panics.explain() {
+            self.report.fail();
             self.broadcast_leave(id, how);
         }
     }
@@ -117,32 +119,23 @@ impl Engine {
     /// Compares the calls of this process, in a context that it has left, with those of one other
     /// member that has left, or of all.
     pub(crate) fn compare(&mut self, id: ContextId, with: Option<usize>) {
-        let Some(context) = self.contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
-        let Some(rank) = context.rank_of(self.me).filter(|_| !self.report.has_disagreement()) else { return };
-        let found = match with {
-            Some(process) => context.rank_of(process).and_then(|other| context.disagreement(rank, other)),
-            None => (0..context.members.len()).find_map(|other| context.disagreement(rank, Rank::new(other))),
-        };
-        if let Some(failure) = found {
-            let found = self.found_late(id, failure);
-            self.report.add_disagreement(found);
-        }
+        let Self { contexts, report, me, .. } = self;
+        let Some(context) = contexts.get(&id).filter(|context| context.presence == Presence::Left) else { return };
+        let Some(rank) = context.rank_of(*me) else { return };
+        report.add_disagreement(|| {
+            let found = match with {
+                Some(process) => context.disagreement(rank, context.rank_of(process)?),
+                None => (0..context.members.len()).find_map(|other| context.disagreement(rank, Rank::new(other))),
+            };
+            Some(found_late(context, found?))
+        });
     }
 
     /// Records a message that no call of this process has awaited in a context that it leaves, or
     /// has left.
     pub(crate) fn record_surplus(&mut self, id: ContextId, found: Option<Failure>) {
-        if let Some(failure) = found.filter(|_| !self.report.has_surplus()) {
-            let found = self.found_late(id, failure);
-            self.report.add_surplus(found);
-        }
-    }
-
-    fn found_late(&self, id: ContextId, failure: Failure) -> Disagreement {
-        let members: Arc<[Rank]> =
-            self.contexts.get(&id).map_or_else(Arc::default, |context| (&*context.members).into());
-        log::warn!("process {}: in context {id}: {}", self.me, failure.named(&members));
-        Disagreement { rank: failure.observer, failure, members }
+        let Self { contexts, report, .. } = self;
+        report.add_surplus(|| Some(found_late(contexts.get(&id)?, found?)));
     }
 
     /// Returns how a process has left a context, if it has, for a member in that call.
@@ -178,4 +171,10 @@ impl Engine {
             context.presence != Presence::Left || context.members.iter().any(|member| is_there(member.index()))
         });
     }
+}
+
+fn found_late(context: &Context, failure: Failure) -> Disagreement {
+    let members: Arc<[Rank]> = (&*context.members).into();
+    log::warn!("in context {}: {}", context.id, failure.named(&members));
+    Disagreement { rank: failure.observer, failure, members }
 }

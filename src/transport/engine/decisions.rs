@@ -162,8 +162,11 @@ impl Engine {
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.agreement.failure().is_none()) else {
             return Vec::new();
         };
-        let found = |rank| Disagreement { failure: failure.clone(), rank, members: (&*context.members).into() };
-        self.report.add_failure(context.rank_of(self.me).map(found));
+        self.report.fail();
+        if let Some(rank) = context.rank_of(self.me) {
+            let members = (&*context.members).into();
+            self.report.add_failure(Rank::new(self.me), Disagreement { failure: failure.clone(), rank, members });
+        }
         let others = context.agreement.settle(failure, &context.members);
         context.lanes.iter_mut().for_each(|lane| lane.into.unexpected = Default::default());
         if let Some(aborted) = aborted {

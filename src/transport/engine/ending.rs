@@ -80,8 +80,8 @@ impl Ending {
 
     /// Returns whether others need only the news of a failure, which they have had the time to read.
     fn gives_up(&mut self, engine: &Engine) -> bool {
-        let failed = engine.report.has_panicked()
-            || engine.contexts.values().any(|context| context.agreement.failure().is_some());
+        let failed =
+            engine.panics.are_told() || engine.contexts.values().any(|context| context.agreement.failure().is_some());
         // If giving up here would abort the job, the process does not give up because of a slow
         // rank.
         let counts = failed && !engine.polled;

@@ -155,7 +155,7 @@ pub struct Supervisor {
 
 impl Supervisor {
     pub(crate) fn new(member: Arc<Member>) -> Self {
-        member.process.lock().report.supervise();
+        member.process.lock().panics.supervise();
         Self { member }
     }
 
@@ -168,7 +168,7 @@ impl Supervisor {
     /// Returns the first failures that this process has seen.
     #[cfg(any(feature = "mpi", feature = "tcp"))]
     pub(crate) fn failures(&self) -> Vec<Disagreement> {
-        self.member.process.lock().report.failures()
+        self.member.process.lock().report.failures(self.member.rank).cloned().collect()
     }
 
     /// Ends the rank. If no context is driven any more, waits until the others have read everything

@@ -18,14 +18,16 @@
 //
 // **Protocol.** A `wire` carries the bytes, over sockets or MPI, as frames (`frame`, `codec`). A
 // short message, and the head of a long one, is sent eagerly, on credit. The rest follows when its
-// receiver is clear to send (`flow_control`). Both go straight from the sender's memory and, if the receive
-// is posted, straight into the receiver's memory (`cursor`), unless they consist of many small
-// pieces. What arrives early stays in the wire or in the unexpected-message queue.
+// receiver is clear to send (`flow_control`). Both go straight from the sender's memory and, if the
+// receive is posted, straight into the receiver's memory (`cursor`), unless they consist of many
+// small pieces. What arrives early stays in the wire or in the unexpected-message queue. Each
+// direction of a lane counts its own progress (`sending`, `receiving`).
 //
 // **Failures.** A waiting round watches for faults (`watch`). A member that finds one proposes it
-// to a coordinator, which decides (`agreement`; `decisions` carries its frames). A member that has waited for long follows the
-// wait-for graph, by asking one rank after the other for its status (`status`). A backend may
-// have calls executed by a library (`library`); `supervision` lets it examine them.
+// to a coordinator, which decides (`agreement`; `decisions` carries its frames). A member that has
+// waited for long follows the wait-for graph, by asking one rank after the other for its status
+// (`status`). Members of a context are told of `panics`. A backend may have calls executed by a
+// library (`library`); `supervision` lets it examine them.
 
 pub(super) mod agreement;
 #[cfg(test)]
@@ -49,11 +51,11 @@ pub(super) mod library;
 pub(super) mod limits;
 pub(crate) mod member;
 pub(super) mod outbound;
+mod panics;
 mod polling;
 mod posting;
 pub(super) mod process;
 mod receiving;
-mod report;
 mod round;
 mod sending;
 pub(super) mod state;

@@ -10,9 +10,9 @@ use super::connection::Connection;
 use super::context::Context;
 use super::flow_control::Credit;
 use super::limits::{LINGER, LONGEST, STAGE};
-use super::report::Report;
+use super::panics::Panics;
 use crate::transport::wire::{Wire, WireEvent};
-use crate::transport::{ContextId, Failure};
+use crate::transport::{ContextId, Failure, Report};
 
 /// The state of the engine; see the [module](self).
 #[derive(Debug)]
@@ -49,6 +49,7 @@ pub(crate) struct Engine {
     pub(crate) status_requests: u64,
     /// The time when the engine last checked all connections.
     pub(crate) looked: Instant,
+    pub(crate) panics: Panics,
     pub(crate) report: Report,
     /// The longest silence timeout of any round so far.
     pub(crate) longest_silence: Duration,
@@ -98,6 +99,7 @@ impl Engine {
             departures: 0,
             status_requests: 0,
             looked: now,
+            panics: Panics::default(),
             report: Report::default(),
             longest_silence: Duration::ZERO,
             life: Life::Running,

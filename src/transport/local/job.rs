@@ -5,14 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::group::{Exit, Group};
 use crate::ids::Rank;
-use crate::transport::{ContextId, Disagreement, OpenError};
+use crate::transport::{ContextId, Disagreement, OpenError, Report};
 
 /// Largest number of ranks of a job. A context takes memory in proportion to the square of its
 /// number of ranks: 700 MB with this many.
 pub const MAX_RANKS: usize = 4096;
-
-/// The number of failures that are kept of each rank.
-const FAILURES: usize = 16;
 
 /// Error of starting a job of threads with a number of ranks that is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,15 +37,7 @@ impl Job {
         Ok(Arc::new(Self {
             size,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            registry: Mutex::new(Registry {
-                supervised,
-                contexts: HashMap::new(),
-                ranks,
-                failed: false,
-                disagreement: None,
-                surplus: None,
-                failures: Vec::new(),
-            }),
+            registry: Mutex::new(Registry { supervised, contexts: HashMap::new(), ranks, report: Report::default() }),
         }))
     }
 
@@ -79,15 +68,8 @@ pub(super) struct Registry {
     pub(super) supervised: bool,
     contexts: HashMap<ContextId, ContextEntry>,
     ranks: Box<[OpenState]>,
-    /// Whether a context has failed or a rank has panicked.
-    pub(super) failed: bool,
-    /// Set if members of a context have left it after different calls.
-    pub(super) disagreement: Option<Disagreement>,
-    /// Set if a member of a context that all have left has sent what nobody awaited.
-    pub(super) surplus: Option<Disagreement>,
-    /// Failures that members knew when they left a context, with their ranks in the job. Kept for
-    /// the launcher, if it reports panics.
-    pub(super) failures: Vec<(Rank, Disagreement)>,
+    /// What members knew when they left a context; failures only if a launcher reports panics.
+    pub(super) report: Report,
 }
 
 /// A context. It is kept until all its members have left, so that a late member learns that others
@@ -150,10 +132,9 @@ impl Registry {
         let state = self.departing_state();
         let Some(context) = self.contexts.get_mut(&id) else { return };
         if let Some(failure) = context.group.failure().filter(|_| self.supervised) {
-            let (rank, members) = (context.group.processes[me], (&*context.group.processes).into());
-            if self.failures.iter().filter(|(known, _)| *known == rank).count() < FAILURES {
-                self.failures.push((rank, Disagreement { failure: failure.clone(), rank: Rank::new(me), members }));
-            }
+            let members = (&*context.group.processes).into();
+            let failure = Disagreement { failure: failure.clone(), rank: Rank::new(me), members };
+            self.report.add_failure(context.group.processes[me], failure);
         }
         if let OpenState::Left(exit) = &state {
             context.group.mark_left(me, exit.clone());
@@ -161,10 +142,10 @@ impl Registry {
         if let OpenState::Left(Exit::Returned) = &state
             && context.group.failure().is_none()
         {
-            self.disagreement = self.disagreement.take().or_else(|| context.group.disagreement(me));
-            self.surplus = self.surplus.take().or_else(|| context.group.surplus());
+            self.report.add_disagreement(|| context.group.disagreement(me));
+            self.report.add_surplus(|| context.group.surplus());
         } else {
-            self.failed = true;
+            self.report.fail();
         }
         context.members[me] = state;
         self.remove_deserted();

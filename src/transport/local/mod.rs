@@ -121,17 +121,13 @@ impl PanicReporter {
 impl PanicReporter {
     /// Returns the first failures that a rank has seen in contexts that it has left.
     pub(crate) fn failures(&self, rank: Rank) -> Vec<Disagreement> {
-        let registry = self.job.registry();
-        let of_rank = registry.failures.iter().filter(|(known, _)| *known == rank);
-        of_rank.map(|(_, failure)| failure.clone()).collect()
+        self.job.registry().report.failures(rank).cloned().collect()
     }
 
     /// Returns the disagreement of members that have left a context after different calls. `None`
     /// if a failure or a panic may be the reason.
     pub(crate) fn disagreement(&self) -> Option<Disagreement> {
-        let registry = self.job.registry();
-        let found = registry.disagreement.as_ref().or(registry.surplus.as_ref());
-        found.filter(|_| !registry.failed).cloned()
+        self.job.registry().report.disagreement()
     }
 }
 
