@@ -99,7 +99,7 @@ impl Wire for Mailbox {
         }
         let mut count = 0;
         for slice in into {
-            // A ring buffer has two parts. To read or write it does not fail.
+            // A ring buffer has two parts, and no errors.
             let first = stream.bytes.read(slice).unwrap_or(0);
             count += first + stream.bytes.read(&mut slice[first..]).unwrap_or(0);
         }
@@ -193,6 +193,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     if right != [true; 16] {
         return Err(format!("which ranks received what they should: {right:?}").into());
     }
-    println!("An alltoall by torus-exchange among 16 ranks came over it as it should");
+    println!("All blocks of an alltoall by torus-exchange among 16 ranks have arrived");
     Ok(())
 }

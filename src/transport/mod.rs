@@ -80,6 +80,7 @@ pub mod mpi;
 #[allow(dead_code, unreachable_pub, reason = "only tests use it here")]
 mod mpi_plain;
 pub mod native;
+mod out_of_band;
 mod report;
 #[cfg(feature = "tcp")]
 pub mod tcp;
@@ -102,4 +103,4 @@ pub use history::History;
 pub(crate) use history::{Disagreement, MemberHistory, disagreement, out_of_step};
 use report::Report;
 pub use timeouts::{Deadline, Timeouts};
-pub(crate) use wait_for::{ChainEnd, RankStatus, Snapshot, Traversal};
+pub(crate) use wait_for::{ChainEnd, RankStatus, Snapshot, Traversal, WaitingIn};

@@ -44,13 +44,12 @@ pub(crate) enum ChainEnd {
 impl ChainEnd {
     /// Returns the end at a process that does not wait. `at` is its call and round, `awaited` the
     /// call in which the process before it waits.
-    fn of_idle(left: bool, at: Option<(u64, u32)>, awaited: Option<u64>) -> Self {
-        match (at, awaited) {
+    fn of_idle(left: bool, at: Option<(u64, u32)>, awaited: u64) -> Self {
+        match at {
             _ if left => Self::Left,
-            (None, _) => Self::NotCalled,
-            (Some((at, _)), Some(call)) if at < call => Self::NotCalled,
-            (Some((at, round)), Some(call)) if at == call => Self::Busy(round),
-            (Some((at, _)), _) => Self::MovedOn(at),
+            Some((at, _)) if at > awaited => Self::MovedOn(at),
+            Some((at, round)) if at == awaited => Self::Busy(round),
+            _ => Self::NotCalled,
         }
     }
 
@@ -86,7 +85,7 @@ pub(crate) struct RankStatus {
     pub(crate) posted: Option<(u64, u32)>,
     /// The context in which it waits, the process that it waits for and the call there, if the
     /// thread that drives this context waits.
-    pub(crate) awaits: Option<(ContextId, u32, u64)>,
+    pub(crate) awaits: Option<WaitingIn>,
     /// Counts progress in the context.
     pub(crate) progress: u64,
     pub(crate) left: bool,
@@ -94,6 +93,17 @@ pub(crate) struct RankStatus {
     pub(crate) failed: Option<ContextId>,
     /// Fingerprint and description of the call in question.
     pub(crate) signature: Option<(u64, Arc<str>)>,
+}
+
+/// Where a process waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WaitingIn {
+    pub(crate) context: ContextId,
+    /// The process that it waits for, and the call.
+    pub(crate) process: u32,
+    pub(crate) call: u64,
+    /// Counts its progress in that context.
+    pub(crate) progress: u64,
 }
 
 /// A traversal of the wait-for graph; see the [module](self).
@@ -155,12 +165,12 @@ impl Traversal {
         if context == self.home {
             self.snapshot.own = Some(status.progress);
         }
-        let Some((next, peer, awaited)) = status.awaits else {
+        let Some(WaitingIn { context: next, process, call, progress }) = status.awaits else {
             self.failed = status.failed;
-            self.end = Some(ChainEnd::of_idle(status.left, status.posted, Some(self.call)));
+            self.end = Some(ChainEnd::of_idle(status.left, status.posted, self.call));
             return;
         };
-        let peer = Rank::new(peer as usize);
+        let peer = Rank::new(process as usize);
         let met = self.edges.iter().position(|other| (other.context, other.from) == (next, last));
         let too_long = self.edges.len() >= MAX_EDGES.max(2 * processes);
         if too_long || met.is_some() || peer.index() >= processes {
@@ -169,14 +179,16 @@ impl Traversal {
             return;
         }
         self.edges.push(WaitEdge { context: next, from: last, to: peer });
-        self.call = awaited;
+        self.call = call;
         if next == self.home {
             let own = self.snapshot.own.take().unwrap_or(0);
-            self.snapshot = Snapshot { last: peer, progress: self.snapshot.progress.wrapping_add(own), own: None };
+            let returns = if context == self.home { 0 } else { progress };
+            let progress = self.snapshot.progress.wrapping_add(own).wrapping_add(returns);
+            self.snapshot = Snapshot { last: peer, progress, own: None };
         }
     }
 
-    /// Ends at the [next](Self::next) process, whose status is not to be had.
+    /// Ends at the [next](Self::next) process, which gives no status.
     pub(crate) fn end_at(&mut self, end: ChainEnd) {
         self.end = Some(end);
     }
@@ -252,7 +264,7 @@ mod tests {
 
     use super::*;
 
-    /// Processes in two contexts: for each process and context, whom it waits for there, if anyone,
+    /// Processes in two contexts: for each process and context, which it waits for there, if any,
     /// and its progress. It waits in one context at a time.
     #[derive(Debug)]
     struct Processes(Vec<[(Option<usize>, u64); 2]>);
@@ -266,22 +278,26 @@ mod tests {
     impl Processes {
         fn of(seeds: &[(u8, bool, u64)]) -> Self {
             let size = seeds.len();
-            let process = |(i, &(whom, other, progress)): (usize, &(u8, bool, u64))| {
+            let process = |(i, &(to, other, progress)): (usize, &(u8, bool, u64))| {
                 // One in eight does not wait.
-                let whom = (whom % 8 > 0).then(|| (i + 1 + usize::from(whom) % (size - 1).max(1)) % size);
-                let waits = [whom.filter(|_| !other), whom.filter(|_| other)];
-                waits.map(|whom| (whom.filter(|whom| *whom != i), progress))
+                let to = (to % 8 > 0).then(|| (i + 1 + usize::from(to) % (size - 1).max(1)) % size);
+                let waits = [to.filter(|_| !other), to.filter(|_| other)];
+                waits.map(|to| (to.filter(|to| *to != i), progress))
             };
             Self(seeds.iter().enumerate().map(process).collect())
         }
 
-        /// Returns the context in which a process waits, and for whom.
+        /// Returns the context in which a process waits, and for which other.
         fn awaits(&self, process: usize) -> Option<(usize, usize)> {
             (0..2).find_map(|context| Some((context, self.0[process][context].0?)))
         }
 
         fn status(&self, process: usize, about: usize) -> RankStatus {
-            let awaits = self.awaits(process).map(|(at, whom)| (context(at), whom as u32, CALL));
+            let waiting = |(at, to): (usize, usize)| {
+                let progress = self.0[process][at].1;
+                WaitingIn { context: context(at), process: to as u32, call: CALL, progress }
+            };
+            let awaits = self.awaits(process).map(waiting);
             RankStatus { posted: Some((CALL, 7)), awaits, progress: self.0[process][about].1, ..RankStatus::default() }
         }
 
@@ -356,18 +372,38 @@ mod tests {
     }
 
     #[test]
+    fn progress_counts_where_the_chain_returns() {
+        // 0 waits for 1 there, which waits for 2 elsewhere, which waits for 3 there.
+        let mut processes = Processes(vec![
+            [(Some(1), 10), (None, 0)],
+            [(None, 20), (Some(2), 0)],
+            [(Some(3), 30), (None, 0)],
+            [(None, 40), (None, 0)],
+        ]);
+        let before = processes.traverse().unwrap().snapshot();
+        for (process, at, counts) in [(1, 0, true), (1, 1, false), (2, 0, true), (2, 1, false), (3, 0, true)] {
+            processes.0[process][at].1 += 1;
+            let after = processes.traverse().unwrap().snapshot();
+            assert_eq!(!before.is_still(&after), counts, "process {process} in context {at}");
+            processes.0[process][at].1 -= 1;
+        }
+    }
+
+    #[test]
     fn made_up_statuses_do_not_extend_a_traversal_for_ever() {
         let (home, processes) = (context(0), 4);
         let mut traversal = Traversal::begin(home, (Rank::new(0), Rank::new(1)), CALL, 0);
         let mut number = 0;
         while traversal.next().is_some() {
             number += 1;
-            let awaits = Some((context(number), number as u32 % processes, CALL));
+            let process = number as u32 % processes;
+            let awaits = Some(WaitingIn { context: context(number), process, call: CALL, progress: 0 });
             traversal.follow(&RankStatus { awaits, ..RankStatus::default() }, processes as usize);
         }
         assert_eq!((number, traversal.is_cycle()), (MAX_EDGES, true));
         let mut traversal = Traversal::begin(home, (Rank::new(0), Rank::new(1)), CALL, 0);
-        traversal.follow(&RankStatus { awaits: Some((home, u32::MAX, CALL)), ..RankStatus::default() }, 4);
+        let awaits = Some(WaitingIn { context: home, process: u32::MAX, call: CALL, progress: 0 });
+        traversal.follow(&RankStatus { awaits, ..RankStatus::default() }, 4);
         assert!(traversal.next().is_none() && traversal.is_cycle());
     }
 }

@@ -14,21 +14,23 @@
 //! - **Streams.** The bytes between two processes arrive in order, each once. If a connection is
 //!   lost, what has arrived is read first, then the reads say [`Transferred::Closed`].
 //! - **One caller.** The engine calls a wire behind its lock, so from one thread at a time. No
-//!   method waits.
+//!   method waits or panics.
 //! - **Events** are reported once for each change. A read that says [`Transferred::Blocked`] is
-//!   followed by a [`readable`](WireEvent::readable) event when more has arrived or the stream has
-//!   ended, and a write by a [`writable`](WireEvent::writable) event when there is room. Events
-//!   without cause do no harm. At the start, every stream counts as readable and writable.
+//!   followed by a [`readable`](WireEvent::readable) event when more has arrived, and a write by a
+//!   [`writable`](WireEvent::writable) event when there is room. The end of a stream is reported by
+//!   an [`ended`](WireEvent::ended) event, even if bytes before it are unread. Events without cause
+//!   do no harm. At the start, every stream counts as readable and writable. The engine may also
+//!   read and write without an event.
 //! - **Events come from** the [`Sleeper`], if there is one, and otherwise from [`Wire::poll`]. A
-//!   thread that waits then polls: for half a millisecond it yields between two polls, and later
-//!   it sleeps for up to a millisecond.
+//!   thread that waits then polls: at first it yields between two polls, and later it sleeps for up
+//!   to a millisecond.
 
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Failure;
+use super::out_of_band::{Library, OutOfBand};
 use crate::machine::Machine;
 
 /// Carries bytes between the processes of a job. The [module](self) has the contract. A process is
@@ -56,13 +58,8 @@ pub trait Wire: fmt::Debug + Send {
         let _ = events;
     }
 
-    /// Returns the out-of-band path for long texts, if there is one. By default there is none.
-    fn out_of_band(&mut self) -> Option<&mut dyn OutOfBand> {
-        None
-    }
-
-    /// Returns the number of writes that are not complete and would be lost if the process ended. By
-    /// default it is 0.
+    /// Returns the number of writes that are not complete and would be lost if the process ended.
+    /// By default it is 0.
     fn under_way(&self) -> usize {
         0
     }
@@ -77,15 +74,24 @@ pub trait Wire: fmt::Debug + Send {
         let _ = well;
     }
 
-    /// Ends the job, because memory that was lent to the layer below does not come back. Only wires
-    /// with an [out-of-band path](Self::out_of_band) lend memory. By default it does nothing.
-    fn abort(&mut self, why: &Failure) {
-        let _ = why;
-    }
-
     /// Returns the prices of messages over this wire. By default they are those of TCP.
     fn machine(&self) -> Machine {
         Machine::TCP
+    }
+
+    // What only wires of this crate have: a type that no other crate can name keeps it so.
+
+    /// Returns the out-of-band path for long texts, if there is one.
+    #[doc(hidden)]
+    fn out_of_band(&mut self) -> Option<&mut dyn OutOfBand> {
+        None
+    }
+
+    /// Returns the library below, if it takes the job with it when this process ends before all
+    /// others have acknowledged that.
+    #[doc(hidden)]
+    fn library(&mut self) -> Option<&mut dyn Library> {
+        None
     }
 }
 
@@ -114,9 +120,9 @@ pub struct WireEvent {
     /// The other end is closed. Bytes that it sent may still be unread.
     pub ended: bool,
     /// The out-of-band send to the process is complete.
-    pub sent: bool,
+    pub(crate) sent: bool,
     /// The out-of-band receive from the process is complete.
-    pub received: bool,
+    pub(crate) received: bool,
     /// The engine is to read at once, even what no round awaits, because unread bytes hold up
     /// others, or because the stream has ended.
     pub urgent: bool,
@@ -129,53 +135,9 @@ pub trait Sleeper: fmt::Debug + Send {
     fn sleep(&mut self, limit: Duration, events: &mut Vec<WireEvent>);
 }
 
-/// An out-of-band path, straight from memory to memory, as a network with remote memory access has.
-/// It carries one text at a time to and from each process, each announced in the stream.
-/// [`WireEvent`]s report what is complete.
-#[allow(unsafe_code)]
-pub trait OutOfBand {
-    /// Returns the minimum length of a text, in bytes, for which this path pays off.
-    fn least(&self) -> usize;
-
-    /// Begins to send a text.
-    ///
-    /// # Errors
-    ///
-    /// Why nothing can be sent, as in [`Transferred::Closed`].
-    ///
-    /// # Safety
-    ///
-    /// The memory must stay valid and unmodified until an event reports that it was sent.
-    unsafe fn send(&mut self, to: usize, from: *const u8, bytes: usize) -> Result<(), Arc<str>>;
-
-    /// Begins to receive a text, into `into` or else into a bounce buffer.
-    ///
-    /// # Errors
-    ///
-    /// Why nothing can be received, as in [`Transferred::Closed`].
-    ///
-    /// # Safety
-    ///
-    /// There must be room for the text, and nothing else may access this memory until it has arrived
-    /// or the receive was called back.
-    unsafe fn receive(&mut self, from: usize, into: Option<*mut u8>, bytes: usize) -> Result<(), Arc<str>>;
-
-    /// Redirects a receive under way to a bounce buffer. Returns whether the memory is free again,
-    /// because the receive was redirected or is complete. Otherwise it is just completing, and the
-    /// engine calls this again.
-    fn call_back(&mut self, from: usize) -> bool;
-
-    /// Takes the bounce buffer of a completed receive, with the whole text; `None` if the text went
-    /// straight into its place. The engine returns the buffer by [`put_back`](Self::put_back).
-    fn bounce_buffer(&mut self, from: usize) -> Option<Vec<u8>>;
-
-    /// Returns a bounce buffer.
-    fn put_back(&mut self, buffer: Vec<u8>);
-}
-
 impl Transferred {
-    /// Returns this result of a read or write of slices with room for `room` bytes. A wire that
-    /// reports more cannot be relied on.
+    /// Returns this result of a read or write of slices of `room` bytes in all. A wire that reports
+    /// more cannot be relied on.
     pub(crate) fn within(self, room: usize) -> Self {
         match self {
             Self::More(count) | Self::Blocked(count) if count > room => {

@@ -1,4 +1,4 @@
-//! Backends of which only the wire is the user's: polled, and with faults.
+//! Backends on a wire of the user's: a polled one, and wires with faults.
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -24,7 +24,7 @@ enum Mischief {
     WritesTooMuch,
 }
 
-/// Sockets that do not block, and that nobody watches.
+/// Sockets that do not block. Nothing reports their events, so they are polled.
 #[derive(Debug)]
 struct PolledSockets {
     streams: Vec<Option<TcpStream>>,
@@ -63,11 +63,7 @@ impl Wire for PolledSockets {
             events.extend([WireEvent::readable(process), WireEvent::writable(process)]);
         }
         if self.does == Mischief::InventsEvents {
-            for process in 0..=self.streams.len() {
-                let mut event = WireEvent::readable(process);
-                (event.sent, event.received, event.urgent) = (true, true, true);
-                events.push(event);
-            }
+            events.extend((0..=self.streams.len()).map(WireEvent::ended));
             events.push(WireEvent::ended(usize::MAX));
         }
     }

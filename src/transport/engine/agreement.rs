@@ -84,8 +84,10 @@ struct Proposal {
     since: Instant,
     /// The possible next coordinators, each with the number of reads from it when it was probed.
     successors: Vec<(usize, u64)>,
-    /// Whether votes were requested, if this process is to decide.
+    /// If this process is to decide: whether votes were requested, and whether the time to answer is
+    /// over.
     votes_requested: bool,
+    expired: bool,
     /// Number of times that the proposal went again to the same coordinator.
     retries: u32,
 }
@@ -103,12 +105,12 @@ pub(crate) struct Electorate<'a> {
     pub(crate) open: bool,
     /// The time that a process has to answer.
     pub(crate) grace: Duration,
-    pub(crate) standing: &'a dyn Fn(usize) -> Standing,
+    pub(crate) peer: &'a dyn Fn(usize) -> PeerState,
 }
 
 /// What is known of another process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct PeerState {
     /// Whether frames can reach it.
     pub(crate) reachable: bool,
     /// Whether it has left the context; and whether it has ended.
@@ -127,8 +129,8 @@ impl Electorate<'_> {
         self.processes().filter(|process| *process != self.me)
     }
 
-    fn standing(&self, process: usize) -> Standing {
-        (self.standing)(process)
+    fn peer(&self, process: usize) -> PeerState {
+        (self.peer)(process)
     }
 
     fn is(&self, rank: Option<Rank>, process: usize) -> bool {
@@ -188,6 +190,7 @@ impl Agreement {
             since: members.now,
             successors: Vec::new(),
             votes_requested: false,
+            expired: false,
             retries: 0,
         });
         self.send_proposal(members, frames);
@@ -195,10 +198,10 @@ impl Agreement {
 
     /// Sends the proposal to another coordinator if the present one does not decide or is gone.
     pub(crate) fn retry(&mut self, members: &Electorate<'_>, frames: &mut Frames) {
-        let Some(proposal) = self.proposal.as_ref().filter(|_| self.failure.is_none()) else { return };
-        let to = proposal.to;
-        let late = members.now.duration_since(proposal.since) > members.grace;
-        let other = self.coordinator(members, &proposal.failure) != to;
+        let Some(proposal) = &mut self.proposal else { return };
+        let (to, late) = (proposal.to, members.now.duration_since(proposal.since) > members.grace);
+        proposal.expired |= late;
+        let other = self.coordinator_of_proposal(members) != Some(to);
         if late && !other && to != members.me && !self.keeps_waiting(members, to) {
             self.give_up(members, to);
         }
@@ -212,7 +215,7 @@ impl Agreement {
     fn keeps_waiting(&mut self, members: &Electorate<'_>, to: usize) -> bool {
         let Some(proposal) = &mut self.proposal else { return false };
         proposal.retries += 1;
-        let has_answered = |(process, before): &(usize, u64)| *process == to && members.standing(to).reads > *before;
+        let has_answered = |(process, before): &(usize, u64)| *process == to && members.peer(to).reads > *before;
         proposal.successors.iter().any(has_answered) && proposal.retries <= MAX_RETRIES
     }
 
@@ -220,7 +223,7 @@ impl Agreement {
     /// were probed. So if many members are silent, they are not waited for one after another.
     fn give_up(&mut self, members: &Electorate<'_>, unresponsive: usize) {
         let Some(proposal) = &self.proposal else { return };
-        let is_silent = |(process, before): &&(usize, u64)| members.standing(*process).reads == *before;
+        let is_silent = |(process, before): &&(usize, u64)| members.peer(*process).reads == *before;
         self.unresponsive.push(unresponsive);
         self.unresponsive.extend(proposal.successors.iter().filter(is_silent).map(|(process, _)| process));
     }
@@ -229,7 +232,7 @@ impl Agreement {
         let Some(before) = self.proposal.take() else { return };
         let to = self.coordinator(members, &before.failure);
         let next = members.others().filter(|process| self.may_decide(members, &before.failure, *process));
-        let next = next.take(MAX_SUCCESSORS).map(|process| (process, members.standing(process).reads));
+        let next = next.take(MAX_SUCCESSORS).map(|process| (process, members.peer(process).reads));
         let successors: Vec<(usize, u64)> = next.collect();
         // Any answer shows that the process is alive.
         frames.extend(successors.iter().map(|(process, _)| (*process, Kind::StatusRequest)));
@@ -240,13 +243,24 @@ impl Agreement {
             frames.push((to, Kind::Proposal));
         }
         let retries = if before.to == to { before.retries } else { 0 };
-        self.proposal =
-            Some(Proposal { to, since: members.now, successors, votes_requested: false, retries, ..before });
+        self.proposal = Some(Proposal {
+            to,
+            since: members.now,
+            successors,
+            votes_requested: false,
+            expired: false,
+            retries,
+            ..before
+        });
     }
 
     /// Returns the process that should decide on a failure, as far as this process can see.
     fn coordinator(&self, members: &Electorate<'_>, failure: &Failure) -> usize {
         members.processes().find(|process| self.may_decide(members, failure, *process)).unwrap_or(members.me)
+    }
+
+    fn coordinator_of_proposal(&self, members: &Electorate<'_>) -> Option<usize> {
+        self.proposal.as_ref().map(|proposal| self.coordinator(members, &proposal.failure))
     }
 
     fn may_decide(&self, members: &Electorate<'_>, failure: &Failure, process: usize) -> bool {
@@ -259,19 +273,19 @@ impl Agreement {
             return members.open;
         }
         let out = self.unresponsive.contains(&process) || self.unable.contains(&process);
-        let standing = members.standing(process);
-        standing.reachable && !standing.left && !out
+        let peer = members.peer(process);
+        peer.reachable && !peer.left && !out
     }
 
     /// Returns whether no other process can decide on the failure that this process has to decide
     /// on.
     fn may_decide_now(&self, members: &Electorate<'_>, proposal: &Proposal) -> bool {
-        if proposal.votes_requested && members.now.duration_since(proposal.since) > members.grace {
+        if proposal.votes_requested && proposal.expired {
             return true;
         }
         let has_left = |process: usize| {
-            let standing = members.standing(process);
-            standing.ended || standing.left
+            let peer = members.peer(process);
+            peer.ended || peer.left
         };
         let first = members.processes().take_while(|process| *process != members.me).all(has_left);
         // Others may have turned to another coordinator since they learned that this process cannot
@@ -330,14 +344,13 @@ impl Agreement {
 
     /// Sends the proposal to the present coordinator, if that has changed.
     fn redirect(&mut self, members: &Electorate<'_>, frames: &mut Frames) {
-        let Some(proposal) = &self.proposal else { return };
-        if self.coordinator(members, &proposal.failure) != proposal.to {
+        if self.coordinator_of_proposal(members) != self.proposal.as_ref().map(|proposal| proposal.to) {
             self.send_proposal(members, frames);
         }
     }
 
-    /// Returns the decision if this process has to decide and no other can; requests votes if another
-    /// might. Everything that has arrived must have been read.
+    /// Returns the decision if this process has to decide and no other can; requests votes if
+    /// another might. Everything that has arrived must have been read.
     pub(crate) fn decide(&mut self, members: &Electorate<'_>, frames: &mut Frames) -> Option<Failure> {
         // A process that has left while it was to decide leaves that to the next member.
         let proposal = self.proposal.as_ref().filter(|proposal| proposal.to == members.me)?;
@@ -348,7 +361,7 @@ impl Agreement {
             return Some(proposal.failure.clone());
         }
         let proposal = self.proposal.as_mut().filter(|proposal| !proposal.votes_requested)?;
-        (proposal.votes_requested, proposal.since) = (true, members.now);
+        (proposal.votes_requested, proposal.expired, proposal.since) = (true, false, members.now);
         frames.extend(members.others().map(|process| (process, Kind::VoteRequest)));
         None
     }
@@ -367,3 +380,6 @@ impl Agreement {
         others
     }
 }
+
+#[cfg(test)]
+mod tests;

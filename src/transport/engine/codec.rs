@@ -4,12 +4,13 @@ use super::frame::MAX_CONTROL;
 use super::lane::Left;
 use super::limits::REMEMBERED;
 use crate::transport::codec::{Coded, InvalidEncoding, Reader, coded};
-use crate::transport::{Cause, Deadline, Failure, History, RankStatus};
+use crate::transport::{Cause, Deadline, Failure, History, RankStatus, WaitingIn};
 
 /// Maximum number of contexts in a list, so that it fits into a frame.
 pub(super) const MAX_CONTEXTS: usize = MAX_CONTROL as usize / 8 - 1;
 
 coded!(struct RankStatus { posted, awaits, progress, left, failed, signature });
+coded!(struct WaitingIn { context, process, call, progress });
 coded!(struct Left { call, how, signature, history, changes } if |left| left.changes.len() <= REMEMBERED);
 coded!(struct History { calls, digest });
 coded!(struct Failure { call, description, round, observer, culprit, cause });
@@ -60,7 +61,12 @@ mod tests {
         let some = |bit: u32| seed.1 >> bit & 1 == 1;
         RankStatus {
             posted: some(0).then_some((seed.0, seed.1)),
-            awaits: some(1).then_some((ContextId::of(seed.0), seed.1, seed.0 >> 3)),
+            awaits: some(1).then_some(WaitingIn {
+                context: ContextId::of(seed.0),
+                process: seed.1,
+                call: seed.0 >> 3,
+                progress: !seed.0,
+            }),
             progress: seed.0,
             left: some(2),
             failed: some(3).then_some(ContextId::of(!seed.0)),

@@ -14,7 +14,9 @@ use super::sending::Outgoing;
 use crate::ids::Rank;
 use crate::plan::{Message, Program, Run};
 use crate::transport::bases::Bases;
-use crate::transport::{Cause, ContextId, Failure, History, MemberHistory, Signature, Timeouts, disagreement};
+use crate::transport::{
+    Cause, ContextId, Failure, History, MemberHistory, Signature, Timeouts, WaitingIn, disagreement,
+};
 
 /// The state of a context; see the [module](self). It exists from when this process opens it, or
 /// when the first frame for it arrives.
@@ -206,9 +208,10 @@ impl Context {
         self.posted.max(library.map(|call| (call, 0)))
     }
 
-    /// Returns the context, one of the processes that it waits for, and the call.
-    pub(super) fn awaited(&self) -> Option<(ContextId, u32, u64)> {
-        Some((self.id, self.awaits()? as u32, self.active.as_ref()?.call))
+    /// Returns how this process waits in the context, if it does.
+    pub(super) fn waits(&self) -> Option<WaitingIn> {
+        let (process, call) = (self.awaits()? as u32, self.active.as_ref()?.call);
+        Some(WaitingIn { context: self.id, process, call, progress: self.progress })
     }
 
     /// Returns one of the processes that it waits for.

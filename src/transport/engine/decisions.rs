@@ -1,7 +1,7 @@
 //! Failures of contexts: proposes them, carries the frames of the [agreement](super::agreement), and
 //! sets what is decided.
 
-use super::agreement::{Agreement, Electorate, Frames, Standing};
+use super::agreement::{Agreement, Electorate, Frames, PeerState};
 use super::context::{Context, Presence};
 use super::frame::{Header, Kind};
 use super::limits::{TICK, grace};
@@ -28,7 +28,7 @@ impl Engine {
             members: &context.members,
             open: context.presence == Presence::Open,
             grace: grace(context.timeouts.shortest()),
-            standing: &|process| self.standing(context, process),
+            peer: &|process| self.peer(context, process),
         };
         let result = step(&mut agreement, &electorate, &mut frames);
         let text = agreement.subject().filter(|_| !frames.is_empty()).map(encode).unwrap_or_default();
@@ -41,9 +41,9 @@ impl Engine {
         Some(result)
     }
 
-    fn standing(&self, context: &Context, process: usize) -> Standing {
+    fn peer(&self, context: &Context, process: usize) -> PeerState {
         let connection = self.connections.get(process).and_then(Option::as_ref);
-        Standing {
+        PeerState {
             reachable: self.is_reachable(process),
             left: context.lanes.get(process).is_some_and(|lane| lane.left.is_some()),
             ended: connection.is_some_and(|connection| connection.fin_received),
@@ -117,9 +117,12 @@ impl Engine {
         }
     }
 
-    /// Handles a decision, and forwards it to those who may not be able to reach the process that
+    /// Handles a decision, and forwards it to processes that may not be able to reach the one that
     /// decided.
     pub(crate) fn decided(&mut self, from: usize, id: ContextId, failure: Failure) {
+        if self.failure(id).is_some() {
+            return;
+        }
         let text = encode(&failure);
         let others = self.fail(id, failure);
         let is_other = |process: &usize| ![from, self.me].contains(process) && *process < self.connections.len();
@@ -155,8 +158,8 @@ impl Engine {
         Some(Failure { call, description, round, observer: rank, culprit: Some(rank), cause: cause(rank) })
     }
 
-    /// Sets the failure of a context, unless it has failed. Returns the processes that may not be able
-    /// to reach the one that decided. Started calls of a context that is aborted fail too.
+    /// Sets the failure of a context, unless it has failed. Returns the processes that may not be
+    /// able to reach the one that decided. Started calls of a context that is aborted fail too.
     pub(crate) fn fail(&mut self, id: ContextId, failure: Failure) -> Vec<usize> {
         let aborted = matches!(failure.cause, Cause::Aborted { .. }).then(|| failure.clone());
         let Some(context) = self.contexts.get_mut(&id).filter(|context| context.agreement.failure().is_none()) else {

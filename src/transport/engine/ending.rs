@@ -14,6 +14,8 @@ use crate::transport::ContextId;
 pub(crate) struct Ending {
     /// Whether each other process has to acknowledge the FIN.
     peers: Vec<bool>,
+    /// Whether the job is lost if this process ends before that.
+    takes_the_job: bool,
     begun: Instant,
     last: Remaining,
     /// The time since when nothing counts as progress; and when a failure was first seen.
@@ -45,20 +47,21 @@ impl Ending {
             engine.pump_out(process);
         }
         engine.life = Life::Ending;
-        let last = Remaining::of(engine, &peers);
-        Self { peers, begun: engine.now, last, since: engine.now, failed_since: None }
+        let takes_the_job = engine.wire.library().is_some();
+        let last = Remaining::of(engine, &peers, takes_the_job);
+        Self { peers, takes_the_job, begun: engine.now, last, since: engine.now, failed_since: None }
     }
 
     /// Returns whether all have acknowledged the FIN, once they have or it is not worth waiting any
     /// longer. From then on, the process has ended.
     pub(crate) fn poll(&mut self, engine: &mut Engine) -> Option<bool> {
         let now = engine.now;
-        let remaining = Remaining::of(engine, &self.peers);
+        let remaining = Remaining::of(engine, &self.peers, self.takes_the_job);
         if remaining != self.last {
             self.last = remaining;
-            // Peers that leave do not extend the wait for the others. On a wire whose end takes the
-            // job with it, any progress does.
-            self.since = if engine.polled { now } else { self.begun };
+            // Peers that leave do not extend the wait for the others. Where the end of this process
+            // takes the job with it, any progress does.
+            self.since = if self.takes_the_job { now } else { self.begun };
         }
         if remaining.waiting > 0 && self.waited(now) < engine.patience() && !self.gives_up(engine) {
             return None;
@@ -84,19 +87,19 @@ impl Ending {
             engine.panics.are_told() || engine.contexts.values().any(|context| context.agreement.failure().is_some());
         // If giving up here would abort the job, the process does not give up because of a slow
         // rank.
-        let counts = failed && !engine.polled;
+        let counts = failed && !self.takes_the_job;
         counts && engine.now.duration_since(*self.failed_since.get_or_insert(engine.now)) >= LINGER
     }
 }
 
 impl Remaining {
-    fn of(engine: &Engine, peers: &[bool]) -> Self {
+    fn of(engine: &Engine, peers: &[bool], takes_the_job: bool) -> Self {
         let mut remaining = Self { waiting: engine.wire.under_way(), bytes_written: 0 };
         let all =
             engine.connections.iter().zip(peers).filter_map(|(connection, stays)| Some((connection.as_ref()?, stays)));
         for (connection, stays) in all.filter(|(connection, _)| connection.is_open()) {
             let unwritten = !connection.queue.is_empty() || connection.sending.is_some();
-            let waits = *stays && !connection.fin_acked || engine.polled && unwritten;
+            let waits = *stays && !connection.fin_acked || takes_the_job && unwritten;
             remaining.waiting += usize::from(waits);
             remaining.bytes_written += connection.bytes_written;
         }

@@ -40,7 +40,7 @@ pub(crate) struct ReceiveWindow {
     announced: Option<Header>,
 }
 
-/// How a message may go.
+/// Permission to send a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permit {
     /// Its head, on credit.
@@ -112,7 +112,7 @@ impl SendWindow {
         self.clear.is_some()
     }
 
-    /// Returns whether an RTS is to be sent for a message, which is so once.
+    /// Returns whether an RTS is to be sent for a message: not if the last one was for it.
     pub(crate) fn request(&mut self, message_id: MessageId) -> bool {
         self.requested.replace(message_id) != Some(message_id)
     }
@@ -143,7 +143,7 @@ impl ReceiveWindow {
         self.consumed
     }
 
-    /// Records the RTS of a message, or that messages come again.
+    /// Records the RTS of a message; `None` once a message arrives.
     pub(crate) fn announce(&mut self, header: Option<Header>) {
         self.announced = header;
     }

@@ -1,4 +1,4 @@
-//! What the engine and a library that executes calls of a context know of each other.
+//! The interface between the engine and a library that executes calls of a context.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) trait LibraryCalls: fmt::Debug + Send {
     fn changes(&self) -> Vec<(u64, u64)>;
 
     /// Examines the call under way. The engine calls this at every tick.
-    fn watch(&mut self, context: &ContextView<'_>) -> Finding;
+    fn watch(&mut self, context: &ContextView<'_>) -> Verdict;
 
     /// Records the reply of a rank to a status request.
     fn answered(&mut self, from: Rank, request: u64, status: &RankStatus);
@@ -51,7 +51,7 @@ pub(crate) struct ContextView<'a> {
 
 /// What follows from an examination of the call under way.
 #[derive(Debug)]
-pub(crate) enum Finding {
+pub(crate) enum Verdict {
     Nothing,
     /// All members are to be asked what they know of this call.
     Ask(u64),

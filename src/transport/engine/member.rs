@@ -1,4 +1,4 @@
-//! How a process joins a job over a wire, and its endpoint.
+//! Joins a job over a wire, as the endpoint of a process.
 
 use std::io;
 use std::sync::Arc;
@@ -64,7 +64,8 @@ impl WireJoin {
 
     /// Joins the job as [`endpoint`](Self::endpoint) does, for a launcher that catches the panics of
     /// this process. The launcher must call [`panicked`](Supervisor::panicked) for each; ranks that
-    /// wait for this one then fail with the panic's message.
+    /// wait for this one then fail with the panic's message. The process does not end before the
+    /// supervisor is dropped.
     ///
     /// # Errors
     ///

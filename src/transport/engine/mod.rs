@@ -1,5 +1,5 @@
-//! The progress engine of backends whose ranks are processes. It adds matching, flow control,
-//! deadlines and failures to any wire that carries bytes between two processes.
+//! The progress engine of backends whose ranks exchange bytes. It adds matching, flow control,
+//! deadlines and failures to any [wire](crate::transport::wire).
 
 // A process has one engine (`state`), behind one lock. It owns the connections to the other
 // processes (`connection`) and the contexts (`context`). Each context has a lane to every other
@@ -16,7 +16,7 @@
 // decides which connection is read or written next, `control` queues control frames, and `contexts`
 // opens, closes and compares contexts.
 //
-// **Protocol.** A `wire` carries the bytes, over sockets or MPI, as frames (`frame`, `codec`). A
+// **Protocol.** A wire carries the bytes, for example over sockets, as frames (`frame`, `codec`). A
 // short message, and the head of a long one, is sent eagerly, on credit. The rest follows when its
 // receiver is clear to send (`flow_control`). Both go straight from the sender's memory and, if the
 // receive is posted, straight into the receiver's memory (`cursor`), unless they consist of many

@@ -25,7 +25,8 @@ impl Engine {
             connection.readable |= readable;
             if sent {
                 self.out_of_band_sent(from);
-            } else if writable {
+            }
+            if writable {
                 self.pump_out(from);
             }
             if received {

@@ -238,7 +238,9 @@ impl Process {
             let waited = begin.elapsed();
             if waited > engine.patience() {
                 let failure = engine.failure(id).cloned().or_else(|| engine.stranded(id));
-                failure.iter().for_each(|failure| engine.wire.abort(failure));
+                if let (Some(failure), Some(library)) = (failure, engine.wire.library()) {
+                    library.abort(&failure);
+                }
             }
             engine = self.sleep(engine, waited);
             engine.sweep(Instant::now());

@@ -75,8 +75,8 @@ pub(crate) enum Life {
 const BOUNCE_BUFFER: usize = 128 << 10;
 
 impl Engine {
-    /// Creates the engine of process `me` of a job of `processes`. A wire that is `polled` reports no
-    /// events by a sleeper.
+    /// Creates the engine of process `me` of a job of `processes`. A `polled` wire reports no events
+    /// by a sleeper.
     pub(crate) fn new((me, processes): (usize, usize), wire: Box<dyn Wire>, polled: bool, now: Instant) -> Self {
         let connections = (0..processes).map(|process| (process != me).then(Connection::default)).collect();
         let credit = Credit::among(processes);

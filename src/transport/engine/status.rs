@@ -10,7 +10,7 @@ use super::inquiry::Inquiry;
 use super::state::Engine;
 use crate::ids::Rank;
 use crate::transport::codec::encode;
-use crate::transport::{ChainEnd, ContextId, RankStatus, Traversal};
+use crate::transport::{ChainEnd, ContextId, RankStatus, Traversal, WaitingIn};
 
 /// Maximum number of queued bytes; a peer that leaves more unread gets no further replies.
 const MAX_QUEUED: usize = 1 << 20;
@@ -92,7 +92,7 @@ impl Engine {
         };
         RankStatus {
             posted: context.at(),
-            awaits: context.awaited().or_else(|| self.elsewhere(context)),
+            awaits: context.waits().or_else(|| self.elsewhere(context)),
             progress: context.progress,
             left: context.presence == Presence::Left,
             failed: self.failed(),
@@ -100,12 +100,12 @@ impl Engine {
         }
     }
 
-    /// Returns in which other context this process waits, on the thread that drives this context,
-    /// for which process and in which call, if that is known.
-    fn elsewhere(&self, context: &Context) -> Option<(ContextId, u32, u64)> {
+    /// Returns how this process waits in another context, on the thread that drives this context, if
+    /// that is known.
+    fn elsewhere(&self, context: &Context) -> Option<WaitingIn> {
         let others = self.active.iter().filter_map(|id| self.contexts.get(id));
         let same = |other: &&Context| context.driver == 0 || context.driver == other.driver;
-        others.filter(same).find_map(Context::awaited)
+        others.filter(same).find_map(Context::waits)
     }
 
     fn failed(&self) -> Option<ContextId> {
@@ -123,17 +123,17 @@ impl Engine {
 
     /// Continues a traversal as far as replies have arrived. Returns whether it has ended. Each rank
     /// has the time `grace` to reply.
-    pub(crate) fn advance(&mut self, home: ContextId, traversal: &mut Traversal, grace: Duration) -> Option<()> {
+    pub(crate) fn advance(&mut self, home: ContextId, traversal: &mut Traversal, grace: Duration) -> bool {
         while let Some((to, about)) = traversal.next() {
-            let context = self.contexts.get(&home)?;
-            let call = context.active.as_ref()?.call;
+            let Some(context) = self.contexts.get(&home) else { return false };
+            let Some(call) = context.active.as_ref().map(|active| active.call) else { return false };
             let gone = self.gone(context, to.index(), call);
             if let Some(how) = gone.filter(|_| about == home) {
                 traversal.end_at(ChainEnd::Gone(how));
                 break;
             }
             match self.reply(home, grace) {
-                Reply::Pending => return None,
+                Reply::Pending => return false,
                 Reply::Missing => traversal.end_at(ChainEnd::Unresponsive),
                 Reply::Status(status) => traversal.follow(&status, self.connections.len()),
             }
@@ -141,6 +141,6 @@ impl Engine {
                 self.ask(home, next.index(), about, call);
             }
         }
-        Some(())
+        true
     }
 }

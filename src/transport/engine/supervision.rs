@@ -1,8 +1,8 @@
-//! What the engine does at every tick: renews proposals, and supervises the calls of libraries.
+//! Renews proposals, and supervises the calls of libraries, at every tick.
 
 use super::context::Context;
 use super::frame::{Header, Kind, MessageId};
-use super::library::{ContextView, Finding};
+use super::library::{ContextView, Verdict};
 use super::state::Engine;
 use crate::transport::{ContextId, Failure, RankStatus};
 
@@ -10,8 +10,10 @@ impl Engine {
     /// Does what is due when no thread waits. Ends the job if a library's call cannot end.
     pub(crate) fn supervise(&mut self) {
         self.retry_proposals();
-        if let Some(failure) = self.watch_library_calls() {
-            self.wire.abort(&failure);
+        if let Some(failure) = self.watch_library_calls()
+            && let Some(library) = self.wire.library()
+        {
+            library.abort(&failure);
         }
     }
 
@@ -20,23 +22,23 @@ impl Engine {
         let contexts = self.contexts.values().filter(|context| context.library.is_some());
         let supervised: Vec<ContextId> = contexts.map(|context| context.id).collect();
         supervised.into_iter().find_map(|id| match self.watch_library_call(id)? {
-            Finding::Nothing => None,
-            Finding::Ask(call) => {
+            Verdict::Nothing => None,
+            Verdict::Ask(call) => {
                 self.status_requests += 1;
                 let message_id = MessageId { call, ..MessageId::default() };
                 let header = Header { message_id, bytes: self.status_requests, ..Header::new(Kind::StatusRequest, id) };
                 self.broadcast(id, header, &[]);
                 None
             }
-            Finding::Failed(failure) => {
+            Verdict::Failed(failure) => {
                 self.propose(id, failure);
                 None
             }
-            Finding::Stuck(failure) => Some(failure),
+            Verdict::Stuck(failure) => Some(failure),
         })
     }
 
-    fn watch_library_call(&mut self, id: ContextId) -> Option<Finding> {
+    fn watch_library_call(&mut self, id: ContextId) -> Option<Verdict> {
         // Taken out, since it examines the context.
         let mut library = self.contexts.get_mut(&id)?.library.take()?;
         let found = self.contexts.get(&id).and_then(|context| {

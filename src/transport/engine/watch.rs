@@ -317,7 +317,7 @@ impl Watch {
             // From the deadline on, each rank that is asked has less time to reply, but enough to
             // read the question.
             let grace = if due { (step / 4).max(4 * TICK) } else { grace(timeouts.shortest()) };
-            if engine.advance(info.id, traversal, grace).is_some() {
+            if engine.advance(info.id, traversal, grace) {
                 let (snapshot, deadline) = (traversal.snapshot(), traversal.deadline()?);
                 let context = engine.contexts.get(&info.id)?;
                 let culprit = traversal.culprit().and_then(|process| context.rank_of(process.index()));

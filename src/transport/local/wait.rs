@@ -88,7 +88,7 @@ impl ActiveRound<'_> {
             return Ok(self.until_next_check(since, now));
         }
         let (chain, home) = (self.chain(peer), &*self.membership.group);
-        let Some(deadline) = chain.deadline() else { return Ok(Duration::ZERO) };
+        let deadline = chain.deadline().unwrap_or(Deadline::Arrival);
         let sample = ChainSample { snapshot: chain.snapshot(), deadline, at: now };
         if sample.deadline == Deadline::Arrival {
             let (call, description) = (self.descriptor.call, &self.descriptor.signature.description);

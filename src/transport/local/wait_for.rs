@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::group::Group;
 use super::job::Job;
 use crate::ids::Rank;
-use crate::transport::{ContextId, RankStatus, Traversal};
+use crate::transport::{ContextId, RankStatus, Traversal, WaitingIn};
 
 /// Follows the wait-for graph from a member of `group` that waits for another in a call.
 pub(super) fn follow(job: &Job, group: &Group, (from, to): (usize, usize), call: u64) -> Traversal {
@@ -33,13 +33,11 @@ fn status(process: Rank, about: ContextId, groups: &[Arc<Group>]) -> RankStatus 
     let elsewhere = || {
         let others = memberships().filter(|(other, _)| !Arc::ptr_eq(other, group));
         let same = |other: &u64| driver == 0 || driver == *other;
-        others
-            .filter(|(other, rank)| same(&other.member(*rank).status.thread.load(Ordering::Relaxed)))
-            .find_map(awaited)
+        others.filter(|(other, rank)| same(&other.member(*rank).status.thread.load(Ordering::Relaxed))).find_map(waits)
     };
     RankStatus {
         posted: member.status.word.read().map(|(call, _)| (call, member.status.round.load(Ordering::Relaxed))),
-        awaits: awaited((group, rank)).or_else(elsewhere),
+        awaits: waits((group, rank)).or_else(elsewhere),
         progress: member.status.progress(),
         left: member.left().is_some(),
         failed,
@@ -47,9 +45,9 @@ fn status(process: Rank, about: ContextId, groups: &[Arc<Group>]) -> RankStatus 
     }
 }
 
-/// Returns the context in which a member waits, the process that it waits for, and the call.
-fn awaited((group, rank): (&Arc<Group>, usize)) -> Option<(ContextId, u32, u64)> {
+/// Returns how a member waits in its context, if it does.
+fn waits((group, rank): (&Arc<Group>, usize)) -> Option<WaitingIn> {
     let status = &group.member(rank).status;
-    let peer = group.processes[status.awaits()?];
-    Some((group.context, peer.index() as u32, status.word.read()?.0))
+    let process = group.processes[status.awaits()?].index() as u32;
+    Some(WaitingIn { context: group.context, process, call: status.word.read()?.0, progress: status.progress() })
 }

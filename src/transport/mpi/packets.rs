@@ -26,7 +26,8 @@ use crate::machine::Machine;
 use crate::transport::Failure;
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::STAGE;
-use crate::transport::wire::{OutOfBand, Transferred, Wire, WireEvent};
+use crate::transport::out_of_band::{Library, OutOfBand};
+use crate::transport::wire::{Transferred, Wire, WireEvent};
 
 /// Maximum size of a packet: what the progress engine sends at once, and a little more.
 const PACKET: usize = STAGE + (4 << 10);
@@ -452,15 +453,21 @@ impl Wire for PacketWire {
         self.broken = Some("MPI was finalized".to_owned());
     }
 
+    fn library(&mut self) -> Option<&mut dyn Library> {
+        Some(self)
+    }
+
+    fn machine(&self) -> Machine {
+        Machine::MPI
+    }
+}
+
+impl Library for PacketWire {
     fn abort(&mut self, why: &Failure) {
         finalization::abort(
             self.group.comm,
             &format_args!("{why}; MPI cannot give back what this rank has lent to it"),
         );
-    }
-
-    fn machine(&self) -> Machine {
-        Machine::MPI
     }
 }
 

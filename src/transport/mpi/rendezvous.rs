@@ -8,7 +8,8 @@ use mpi::ffi;
 
 use super::error::MpiError;
 use super::library::call;
-use crate::transport::wire::{OutOfBand, WireEvent};
+use crate::transport::out_of_band::OutOfBand;
+use crate::transport::wire::WireEvent;
 
 /// MPI tag of rendezvous messages. Those of a pair arrive in the order of their announcements.
 const TAG: c_int = 2;

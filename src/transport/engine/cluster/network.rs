@@ -5,7 +5,8 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::machine::Machine;
+use crate::transport::Failure;
+use crate::transport::out_of_band::Library;
 use crate::transport::wire::{Transferred, Wire, WireEvent};
 
 /// The streams between all processes, and the events that each has not taken yet.
@@ -118,6 +119,8 @@ impl Network {
 pub(super) struct SimulatedWire {
     pub(super) me: usize,
     pub(super) network: Arc<Mutex<Network>>,
+    /// Whether it has a library, as MPI's wire, which takes the job with it.
+    pub(super) takes_the_job: bool,
 }
 
 pub(super) fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
@@ -186,7 +189,13 @@ impl Wire for SimulatedWire {
         lock(&self.network).end(self.me, usize::MAX);
     }
 
-    fn machine(&self) -> Machine {
-        Machine::TCP
+    fn library(&mut self) -> Option<&mut dyn Library> {
+        self.takes_the_job.then_some(self)
+    }
+}
+
+impl Library for SimulatedWire {
+    fn abort(&mut self, why: &Failure) {
+        panic!("no memory is lent: {why}");
     }
 }

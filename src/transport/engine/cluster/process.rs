@@ -50,7 +50,7 @@ pub(super) struct Thread<'s> {
 impl<'s> Process<'s> {
     /// Starts process `me` of `size`. Its wire is polled, as that of MPI, or reports events.
     pub(super) fn new((me, size): (usize, usize), network: &Arc<Mutex<Network>>, polled: bool, now: Instant) -> Self {
-        let wire = Box::new(SimulatedWire { me, network: Arc::clone(network) });
+        let wire = Box::new(SimulatedWire { me, network: Arc::clone(network), takes_the_job: polled });
         let engine = Engine::new((me, size), wire, polled, now);
         Self { engine, threads: Vec::new(), ending: None, ended: None, listened: now }
     }

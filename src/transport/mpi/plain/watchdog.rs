@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::call_tracker::CallTracker;
 use crate::ids::Rank;
-use crate::transport::engine::library::{ContextView, Finding, LibraryCalls};
+use crate::transport::engine::library::{ContextView, LibraryCalls, Verdict};
 use crate::transport::engine::limits::LINGER;
 use crate::transport::engine::limits::MAX_SUSPENSIONS;
 use crate::transport::engine::limits::grace;
@@ -83,16 +83,16 @@ impl LibraryCalls for WatchedCalls {
         self.tracker.changes()
     }
 
-    fn watch(&mut self, context: &ContextView<'_>) -> Finding {
+    fn watch(&mut self, context: &ContextView<'_>) -> Verdict {
         let Some(call) = self.tracker.current() else {
             self.watchdog = None;
-            return Finding::Nothing;
+            return Verdict::Nothing;
         };
         let watchdog = match &mut self.watchdog {
             Some(watchdog) if watchdog.call == call => watchdog,
             other => {
                 *other = Some(Watchdog::begin(call, context.now));
-                return Finding::Nothing;
+                return Verdict::Nothing;
             }
         };
         let timeouts = self.tracker.timeouts();
@@ -101,15 +101,15 @@ impl LibraryCalls for WatchedCalls {
         if let Some(failure) = context.failure.filter(|failure| failure.call <= call) {
             let failed = watchdog.failed_since.get_or_insert(context.now);
             let is_stuck = context.now.duration_since(*failed) > LINGER;
-            return if is_stuck { Finding::Stuck(failure.clone()) } else { Finding::Nothing };
+            return if is_stuck { Verdict::Stuck(failure.clone()) } else { Verdict::Nothing };
         }
-        let Some(mine) = self.tracker.called(call) else { return Finding::Nothing };
+        let Some(mine) = self.tracker.called(call) else { return Verdict::Nothing };
         match watchdog.examine(context, &mine, timeouts) {
-            Examination::Fine => Finding::Nothing,
-            Examination::Ask => Finding::Ask(call),
+            Examination::Fine => Verdict::Nothing,
+            Examination::Ask => Verdict::Ask(call),
             Examination::Failed(culprit, cause) => {
                 let (description, observer) = (mine.description, context.me);
-                Finding::Failed(Failure { call, description, round: 0, observer, culprit, cause })
+                Verdict::Failed(Failure { call, description, round: 0, observer, culprit, cause })
             }
         }
     }

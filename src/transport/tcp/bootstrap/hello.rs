@@ -21,7 +21,7 @@ use super::error::MAX_RANKS;
 const MAGIC: [u8; 8] = *b"necklace";
 /// The number of the protocol, of the bootstrap and of the wire after it. It changes with any
 /// layout.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
 /// Length of the prefix that tells whether the rest can be decoded.
 pub(super) const PREFIX: usize = 12;
 /// Length of a hello in bytes.
@@ -219,7 +219,7 @@ mod tests {
             job: 0x0102_0304_0506,
             nonce,
         };
-        let mut bytes = b"necklace\x02\0\0\0l\x40\x02\x01\x03\0\0\0\x02\x01\0\0".to_vec();
+        let mut bytes = b"necklace\x03\0\0\0l\x40\x02\x01\x03\0\0\0\x02\x01\0\0".to_vec();
         bytes.extend([6, 5, 4, 3, 2, 1, 0, 0]);
         bytes.extend(b"1.2.3\0\0\0\0\0\0\0\0\0\0\0");
         bytes.extend(100..132);

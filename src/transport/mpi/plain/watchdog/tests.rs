@@ -59,10 +59,10 @@ impl Watched {
             next_request: self.requests + 1,
         });
         match found {
-            Finding::Nothing => {}
-            Finding::Ask(call) => (self.requests, _) = (self.requests + 1, assert_eq!(call, CALL)),
-            Finding::Failed(failure) => self.found = Some(failure),
-            Finding::Stuck(failure) => panic!("nothing has failed: {failure}"),
+            Verdict::Nothing => {}
+            Verdict::Ask(call) => (self.requests, _) = (self.requests + 1, assert_eq!(call, CALL)),
+            Verdict::Failed(failure) => self.found = Some(failure),
+            Verdict::Stuck(failure) => panic!("nothing has failed: {failure}"),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::ids::Rank;
 use crate::transport::codec::encode;
 use crate::transport::engine::frame::{Header, Kind, MessageId};
 use crate::transport::engine::lane::Left;
-use crate::transport::{Cause, ContextId, Deadline, Failure, History, RankStatus};
+use crate::transport::{Cause, ContextId, Deadline, Failure, History, RankStatus, WaitingIn};
 
 /// Returns a random frame, valid or not.
 pub(super) fn random_frame(random: &mut Random) -> Frame {
@@ -49,7 +49,12 @@ pub(super) fn random_frame(random: &mut Random) -> Frame {
         }
         Kind::StatusReply => encode(&RankStatus {
             posted: Some((random.number(), random.number() as u32)),
-            awaits: (random.below(2) == 0).then(|| (context, random.number() as u32, random.number())),
+            awaits: (random.below(2) == 0).then(|| WaitingIn {
+                context,
+                process: random.number() as u32,
+                call: random.number(),
+                progress: random.number(),
+            }),
             progress: random.number(),
             left: random.below(2) == 0,
             failed: None,

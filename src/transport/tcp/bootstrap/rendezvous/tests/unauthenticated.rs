@@ -120,7 +120,7 @@ fn peer_with_another_protocol_is_sent_this_one() {
     stream.write_all(b"necklace\x09\0\0\0").unwrap();
     let mut heard = Vec::new();
     stream.read_to_end(&mut heard).unwrap();
-    assert_eq!(heard[..12], *b"necklace\x02\0\0\0");
+    assert_eq!(heard[..12], *b"necklace\x03\0\0\0");
     drop(stream);
     let error = error_of(root);
     assert!(error.to_string().contains("protocol 9"), "{error}");
