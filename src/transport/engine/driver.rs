@@ -78,13 +78,14 @@ impl Driver {
                 drop(engine);
                 std::thread::yield_now();
                 engine = self.process.lock();
+            } else {
+                engine.tick(Instant::now());
             }
             if spins {
                 engine.poll_peers(self.id, messages);
             } else {
                 engine = self.process.poll(engine);
             }
-            engine.tick(Instant::now());
             return engine;
         }
         let mut engine = self.process.sleep(engine, waited);
