@@ -7,22 +7,29 @@
 //! result has its digits in another order (with 512 ranks, reversed). A last permutation sorts it.
 //! The result is compared with rustfft on one rank.
 //!
+//! With `--async`, each rank is a task that awaits its exchanges. They are the same calls over the
+//! same schedules; while they are under way, the executor could run other tasks.
+//!
 //! This example is about permutations on a cube. The package `necklace-fft` has transforms of any
 //! length on any network.
 //!
 //! ```text
 //! cargo run --release --example cube_fft -- --ranks 512
+//! cargo run --release --example cube_fft -- --ranks 64 --async
 //! ```
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
 use std::f64::consts::TAU;
+use std::mem::{swap, take};
 use std::process::ExitCode;
 
+use lexopt::Parser;
 use necklace::Communicator;
 use necklace::permutation::{BitMap, BitMapError};
 use necklace_examples::{Program, Ranks, cube};
 use num_complex::Complex64;
+use pollster::block_on;
 use rustfft::algorithm::Radix4;
 use rustfft::{Fft, FftDirection};
 
@@ -30,12 +37,15 @@ use rustfft::{Fft, FftDirection};
 const DIGITS: usize = 4;
 const LENGTH: usize = 1 << (3 * DIGITS);
 
-const USAGE: &str = "usage: cube_fft [--ranks N] [--topology T]
+const USAGE: &str = "usage: cube_fft [--ranks N] [--topology T] [--async]
   --ranks N       number of ranks: 1, 8, 64 or 512 (default: that of the launcher, the environment or the network, else 512)
-  --topology T    the network (default: that of the environment, else the hypercube of the ranks)";
+  --topology T    the network (default: that of the environment, else the hypercube of the ranks)
+  --async         await the exchanges instead of blocking";
 
 #[derive(Default)]
-struct CubeFft;
+struct CubeFft {
+    awaits: bool,
+}
 
 fn main() -> ExitCode {
     necklace_examples::main::<CubeFft>()
@@ -47,13 +57,19 @@ impl Program for CubeFft {
     // This example chooses its exchanges itself.
     const RANKS: &[&str] = &["ranks", "topology"];
 
+    fn set(&mut self, name: &str, _: &mut Parser) -> Result<bool, lexopt::Error> {
+        self.awaits |= name == "async";
+        Ok(name == "async")
+    }
+
     fn check(&self, ranks: &Ranks) -> Result<(), String> {
         ranks.ranks.map_or(Ok(()), |ranks| digits(ranks).map(|_| ()))
     }
 
     fn run(self, ranks: &Ranks) -> Result<(), Box<dyn Error>> {
         // Only rank 0 has a report.
-        for report in ranks.run(ranks.launch(512, cube), transform)?.into_iter().flatten() {
+        let rank = move |comm| block_on(transform(comm, self.awaits));
+        for report in ranks.run(ranks.launch(512, cube), rank)?.into_iter().flatten() {
             report.print_and_check()?;
         }
         Ok(())
@@ -121,8 +137,30 @@ impl Layout {
     }
 }
 
+/// Permutes values, in a call that blocks or is awaited. `arrived` becomes their new place.
+async fn permute(
+    comm: &mut Communicator,
+    map: BitMap,
+    values: &mut Vec<Complex64>,
+    arrived: &mut Vec<Complex64>,
+    awaits: bool,
+) -> Result<String, necklace::Error> {
+    let report = if awaits {
+        // The call owns its buffers until it is over, and then gives them back.
+        let buffers = (take(values), take(arrived));
+        let (buffers, report) =
+            comm.start(buffers, move |comm, (values, arrived)| comm.permute(&map, values, arrived)).await;
+        (*values, *arrived) = buffers;
+        report?
+    } else {
+        comm.permute(&map, values, arrived)?
+    };
+    swap(values, arrived);
+    Ok(report.to_string())
+}
+
 /// Transforms the signal. Rank 0 returns the whole spectrum.
-fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
+async fn transform(mut comm: Communicator, awaits: bool) -> Result<Option<Report>, Box<dyn Error>> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let mut layout = Layout::cyclic(digits(ranks)?);
     let each = LENGTH / ranks;
@@ -133,22 +171,13 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
     // On one host, `auto` would prefer direct messages. This example uses the channels of the
     // hypercube.
     comm.choose("permute", "exchange")?;
-    let mut moved = |what: String, map: &BitMap, values: &mut Vec<Complex64>| -> Result<(), necklace::Error> {
-        let report = comm.permute(map, values, &mut arrived)?;
-        std::mem::swap(values, &mut arrived);
-        moves.push(format!("{what}, {report}"));
-        Ok(())
-    };
 
     let eight = Radix4::new(8, FftDirection::Forward);
     for digit in (0..DIGITS).rev() {
         let at = layout.of(digit);
         if at >= layout.places {
-            moved(
-                format!("digit {digit} from the ranks' numbers to their places"),
-                &layout.exchange(at)?,
-                &mut values,
-            )?;
+            let report = permute(&mut comm, layout.exchange(at)?, &mut values, &mut arrived, awaits).await?;
+            moves.push(format!("digit {digit} from the ranks' numbers to their places, {report}"));
         }
         let stride = 1 << (3 * layout.of(digit));
         for first in (0..each).filter(|place| (place / stride).is_multiple_of(8)) {
@@ -163,7 +192,8 @@ fn transform(mut comm: Communicator) -> Result<Option<Report>, Box<dyn Error>> {
             }
         }
     }
-    moved("into order".to_owned(), &layout.in_order()?, &mut values)?;
+    let report = permute(&mut comm, layout.in_order()?, &mut values, &mut arrived, awaits).await?;
+    moves.push(format!("into order, {report}"));
 
     let mut spectrum = vec![Complex64::default(); LENGTH];
     comm.allgather(&values, &mut spectrum)?;

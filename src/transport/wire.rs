@@ -1,5 +1,5 @@
-//! Wires: what carries the bytes between processes, for backends that are built on the progress
-//! engine of this crate.
+//! Wires carry the bytes between processes, for backends that are built on the progress engine of
+//! this crate.
 //!
 //! This module is of the [lower tier](crate#stability) of stability.
 //!
@@ -33,8 +33,10 @@ use std::time::Duration;
 use super::out_of_band::{Library, OutOfBand};
 use crate::machine::Machine;
 
-/// Carries bytes between the processes of a job. The [module](self) has the contract. A process is
-/// identified by its rank in the job.
+/// Carries bytes between the processes of a job. The [module](self) has the contract.
+///
+/// A process is identified by its rank in the job. The engine names only other processes than this
+/// one.
 pub trait Wire: fmt::Debug + Send {
     /// Reads once from a process, into these slices in order.
     fn read(&mut self, from: usize, into: &mut [IoSliceMut<'_>]) -> Transferred;
@@ -79,7 +81,7 @@ pub trait Wire: fmt::Debug + Send {
         Machine::TCP
     }
 
-    // What only wires of this crate have: a type that no other crate can name keeps it so.
+    // For wires of this crate only: other crates cannot name these types.
 
     /// Returns the out-of-band path for long texts, if there is one.
     #[doc(hidden)]
