@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::frame::Header;
+use super::frame_reader::FrameReader;
 use super::limits::STAGE;
 use crate::transport::ContextId;
 
@@ -31,9 +32,7 @@ pub(crate) struct Connection {
     /// still.
     pub(crate) oob_send: Option<BufferOwner>,
     pub(crate) oob_receive: Option<BufferOwner>,
-    /// The beginning of a header.
-    pub(crate) partial_header: PartialHeader,
-    pub(crate) receiving: Receiving,
+    pub(crate) reader: FrameReader,
     /// The contexts that the peer had open when it announced that it opens no more.
     pub(crate) goodbye: Option<Vec<ContextId>>,
     /// Whether the peer has sent FIN: only its FIN acknowledgement may follow.
@@ -74,27 +73,6 @@ pub(crate) enum BufferOwner {
     Round(ContextId),
 }
 
-/// The part of a header that has arrived.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PartialHeader {
-    pub(crate) bytes: [u8; Header::BYTES],
-    pub(crate) len: usize,
-}
-
-/// The kind of the next bytes, and the number of them that are left.
-#[derive(Debug)]
-pub(crate) enum Receiving {
-    Header,
-    /// Bytes of a message for a posted receive.
-    Placed(ContextId, usize),
-    /// Bytes of a message for the unexpected-message queue.
-    Unexpected(ContextId, usize),
-    /// Bytes of a message that no round awaits any more.
-    Discarded(usize),
-    /// The text of a control frame, with what has arrived of it.
-    Control(Header, Vec<u8>, usize),
-}
-
 impl Default for Connection {
     fn default() -> Self {
         Self {
@@ -111,8 +89,7 @@ impl Default for Connection {
             sending: None,
             oob_send: None,
             oob_receive: None,
-            partial_header: PartialHeader { bytes: [0; Header::BYTES], len: 0 },
-            receiving: Receiving::Header,
+            reader: FrameReader::default(),
             goodbye: None,
             fin_received: false,
             fin_acked: false,

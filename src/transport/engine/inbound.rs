@@ -5,11 +5,12 @@ use std::io::IoSliceMut;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::connection::{BufferOwner, Receiving};
+use super::connection::BufferOwner;
 use super::context::{Context, Presence};
 use super::cursor::is_scattered;
 use super::flow_control::Overdraft;
 use super::frame::{Header, Kind};
+use super::frame_reader::{Piece, Receiving};
 use super::limits::BUDGET;
 use super::state::Engine;
 use crate::transport::ContextId;
@@ -61,7 +62,7 @@ impl Engine {
         let Some(connection) = connections[from].as_mut() else { return Ok(ControlFlow::Break(())) };
         let mut slices: [IoSliceMut<'_>; PIECES] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
         let (mut direct, mut pieces) = (0, 0);
-        if let Receiving::Placed(id, left) = connection.receiving
+        if let Some((id, left)) = connection.reader.placed()
             && left >= DIRECT
             && let Some(context) = contexts.get_mut(&id)
             && let Some(active) = &context.active
@@ -80,14 +81,14 @@ impl Engine {
             }
         }
         // Everything that does not go straight into its place passes through the bounce buffer.
-        let is_next = match connection.receiving {
+        let is_next = match connection.reader.receiving() {
             Receiving::Header => true,
-            Receiving::Placed(_, left) => left == direct,
+            Receiving::Placed(_, left) => *left == direct,
             _ => false,
         };
         let room = if expects_long && is_next { Header::BYTES } else { bounce_buffer.len() };
-        let held = connection.partial_header.len;
-        bounce_buffer[..held].copy_from_slice(&connection.partial_header.bytes[..held]);
+        let held = connection.reader.held().len();
+        bounce_buffer[..held].copy_from_slice(connection.reader.held());
         slices[pieces] = IoSliceMut::new(&mut bounce_buffer[held..room]);
         let (count, flow) = match wire.read(from, &mut slices[..=pieces]).within(direct + room - held) {
             // If the connection was closed together with these bytes, no further event reports it.
@@ -102,7 +103,7 @@ impl Engine {
         connection.reads += u64::from(count > 0);
         let placed = count.min(direct);
         if placed > 0 {
-            self.place(from, placed, None);
+            self.placed(from, placed);
         }
         if count > placed {
             self.parse(from, &bounce_buffer[..held + count - placed])?;
@@ -114,10 +115,8 @@ impl Engine {
     fn expects_long(&self, from: usize) -> bool {
         let Some(connection) = &self.connections[from] else { return false };
         self.active.iter().filter_map(|id| self.contexts.get(id)).any(|context| {
-            let under_way = match connection.receiving {
-                Receiving::Placed(id, left) if id == context.id => left as u64,
-                _ => 0,
-            };
+            let placed = connection.reader.placed().filter(|(id, _)| *id == context.id);
+            let under_way = placed.map_or(0, |(_, left)| left as u64);
             let into = &context.lanes[from].into;
             let message = context.active.as_ref().and_then(|active| active.next_in(into));
             message.is_some_and(|message| message.bytes.saturating_sub(into.received() + under_way) >= LONG)
@@ -126,72 +125,26 @@ impl Engine {
 
     /// Parses bytes that were read.
     pub(crate) fn parse(&mut self, from: usize, mut bytes: &[u8]) -> Result<(), CloseReason> {
-        loop {
-            let Some(connection) = self.connections[from].as_mut().filter(|open| open.is_open()) else { return Ok(()) };
-            match &mut connection.receiving {
-                Receiving::Header => {
-                    let Some((header, rest)) = bytes.split_first_chunk() else {
-                        connection.partial_header.len = bytes.len();
-                        connection.partial_header.bytes[..bytes.len()].copy_from_slice(bytes);
-                        return Ok(());
-                    };
-                    connection.partial_header.len = 0;
-                    bytes = rest;
-                    let header = Header::decode(header).map_err(|fault| protocol_violation(&fault.to_string()))?;
-                    self.begin_frame(from, header)?;
-                }
-                _ if bytes.is_empty() => {
-                    connection.partial_header.len = 0;
-                    return Ok(());
-                }
-                Receiving::Placed(_, left) => {
-                    let (here, rest) = bytes.split_at(bytes.len().min(*left));
-                    bytes = rest;
-                    self.place(from, here.len(), Some(here));
-                }
-                Receiving::Unexpected(id, left) => {
-                    let (here, rest) = bytes.split_at(bytes.len().min(*left));
-                    (bytes, *left) = (rest, *left - here.len());
-                    let id = *id;
-                    if *left == 0 {
-                        connection.receiving = Receiving::Header;
-                    }
+        while let Some(connection) = self.connections[from].as_mut().filter(|open| open.is_open()) {
+            let piece = connection.reader.next(&mut bytes);
+            match piece.map_err(|fault| protocol_violation(&fault.to_string()))? {
+                None => break,
+                Some(Piece::Header(header)) => self.begin_frame(from, header)?,
+                Some(Piece::Placed(id, here, last)) => self.place(from, (id, last), here.len(), Some(here)),
+                Some(Piece::Unexpected(id, here)) => {
                     if let Some(context) = self.contexts.get_mut(&id) {
                         context.lanes[from].into.unexpected.keep(here);
                     }
                 }
-                Receiving::Discarded(left) => {
-                    let here = bytes.len().min(*left);
-                    (bytes, *left) = (&bytes[here..], *left - here);
-                    if *left == 0 {
-                        connection.receiving = Receiving::Header;
-                    }
-                }
-                Receiving::Control(header, text, left) => {
-                    let (here, rest) = bytes.split_at(bytes.len().min(*left));
-                    text.extend_from_slice(here);
-                    (bytes, *left) = (rest, *left - here.len());
-                    if *left == 0 {
-                        let (header, text) = (*header, std::mem::take(text));
-                        connection.receiving = Receiving::Header;
-                        self.handle_control(from, header, &text)?;
-                    }
-                }
+                Some(Piece::Control(header, text)) => self.handle_control(from, header, &text)?,
             }
         }
+        Ok(())
     }
 
-    /// Advances the current message by `count` bytes, which are in place already, or are copied
-    /// from `bytes`.
-    fn place(&mut self, from: usize, count: usize, bytes: Option<&[u8]>) {
-        let Some(connection) = self.connections[from].as_mut() else { return };
-        let Receiving::Placed(id, left) = &mut connection.receiving else { return };
-        let id = *id;
-        *left -= count;
-        let whole = *left == 0;
-        if whole {
-            connection.receiving = Receiving::Header;
-        }
+    /// Advances the current message of a context by `count` bytes, which are in place already, or
+    /// are copied from `bytes`. `last` says that they end a frame.
+    fn place(&mut self, from: usize, (id, last): (ContextId, bool), count: usize, bytes: Option<&[u8]>) {
         let Some(context) = self.contexts.get_mut(&id) else { return };
         let Some(active) = &context.active else { return };
         let into = &mut context.lanes[from].into;
@@ -203,8 +156,16 @@ impl Engine {
             None => into.advance(active.runs(message), count),
         }
         context.progress += 1;
-        if whole && into.received() == message.bytes {
+        if last && into.received() == message.bytes {
             self.complete_receive(id, from);
+        }
+    }
+
+    /// Advances the current message by `count` bytes that came straight to their place.
+    fn placed(&mut self, from: usize, count: usize) {
+        let place = self.connections[from].as_mut().and_then(|connection| connection.reader.skip(count));
+        if let Some(place) = place {
+            self.place(from, place, count, None);
         }
     }
 
@@ -253,7 +214,7 @@ impl Engine {
                 && let Some(connection) = &mut self.connections[from]
             {
                 // The rest of the frame has not arrived yet; it goes straight into its place.
-                connection.receiving = Receiving::Placed(id, header.text as usize - count);
+                connection.reader.begin(Receiving::Placed(id, header.text as usize - count));
             }
             self.return_credit(id, from, header.text.into());
         }
@@ -274,13 +235,14 @@ impl Engine {
             return self.begin_out_of_band_receive(from, receiving, text);
         }
         match receiving {
-            Receiving::Placed(_, 0) => {
-                self.set_receiving(from, receiving);
-                self.place(from, 0, None);
-            }
+            Receiving::Placed(id, 0) => self.place(from, (id, true), 0, None),
             Receiving::Control(_, _, 0) => return self.handle_control(from, header, &[]),
             Receiving::Unexpected(_, 0) | Receiving::Discarded(0) => {}
-            receiving => self.set_receiving(from, receiving),
+            receiving => {
+                if let Some(connection) = &mut self.connections[from] {
+                    connection.reader.begin(receiving);
+                }
+            }
         }
         Ok(())
     }
@@ -304,7 +266,7 @@ impl Engine {
             let piece = unsafe { into.place().piece(active.runs(message), &active.bases) };
             place = piece.filter(|(_, length)| *length >= text).map(|(at, _)| (id, at));
         }
-        connection.receiving = receiving;
+        connection.reader.begin(receiving);
         connection.oob_receive = Some(place.map_or(BufferOwner::Engine, |(id, _)| BufferOwner::Round(id)));
         // SAFETY: the place has room for the text and is accessed through this round alone. The
         // round is withdrawn only once it has got back all memory that it lent.
@@ -318,26 +280,20 @@ impl Engine {
             return;
         }
         let bounce_buffer = self.wire.out_of_band().and_then(|out_of_band| out_of_band.bounce_buffer(from));
-        match (&bounce_buffer, &connection.receiving) {
+        match (&bounce_buffer, connection.reader.placed()) {
             (Some(bytes), _) => {
                 if let Err(why) = self.parse(from, bytes) {
                     self.lose(from, why);
                 }
             }
-            (None, &Receiving::Placed(_, left)) => self.place(from, left, None),
+            (None, Some((_, left))) => self.placed(from, left),
             // It arrived in its place after the round no longer awaited it.
-            (None, _) => connection.receiving = Receiving::Header,
+            (None, None) => connection.reader.begin(Receiving::Header),
         }
         if let (Some(bounce_buffer), Some(out_of_band)) = (bounce_buffer, self.wire.out_of_band()) {
             out_of_band.put_back(bounce_buffer);
         }
         self.pump_in(from);
-    }
-
-    fn set_receiving(&mut self, from: usize, receiving: Receiving) {
-        if let Some(connection) = &mut self.connections[from] {
-            connection.receiving = receiving;
-        }
     }
 
     /// Begins a message, and returns where its text goes.

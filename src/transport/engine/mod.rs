@@ -16,12 +16,12 @@
 // decides which connection is read or written next, `control` queues control frames, and `contexts`
 // opens, closes and compares contexts.
 //
-// **Protocol.** A wire carries the bytes, for example over sockets, as frames (`frame`, `codec`). A
-// short message, and the head of a long one, is sent eagerly, on credit. The rest follows when its
-// receiver is clear to send (`flow_control`). Both go straight from the sender's memory and, if the
-// receive is posted, straight into the receiver's memory (`cursor`), unless they consist of many
-// small pieces. What arrives early stays in the wire or in the unexpected-message queue. Each
-// direction of a lane counts its own progress (`sending`, `receiving`).
+// **Protocol.** A wire carries the bytes, for example over sockets, as frames (`frame`, `codec`,
+// `frame_reader`). A short message, and the head of a long one, is sent eagerly, on credit. The rest
+// follows when its receiver is clear to send (`flow_control`). Both go straight from the sender's
+// memory and, if the receive is posted, straight into the receiver's memory (`cursor`), unless they
+// consist of many small pieces. What arrives early stays in the wire or in the unexpected-message
+// queue. Each direction of a lane counts its own progress (`sending`, `receiving`).
 //
 // **Failures.** A waiting round watches for faults (`watch`). A member that finds one proposes it
 // to a coordinator, which decides (`agreement`; `decisions` carries its frames). A member that has
@@ -43,6 +43,7 @@ mod driver;
 mod ending;
 pub(super) mod flow_control;
 pub(super) mod frame;
+pub(super) mod frame_reader;
 pub(super) mod inbound;
 mod inquiry;
 pub(super) mod lane;

@@ -1,6 +1,6 @@
 //! Posts and withdraws rounds.
 
-use super::connection::{BufferOwner, Receiving};
+use super::connection::BufferOwner;
 use super::context::{ActiveRound, Mismatch};
 use super::frame::{Header, Kind, MessageId};
 use super::lane::Lane;
@@ -86,9 +86,7 @@ impl Engine {
             if connection.oob_receive == Some(BufferOwner::Round(id)) {
                 if out_of_band.call_back(process) {
                     connection.oob_receive = Some(BufferOwner::Engine);
-                    if let Receiving::Placed(_, left) = connection.receiving {
-                        connection.receiving = Receiving::Discarded(left);
-                    }
+                    connection.reader.discard_placed();
                 } else {
                     back = false;
                 }
@@ -130,10 +128,8 @@ impl Engine {
             if (lane.out.withdraw() || begun) && !connection.fin_received && !fin_sent {
                 connection.queue.extend(Header::new(Kind::Cancel, id).encode());
             }
-            if let Receiving::Placed(context, left) = connection.receiving
-                && context == id
-            {
-                connection.receiving = Receiving::Discarded(left);
+            if connection.reader.placed().is_some_and(|(context, _)| context == id) {
+                connection.reader.discard_placed();
             }
         }
     }

@@ -10,10 +10,11 @@ use super::traffic::{CALLS, FINGERPRINT, Frame, GUARD, ROUNDS, content, flat, pr
 use crate::ids::Rank;
 use crate::plan::{Buffers, Program, Sizes};
 use crate::transport::bases::Bases;
-use crate::transport::engine::connection::{Connection, ConnectionState, Receiving};
+use crate::transport::engine::connection::{Connection, ConnectionState};
 use crate::transport::engine::context::ActiveRound;
 use crate::transport::engine::flow_control::Credit;
 use crate::transport::engine::frame::{Kind, MAX_CONTROL};
+use crate::transport::engine::frame_reader::FrameReader;
 use crate::transport::engine::state::Engine;
 use crate::transport::tcp::sockets::Sockets;
 use crate::transport::{ContextId, Signature};
@@ -54,8 +55,8 @@ impl FuzzEngine {
         engine.active.clear();
         engine.due.clear();
         let connection = self.connection();
-        (connection.state, connection.receiving) = (ConnectionState::Open, Receiving::Header);
-        (connection.partial_header.len, connection.sending, connection.goodbye) = (0, None, None);
+        (connection.state, connection.reader) = (ConnectionState::Open, FrameReader::default());
+        (connection.sending, connection.goodbye) = (None, None);
         (connection.fin_received, connection.fin_acked, connection.blocked, connection.readable) =
             (false, false, true, false);
         connection.queue.clear();
@@ -104,8 +105,7 @@ impl FuzzEngine {
             let part = &bytes[at..next.min(at + here)];
             at += part.len();
             // Prepends the rest that the last read left.
-            let held = self.connection().partial_header;
-            let mut all = held.bytes[..held.len].to_vec();
+            let mut all = self.connection().reader.held().to_vec();
             all.extend_from_slice(part);
             if let Err(why) = self.engine.parse(1, &all) {
                 self.engine.lose(1, why);
