@@ -171,7 +171,8 @@ mod tests {
                 let text = text(number, *length);
                 let header = Header {
                     text: text.len() as u32,
-                    bytes: number as u64,
+                    bytes: text.len() as u64,
+                    fingerprint: number as u64,
                     ..Header::new(Kind::Message, ContextId::WORLD)
                 };
                 stream.extend(header.encode());
@@ -189,7 +190,7 @@ mod tests {
                 while let Some(piece) = reader.next(&mut bytes).unwrap() {
                     match piece {
                         Piece::Header(header) => {
-                            assert_eq!(header.bytes, begun as u64);
+                            assert_eq!(header.fingerprint, begun as u64);
                             reader.begin(destination(frames[begun].0, header));
                             begun += 1;
                         }
@@ -200,7 +201,7 @@ mod tests {
                         }
                         Piece::Unexpected(_, bytes) => got[begun - 1].extend_from_slice(bytes),
                         Piece::Control(header, text) => {
-                            assert_eq!(header.bytes, begun as u64 - 1);
+                            assert_eq!(header.fingerprint, begun as u64 - 1);
                             got[begun - 1] = text;
                         }
                     }
