@@ -2,8 +2,8 @@
 //! without the feature `mpi`, so that nothing is built for them alone.
 
 pub(super) mod abort_delay;
-pub(super) mod call_tracker;
+pub(in crate::transport) mod call_tracker;
 pub(super) mod error;
 pub(super) mod known_groups;
 pub(super) mod process_info;
-pub(super) mod watchdog;
+pub(in crate::transport) mod watchdog;
