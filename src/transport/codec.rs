@@ -27,6 +27,11 @@ pub(crate) trait Coded: Sized {
     fn write(&self, to: &mut Vec<u8>);
 
     fn read(from: &mut Reader<'_>) -> Result<Self, InvalidEncoding>;
+
+    /// Refuses a value that no sender writes.
+    fn checked(self, is_valid: impl Fn(&Self) -> bool) -> Result<Self, InvalidEncoding> {
+        if is_valid(&self) { Ok(self) } else { Err(InvalidEncoding) }
+    }
 }
 
 /// Encodes a value.
@@ -67,12 +72,7 @@ macro_rules! coded {
             fn read(from: &mut Reader<'_>) -> Result<Self, InvalidEncoding> {
                 $(let $field = Coded::read(from)?;)*
                 let read = Self { $($field),* };
-                $(
-                    let is_valid = |$value: &Self| $valid;
-                    if !is_valid(&read) {
-                        return Err(InvalidEncoding);
-                    }
-                )?
+                $(let read = read.checked(|$value| $valid)?;)?
                 Ok(read)
             }
         }
@@ -101,12 +101,7 @@ macro_rules! coded {
                     })*
                     _ => return Err(InvalidEncoding),
                 };
-                $(
-                    let is_valid = |$value: &Self| $valid;
-                    if !is_valid(&read) {
-                        return Err(InvalidEncoding);
-                    }
-                )?
+                $(let read = read.checked(|$value| $valid)?;)?
                 Ok(read)
             }
         }

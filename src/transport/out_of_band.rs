@@ -1,5 +1,5 @@
-//! What wires over a library have besides streams: a path for long texts that lends memory to the
-//! library, and the end of the job if it does not come back.
+//! The interface to the library below a wire: a path for long texts, which lends memory to the
+//! library, and the end of the job if that memory does not come back.
 //!
 //! This stays within the crate. An event that reports too early that a text was sent would let the
 //! library use memory that is free again.

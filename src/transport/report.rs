@@ -1,4 +1,4 @@
-//! What ranks report to their launcher besides errors of calls: the failures of contexts, and
+//! The report of ranks to their launcher, besides errors of calls: the failures of contexts, and
 //! disagreements that no message has shown.
 
 use super::Disagreement;

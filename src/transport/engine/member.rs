@@ -156,7 +156,7 @@ pub struct Supervisor {
 
 impl Supervisor {
     pub(crate) fn new(member: Arc<Member>) -> Self {
-        member.process.lock().panics.supervise();
+        member.process.lock().panics.expect_supervisor();
         Self { member }
     }
 

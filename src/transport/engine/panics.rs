@@ -1,5 +1,5 @@
-//! Panics of threads that have contexts open: their members are told, by a supervisor if there is
-//! one.
+//! Panics of threads that have contexts open. Members of these contexts learn of a panic at once, or
+//! from the supervisor if there is one.
 
 use crate::transport::ContextId;
 
@@ -15,7 +15,7 @@ pub(crate) struct Panics {
 
 impl Panics {
     /// Expects a supervisor to give the reasons of panics.
-    pub(super) fn supervise(&mut self) {
+    pub(super) fn expect_supervisor(&mut self) {
         self.supervised = true;
     }
 

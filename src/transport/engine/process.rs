@@ -213,7 +213,7 @@ impl Process {
 
     /// Begins to supervise the calls that a library executes for a context.
     #[cfg(feature = "mpi")]
-    pub(crate) fn supervise(&self, id: ContextId, library: Box<dyn LibraryCalls>) {
+    pub(crate) fn add_library(&self, id: ContextId, library: Box<dyn LibraryCalls>) {
         if let Some(context) = self.lock().contexts.get_mut(&id) {
             context.library = Some(library);
         }

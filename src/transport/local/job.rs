@@ -68,7 +68,8 @@ pub(super) struct Registry {
     pub(super) supervised: bool,
     contexts: HashMap<ContextId, ContextEntry>,
     ranks: Box<[OpenState]>,
-    /// What members knew when they left a context; failures only if a launcher reports panics.
+    /// The failures and disagreements of contexts that members have left. Failures are kept only if
+    /// a launcher reports panics.
     pub(super) report: Report,
 }
 

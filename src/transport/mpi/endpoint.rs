@@ -43,7 +43,7 @@ impl Endpoint for MpiEndpoint {
     fn open(&self, id: ContextId, members: &[Rank]) -> Result<Box<dyn Transport>, OpenError> {
         let inner = self.member.open(id, members)?;
         let tracker = Arc::<CallTracker>::default();
-        self.member.process.supervise(id, Box::new(WatchedCalls::new(Arc::clone(&tracker))));
+        self.member.process.add_library(id, Box::new(WatchedCalls::new(Arc::clone(&tracker))));
         let all = members.len() == self.size() && members.iter().enumerate().all(|(at, rank)| rank.index() == at);
         let own = (all && id == ContextId::WORLD).then(|| Arc::clone(&self.own));
         let collectives = Collectives::new(id, (inner.rank(), members), (self.comm, own), tracker);

@@ -247,4 +247,4 @@ impl Watchdog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::transport) mod tests;

@@ -14,31 +14,15 @@ use crate::transport::engine::frame::{Header, Kind};
 use crate::transport::engine::lane::Left;
 use crate::transport::engine::limits::LINGER;
 use crate::transport::mpi_plain::call_tracker::CallTracker;
+use crate::transport::mpi_plain::watchdog::tests::{CALL, LONG, RANKS, signature, status};
 use crate::transport::mpi_plain::watchdog::{FIRST, WatchedCalls};
-use crate::transport::{Cause, ContextId, Failure, RankStatus, Signature};
-
-const RANKS: usize = 3;
-
-/// The number of the call under way.
-const CALL: u64 = 4;
-
-const LONG: Duration = Duration::from_secs(60);
+use crate::transport::{Cause, ContextId, Failure, RankStatus};
 
 /// Rank 0 in a library call, at a simulated time.
 struct Watched {
     harness: Harness,
     tracker: Arc<CallTracker>,
     now: Instant,
-}
-
-fn signature(fingerprint: u64) -> Signature {
-    Signature::new(fingerprint, format!("call of kind {fingerprint}"))
-}
-
-/// Returns the status of a rank whose last call is `call`, with that fingerprint.
-fn status(call: u64, fingerprint: u64) -> RankStatus {
-    let signature = Some((fingerprint, signature(fingerprint).description));
-    RankStatus { posted: Some((call, 0)), signature, ..RankStatus::default() }
 }
 
 impl Watched {

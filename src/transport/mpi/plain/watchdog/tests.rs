@@ -3,15 +3,15 @@
 use super::*;
 use crate::transport::engine::lane::Left;
 
-const RANKS: usize = 3;
+pub(in crate::transport) const RANKS: usize = 3;
 
 /// The number of the call under way.
-const CALL: u64 = 4;
+pub(in crate::transport) const CALL: u64 = 4;
 
 /// So short that its deadline has passed by the time of the first reply.
 const SHORT: Duration = Duration::from_millis(20);
 
-const LONG: Duration = Duration::from_secs(60);
+pub(in crate::transport) const LONG: Duration = Duration::from_secs(60);
 
 /// The time between two examinations.
 const STEP: Duration = Duration::from_millis(5);
@@ -25,12 +25,12 @@ struct Watched {
     found: Option<Failure>,
 }
 
-fn signature(fingerprint: u64) -> Signature {
+pub(in crate::transport) fn signature(fingerprint: u64) -> Signature {
     Signature::new(fingerprint, format!("call of kind {fingerprint}"))
 }
 
 /// Returns the status of a rank whose last call is `call`, with that fingerprint.
-fn status(call: u64, fingerprint: u64) -> RankStatus {
+pub(in crate::transport) fn status(call: u64, fingerprint: u64) -> RankStatus {
     let signature = Some((fingerprint, signature(fingerprint).description));
     RankStatus { posted: Some((call, 0)), signature, ..RankStatus::default() }
 }
