@@ -1,27 +1,28 @@
 //! The hello: what each side of a new connection sends first, its identity. Bytes, no I/O.
 //!
-//! | bytes | content | |
-//! |---|---|---|
-//! | 0..8 | `necklace` | this row and the next are the same in every version |
-//! | 8..12 | the number of the protocol | |
-//! | 12 | byte order: `l` or `b` | |
-//! | 13 | pointer width in bits | |
-//! | 14 | purpose of the connection: 1 rendezvous with rank 0, 2 mesh | |
-//! | 15 | role of the sender: 1 initiator, 2 responder | |
-//! | 16..20, 20..24 | rank, size | |
-//! | 24..32 | the job's number, drawn by rank 0; 0 from a rank that connects to rank 0 | |
-//! | 32..48 | the crate's version, padded with zeros | |
-//! | 48..80 | nonce, drawn for this connection | |
+//! | bytes | content |
+//! |---|---|
+//! | 0..8 | `necklace`; this and the next are the same in every version |
+//! | 8..12 | the number of the protocol |
+//! | 12 | byte order: `l` or `b` |
+//! | 13 | pointer width in bits |
+//! | 14..30 | the crate's version, padded with zeros |
+//! | 30 | purpose of the connection: 1 rendezvous with rank 0, 2 mesh |
+//! | 31 | role of the sender: 1 initiator, 2 responder |
+//! | 32..36, 36..40 | rank, size |
+//! | 40..48 | the job's number, drawn by rank 0; 0 from a rank that connects to rank 0 |
+//! | 48..80 | nonce, drawn for this connection |
 //!
 //! Integers are little-endian on every machine.
 
 use super::error::MAX_RANKS;
+use crate::transport::codec::{self, Coded, InvalidEncoding, Reader, coded};
 
 /// The first bytes of every connection.
 const MAGIC: [u8; 8] = *b"necklace";
 /// The number of the protocol, of the bootstrap and of the wire after it. It changes with any
 /// layout.
-pub(super) const PROTOCOL: u32 = 3;
+pub(super) const PROTOCOL: u32 = 4;
 /// Length of the prefix that tells whether the rest can be decoded.
 pub(super) const PREFIX: usize = 12;
 /// Length of a hello in bytes.
@@ -103,6 +104,11 @@ impl Build {
         (self.width != other.width).then(|| ("pointer widths", width(self), width(other)))
     }
 
+    fn is_valid(&self) -> bool {
+        let text = self.version.iter().take_while(|byte| byte.is_ascii_graphic()).count();
+        matches!(self.order, b'l' | b'b') && text > 0 && self.version[text..].iter().all(|byte| *byte == 0)
+    }
+
     fn version(&self) -> String {
         self.version.iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect()
     }
@@ -118,58 +124,24 @@ impl Build {
 impl Hello {
     pub(super) fn encode(&self) -> HelloBytes {
         let mut bytes = [0; HELLO];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&PROTOCOL.to_le_bytes());
-        bytes[12] = self.build.order;
-        bytes[13] = self.build.width;
-        bytes[14] = match self.purpose {
-            Purpose::Rendezvous => 1,
-            Purpose::Mesh => 2,
-        };
-        bytes[15] = match self.role {
-            HandshakeRole::Initiator => 1,
-            HandshakeRole::Responder => 2,
-        };
-        bytes[16..20].copy_from_slice(&(self.rank as u32).to_le_bytes());
-        bytes[20..24].copy_from_slice(&(self.size as u32).to_le_bytes());
-        bytes[24..32].copy_from_slice(&self.job.to_le_bytes());
-        bytes[32..48].copy_from_slice(&self.build.version);
-        bytes[48..].copy_from_slice(&self.nonce);
+        let (prefix, rest) = bytes.split_at_mut(PREFIX);
+        prefix[..8].copy_from_slice(&MAGIC);
+        prefix[8..].copy_from_slice(&PROTOCOL.to_le_bytes());
+        rest.copy_from_slice(&codec::encode(self));
         bytes
     }
 
     pub(super) fn decode(bytes: &HelloBytes) -> Result<Self, Malformed> {
         prefix(bytes)?;
-        let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        let (rank, size) = (number(16) as usize, number(20) as usize);
-        let purpose = match bytes[14] {
-            1 => Purpose::Rendezvous,
-            2 => Purpose::Mesh,
-            _ => return Err(Malformed::NotNecklace),
-        };
-        let role = match bytes[15] {
-            1 => HandshakeRole::Initiator,
-            2 => HandshakeRole::Responder,
-            _ => return Err(Malformed::NotNecklace),
-        };
-        let mut version = [0; 16];
-        version.copy_from_slice(&bytes[32..48]);
-        let text = version.iter().take_while(|byte| byte.is_ascii_graphic()).count();
-        let mut nonce = [0; 32];
-        nonce.copy_from_slice(&bytes[48..]);
-        let sound = rank < size
-            && size <= MAX_RANKS
-            && matches!(bytes[12], b'l' | b'b')
-            && text > 0
-            && version[text..].iter().all(|byte| *byte == 0);
-        if !sound {
-            return Err(Malformed::NotNecklace);
-        }
-        let build = Build { order: bytes[12], width: bytes[13], version };
-        let job = u64::from(number(24)) | u64::from(number(28)) << 32;
-        Ok(Self { build, purpose, role, rank, size, job, nonce })
+        codec::decode(&bytes[PREFIX..]).map_err(|InvalidEncoding| Malformed::NotNecklace)
     }
 }
+
+coded!(struct Hello { build, purpose, role, rank, size, job, nonce }
+    if |hello| hello.rank < hello.size && hello.size <= MAX_RANKS);
+coded!(struct Build { order, width, version } if |build| build.is_valid());
+coded!(enum Purpose { 1 => Rendezvous, 2 => Mesh, });
+coded!(enum HandshakeRole { 1 => Initiator, 2 => Responder, });
 
 /// Checks that the bytes after the prefix can be decoded. Reads [`PREFIX`] bytes.
 pub(super) fn prefix(bytes: &[u8]) -> Result<(), Malformed> {
@@ -219,9 +191,9 @@ mod tests {
             job: 0x0102_0304_0506,
             nonce,
         };
-        let mut bytes = b"necklace\x03\0\0\0l\x40\x02\x01\x03\0\0\0\x02\x01\0\0".to_vec();
+        let mut bytes = b"necklace\x04\0\0\0l\x401.2.3\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+        bytes.extend([2, 1, 3, 0, 0, 0, 2, 1, 0, 0]);
         bytes.extend([6, 5, 4, 3, 2, 1, 0, 0]);
-        bytes.extend(b"1.2.3\0\0\0\0\0\0\0\0\0\0\0");
         bytes.extend(100..132);
         assert_eq!(hello.encode()[..], bytes[..]);
     }
@@ -236,7 +208,7 @@ mod tests {
         };
         assert_eq!(with(0, b'N'), Err(Malformed::NotNecklace));
         assert_eq!(with(8, 9), Err(Malformed::Protocol(9)));
-        for (at, value) in [(12, b'm'), (14, 0), (14, 3), (15, 3), (19, 255), (23, 255), (32, 0), (47, 1), (33, 7)] {
+        for (at, value) in [(12, b'm'), (30, 0), (30, 3), (31, 3), (35, 255), (39, 255), (14, 0), (29, 1), (15, 7)] {
             assert_eq!(with(at, value), Err(Malformed::NotNecklace), "{at} {value}");
         }
         assert_eq!(prefix(b"necklac"), Err(Malformed::NotNecklace));

@@ -1,24 +1,32 @@
 //! The bootstrap of a job over TCP: its ranks find, authenticate and connect to each other.
 //!
-//! [`rendezvous`] is the sequence of steps, [`connections`] drives the sockets meanwhile, and every
-//! connection opens with a [`handshake`] between two [`hello`]s.
+//! [`rendezvous`] is the sequence of steps. Sockets block, with deadlines ([`connection`]), and a
+//! thread each waits for them: for every connection that the [`acceptor`] accepts, and for each of
+//! the few attempts to connect that are under way. Threads report to the one that called. Every
+//! connection opens with a [`handshake`] between two [`hello`]s. At the end, the [`registry`] shuts
+//! down what is left, and all threads end.
 
-mod connections;
+mod acceptor;
+mod connection;
 mod error;
 mod handshake;
 mod hello;
 mod key;
 mod message;
 mod proof;
+mod registry;
 mod rendezvous;
 mod settings;
 mod system;
+mod timing;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 pub use self::error::JoinError;
 use self::error::MAX_RANKS;
+use self::handshake::Identity;
+use self::hello::Build;
 pub use self::key::Key;
 use self::message::RankLocation;
 pub use self::settings::{Join, Root};
@@ -54,6 +62,12 @@ impl Join {
         let host = system::host_id(address.ip());
         let counts_as = self.host.as_deref().map_or(host, system::named_host_id);
         RankLocation { address, host, counts_as }
+    }
+
+    /// Returns the identity of this rank in the job of that number.
+    fn identity(&self, job: u64) -> Identity {
+        let key = self.key.clone().unwrap_or_else(Key::none);
+        Identity { key, build: Build::own(), rank: self.rank, size: self.size, job }
     }
 
     /// Connects to all other ranks.

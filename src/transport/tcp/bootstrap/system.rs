@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
+use std::thread::{self, Scope};
 
 use sha2::{Digest, Sha256};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -11,9 +12,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::error::JoinError;
 use super::message::HostId;
 
-/// Descriptors that the bootstrap needs besides one for each other rank: to listen, to wait, and
-/// for some unauthenticated peers.
-const OTHER_DESCRIPTORS: usize = 16;
+/// Descriptors that the bootstrap needs besides one for each other rank and those of peers that are
+/// not authenticated: to listen, to wait, and to read files.
+const OWN_DESCRIPTORS: usize = 8;
+/// Minimum and maximum number of peers that are not authenticated, each of which has a descriptor
+/// and a thread. Two in a job that is refused for want of descriptors.
+const UNAUTHENTICATED: (usize, usize) = (8, 256);
+/// Address space for the stack of a thread.
+const STACK: usize = 256 << 10;
 /// Maximum number of connections that wait at a listener, besides one for each rank; the system has
 /// a limit of its own. In a flood, a longer queue does not accept more connections, and each waits
 /// longer in it.
@@ -98,14 +104,41 @@ pub(super) fn listen(address: SocketAddr, ranks: usize, held: bool) -> io::Resul
     Ok(socket.into())
 }
 
-/// Returns how many descriptors a rank of a job of that size needs. Fails if the limit is lower.
-pub(super) fn required_descriptors(rank: usize, size: usize) -> Result<usize, JoinError> {
-    let open = fs::read_dir("/proc/self/fd").map_or(3, Iterator::count);
-    let need = open.saturating_add(size).saturating_add(OTHER_DESCRIPTORS);
+/// Fails if this process may have fewer descriptors than a rank of a job of that size needs.
+pub(super) fn check_descriptors(rank: usize, size: usize) -> Result<(), JoinError> {
+    let need = needed_descriptors(size).saturating_add(UNAUTHENTICATED.0);
     match limit() {
         Some(limit) if limit < need => Err(JoinError::Descriptors { rank, limit: Some(limit), need }),
-        _ => Ok(need),
+        _ => Ok(()),
     }
+}
+
+/// Returns the maximum number of peers that are not authenticated.
+pub(super) fn max_unauthenticated(size: usize) -> usize {
+    let (least, most) = UNAUTHENTICATED;
+    match limit().map(|limit| limit.saturating_sub(needed_descriptors(size))) {
+        None => least,
+        Some(0) => 2,
+        Some(spare) => spare.clamp(least, most),
+    }
+}
+
+/// Returns how many descriptors a rank of a job of that size needs, with those that are open.
+fn needed_descriptors(size: usize) -> usize {
+    let open = fs::read_dir("/proc/self/fd").map_or(3, Iterator::count);
+    open.saturating_add(size).saturating_add(OWN_DESCRIPTORS)
+}
+
+/// Starts a thread of the bootstrap of that rank.
+pub(super) fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    rank: usize,
+    body: impl FnOnce() + Send + 'scope,
+) -> Result<(), JoinError> {
+    let thread = thread::Builder::new().name(format!("necklace-join-{rank}")).stack_size(STACK);
+    let failed =
+        |error: io::Error| JoinError::Os { what: "no thread can be started".to_owned(), why: error.to_string() };
+    thread.spawn_scoped(scope, body).map(drop).map_err(failed)
 }
 
 /// Returns the limit on the descriptors of this process, if the system tells it.
@@ -124,10 +157,13 @@ pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(24 | 23))
 }
 
-/// Converts an error of the system, for a rank that needs that many descriptors.
-pub(super) fn system_error(rank: usize, need: usize, what: &str, error: &io::Error) -> JoinError {
+/// Converts an error of the system on a rank of a job of that size.
+pub(super) fn system_error(rank: usize, size: usize, what: &str, error: &io::Error) -> JoinError {
     if is_out_of_descriptors(error) {
-        return JoinError::Descriptors { rank, limit: limit(), need };
+        let limit = limit();
+        // Others of the process have taken descriptors since they were counted.
+        let need = needed_descriptors(size).max(limit.map_or(0, |limit| limit + 1));
+        return JoinError::Descriptors { rank, limit, need };
     }
     JoinError::Os { what: what.to_owned(), why: error.to_string() }
 }
@@ -149,12 +185,14 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn job_above_the_descriptor_limit_is_refused() {
-        let error = required_descriptors(3, usize::MAX / 2).unwrap_err();
+        let error = check_descriptors(3, usize::MAX / 2).unwrap_err();
         let JoinError::Descriptors { rank: 3, limit: Some(limit), need } = error else { panic!("{error}") };
         assert!(need > limit && limit > 0);
         let message = error.to_string();
         assert!(message.contains(&limit.to_string()) && message.contains("ulimit -n"), "{message}");
-        assert!(required_descriptors(0, 2).unwrap() > 2);
+        assert_eq!(check_descriptors(0, 2), Ok(()));
+        assert_eq!(max_unauthenticated(usize::MAX / 2), 2);
+        assert_eq!(max_unauthenticated(limit - needed_descriptors(0) - 20), 20);
     }
 
     #[test]

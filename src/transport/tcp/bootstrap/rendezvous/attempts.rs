@@ -1,90 +1,73 @@
-//! Attempts to connect to one rank, several of which may be under way.
-//!
-//! If the packet that opens a connection is lost, as in a listener's full queue, the system sends
-//! it again after 1, 3 and 7 seconds. So an attempt that is not answered soon is followed by
-//! another, and the first that succeeds is used. Earlier ones stay for a while: the answer may only
-//! be slow.
+//! Attempts to connect to a rank: one after the other, until one succeeds.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::connections::ConnectionId;
+use super::super::connection::Connection;
 use super::super::error::JoinError;
+use super::super::handshake::{HandshakeError, Identity, initiate};
+use super::super::hello::{Hello, Purpose};
 use super::super::key::random;
-use super::timing::after;
+use super::super::registry::{Entry, Registry, Stage};
+use super::super::system;
+use super::super::timing::after;
 
 /// Pause after a failed attempt, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
-/// Time to wait for an answer before another attempt, at first and at most.
-const PATIENCE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(500));
-/// Maximum number of attempts under way. Another one replaces the oldest.
-const MAX_ATTEMPTS: usize = 16;
+/// Time for an attempt to be answered, at first and at most.
+const PATIENCE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
+/// Maximum time for the system to connect. If the packet that opens a connection is lost, as in a
+/// listener's full queue, the system sends it again after 1, 3 and 7 seconds. A new attempt is
+/// sooner.
+const CONNECT: Duration = Duration::from_secs(1);
 
-/// The attempts to connect to one rank.
+/// How long to wait for an answer to an attempt, and before the next attempt.
 #[derive(Debug)]
 pub(super) struct Attempts {
-    /// The oldest first, with the address of each.
-    under_way: VecDeque<(ConnectionId, SocketAddr)>,
-    /// The time of the next attempt.
-    next: Instant,
     pause: Duration,
     patience: Duration,
 }
 
 impl Attempts {
-    /// Starts without attempts. The first is due at once.
-    pub(super) fn new(now: Instant) -> Self {
-        Self { under_way: VecDeque::new(), next: now, pause: PAUSE.0, patience: PATIENCE.0 }
+    pub(super) fn new() -> Self {
+        Self { pause: PAUSE.0, patience: PATIENCE.0 }
     }
 
-    /// Returns when the next attempt is due.
-    pub(super) fn next(&self) -> Instant {
-        self.next
+    /// Connects to that rank at that address, within that time at most.
+    pub(super) fn connect<'a>(
+        &self,
+        registry: &'a Registry,
+        identity: &Identity,
+        (purpose, rank, address): (Purpose, usize, SocketAddr),
+        limit: Duration,
+    ) -> Result<(Entry<'a>, Hello), HandshakeError> {
+        // The system refuses to wait for no time at all.
+        let patience = self.patience.min(limit).max(Duration::from_millis(1));
+        let deadline = after(Instant::now(), patience);
+        let connection = Connection::connect(address, patience.min(CONNECT)).map_err(|error| {
+            if system::is_out_of_descriptors(&error) {
+                let what = "no connection can be made";
+                return HandshakeError::Own(system::system_error(identity.rank, identity.size, what, &error));
+            }
+            error.into()
+        })?;
+        let closed = || HandshakeError::Io("the bootstrap has ended".to_owned());
+        let entry = registry.add(Arc::new(connection), Stage::Serving).ok_or_else(closed)?;
+        let mut nonce = [0; 32];
+        random(&mut nonce)?;
+        let hello = initiate(&mut entry.connection.until(deadline), identity, purpose, rank, nonce)?;
+        Ok((entry, hello))
     }
 
-    /// Whether a connection is one of the attempts.
-    pub(super) fn has(&self, id: ConnectionId) -> bool {
-        self.under_way.iter().any(|(one, _)| *one == id)
-    }
-
-    /// Adds an attempt that has just been made. If there are too many, removes the oldest and
-    /// returns it.
-    pub(super) fn made(
-        &mut self,
-        id: ConnectionId,
-        address: SocketAddr,
-        now: Instant,
-    ) -> Result<Option<ConnectionId>, JoinError> {
-        self.under_way.push_back((id, address));
-        self.next = after(now, jittered(self.patience)?);
-        self.patience = (self.patience * 2).min(PATIENCE.1);
-        let oldest = (self.under_way.len() > MAX_ATTEMPTS).then(|| self.under_way.pop_front()).flatten();
-        Ok(oldest.map(|(id, _)| id))
-    }
-
-    /// Removes an attempt that has failed. Returns its address, or `None` if it is not one of
-    /// these.
-    pub(super) fn failed(&mut self, id: ConnectionId) -> Option<SocketAddr> {
-        let at = self.under_way.iter().position(|(one, _)| *one == id)?;
-        self.under_way.remove(at).map(|(_, address)| address)
-    }
-
-    /// Delays the next attempt, longer each time.
-    pub(super) fn pause(&mut self, now: Instant) -> Result<(), JoinError> {
-        self.next = after(now, jittered(self.pause)?);
+    /// Records that an attempt has failed after that time. Returns the pause before the next one.
+    pub(super) fn failed(&mut self, took: Duration) -> Result<Duration, JoinError> {
+        if took >= self.patience {
+            self.patience = (self.patience * 2).min(PATIENCE.1);
+        }
+        let pause = jittered(self.pause)?;
         self.pause = (self.pause * 2).min(PAUSE.1);
-        Ok(())
-    }
-
-    /// Makes the next attempt due at once.
-    pub(super) fn hurry(&mut self, now: Instant) {
-        self.next = now;
-    }
-
-    /// Returns the attempts under way, except for one.
-    pub(super) fn others(self, id: Option<ConnectionId>) -> impl Iterator<Item = ConnectionId> {
-        self.under_way.into_iter().map(|(one, _)| one).filter(move |one| Some(*one) != id)
+        Ok(pause)
     }
 }
 
@@ -100,41 +83,21 @@ fn jittered(duration: Duration) -> Result<Duration, JoinError> {
 mod tests {
     use super::*;
 
-    /// Minimum time before a system resends the packet that opens a connection (RFC 6298).
-    const RESEND: Duration = Duration::from_secs(1);
-
-    fn address() -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], 1))
-    }
-
-    #[test]
-    fn unanswered_attempt_is_repeated_before_the_system_resends() {
-        let mut now = Instant::now();
-        let mut attempts = Attempts::new(now);
-        for id in 0..100 {
-            assert!(attempts.next() <= now + RESEND * 6 / 10, "attempt {id}");
-            now = attempts.next();
-            let given_up = attempts.made(id, address(), now).unwrap();
-            assert_eq!(given_up, id.checked_sub(MAX_ATTEMPTS), "attempt {id}");
-            assert!(attempts.has(id) && attempts.next() > now);
-        }
-        let others: Vec<ConnectionId> = attempts.others(Some(95)).collect();
-        assert_eq!(others.len(), MAX_ATTEMPTS - 1);
-        assert!(!others.contains(&95));
-    }
-
     #[test]
     fn failed_attempts_are_repeated_ever_less_often() {
-        let began = Instant::now();
-        let mut now = began;
-        let mut attempts = Attempts::new(now);
-        for id in 0..20 {
-            attempts.made(id, address(), now).unwrap();
-            assert_eq!(attempts.failed(id), Some(address()));
-            assert_eq!(attempts.failed(id), None);
-            attempts.pause(now).unwrap();
-            now = attempts.next();
+        let mut attempts = Attempts::new();
+        let pauses: Vec<Duration> = (0..20).map(|_| attempts.failed(Duration::ZERO).unwrap()).collect();
+        assert!(pauses[0] <= PAUSE.0 && pauses[19] >= PAUSE.1 / 2 && pauses[19] <= PAUSE.1, "{pauses:?}");
+        // They were answered at once, so another one needs no more time.
+        assert_eq!(attempts.patience, PATIENCE.0);
+    }
+
+    #[test]
+    fn attempts_that_are_not_answered_get_more_time() {
+        let mut attempts = Attempts::new();
+        for _ in 0..20 {
+            attempts.failed(attempts.patience).unwrap();
         }
-        assert!(now - began >= PAUSE.1 / 2 * 10 && now - began <= PAUSE.1 * 20);
+        assert_eq!(attempts.patience, PATIENCE.1);
     }
 }

@@ -18,17 +18,38 @@
 mod address;
 mod attempts;
 mod client;
+mod reach_root;
 mod root;
-mod root_connection;
-mod timing;
 
-use super::Join;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+use super::connection::Connection;
 use super::error::JoinError;
+use super::message::RankLocation;
+use super::{Join, system};
 use crate::transport::tcp::mesh::Mesh;
+use crate::vocabulary::Hosts;
 
 /// Connects this rank to all other ranks of the job.
 pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
     if join.rank == 0 { root::run(join) } else { client::run(join) }
+}
+
+/// Makes the mesh of the connections, which are of no more concern to the bootstrap.
+fn mesh(join: &Join, locations: &[RankLocation], connections: Vec<Option<Arc<Connection>>>) -> Result<Mesh, JoinError> {
+    let Join { rank, size, .. } = *join;
+    let own = locations.get(rank).map(|location| location.host);
+    let neighbours = locations.iter().filter(|location| Some(location.host) == own).count();
+    let hosts = Hosts::of_names(locations.iter().map(|location| location.counts_as));
+    let stream = |connection: Arc<Connection>| {
+        Arc::into_inner(connection).ok_or_else(|| io::Error::from(ErrorKind::NotConnected))?.into_stream()
+    };
+    let streams = connections.into_iter().map(|connection| connection.map(stream).transpose());
+    let streams = streams.collect::<io::Result<_>>();
+    let streams =
+        streams.map_err(|error| system::system_error(rank, size, "a connection cannot be handed over", &error))?;
+    Ok(Mesh { rank, streams, neighbours, hosts: Some(hosts) })
 }
 
 #[cfg(test)]

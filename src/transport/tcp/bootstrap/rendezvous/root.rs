@@ -1,91 +1,172 @@
 //! The bootstrap on rank 0, which coordinates it.
 
-use std::collections::HashMap;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::super::connections::{ConnectionEvent, ConnectionId, ConnectionSet};
+use super::super::acceptor::{Acceptor, Peer};
+use super::super::connection::{Connection, ReceiveError};
 use super::super::error::JoinError;
-use super::super::hello::{Hello, Purpose};
+use super::super::hello::{Build, Hello, Purpose};
 use super::super::key::random;
 use super::super::message::{BootstrapMessage, RankLocation};
+use super::super::registry::Registry;
 use super::super::system::canonical;
+use super::super::timing::{FILE_INTERVAL, LINGER, LOG_INTERVAL, NEVER, WATCH_INTERVAL, after, grace, rounded};
 use super::super::{Join, system};
 use super::address::{self, RendezvousFile};
-use super::timing::{
-    FILE_INTERVAL, FLUSH_INTERVAL, LINGER, LOG_INTERVAL, WATCH_INTERVAL, after, grace, identity, rounded,
-};
+use super::mesh;
 use crate::transport::tcp::mesh::Mesh;
-use crate::vocabulary::Hosts;
 
 /// Runs the bootstrap as rank 0.
 pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
     let mut job = [0; 8];
     random(&mut job)?;
-    let need = system::required_descriptors(0, join.size);
+    let checked = system::check_descriptors(0, join.size);
     // To tell the others why it cannot serve them, rank 0 has to listen nevertheless.
-    let ((listeners, file), need, refusal) = match (address::listen(join), need) {
-        (Ok(listening), Ok(need)) => (listening, need, None),
-        (Ok(listening), Err(refusal)) => (listening, join.size, Some(refusal)),
-        (Err(error), need) => {
-            let refusal = need.err().unwrap_or(error);
+    let ((listeners, file), refusal) = match (address::listen(join), checked) {
+        (Ok(listening), checked) => (listening, checked.err()),
+        (Err(error), checked) => {
+            let refusal = checked.err().unwrap_or(error);
             let Some(listening) = address::listen_elsewhere(join) else { return Err(refusal) };
-            (listening, join.size, Some(refusal))
+            (listening, Some(refusal))
         }
     };
     let mut addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok());
     let address = addresses.next().map_or(SocketAddr::from(([0; 4], 0)), canonical);
-    let identity = identity(join, u64::from_le_bytes(job));
-    let mut connections = ConnectionSet::new(identity, Purpose::Rendezvous, need)?;
-    for listener in listeners {
-        connections.listen(listener)?;
+    let (reports, from_threads) = mpsc::channel();
+    let service = Arc::new(Service { size: join.size, address, failure: OnceLock::new(), reports });
+    let registry = Registry::default();
+    let arrived = registry.with_threads(|scope| {
+        let own = (&join.identity(u64::from_le_bytes(job)), Purpose::Rendezvous);
+        let serving = Arc::clone(&service);
+        let acceptor = Acceptor::start(scope, listeners, own, &registry, move |peer| serving.serve(peer))?;
+        let mut root = RootBootstrap {
+            join,
+            acceptor,
+            file,
+            location: join.location(address),
+            arrived: (0..join.size).map(|_| None).collect(),
+            ready: 0,
+            told: vec![false; join.size],
+            duplicate: None,
+            service: &service,
+            from_threads,
+        };
+        let (result, patience) = match refusal {
+            // Ranks may be started by hand, one after the other, so rank 0 waits longer for them.
+            Some(refusal) => {
+                log::error!("rank 0 tells the ranks that come within {:?}: {refusal}", grace(join.timeout));
+                (Err(refusal), grace(join.timeout))
+            }
+            None => (root.coordinate(), LINGER),
+        };
+        match result {
+            Ok(()) => Ok((root.locations(), root.arrived)),
+            Err(error) => {
+                root.report_failure(&error, patience);
+                Err(error)
+            }
+        }
+    });
+    let (locations, arrived) = arrived?;
+    mesh(join, &locations, arrived.into_iter().map(|rank| rank.map(|rank| rank.connection)).collect())
+}
+
+/// What threads do with the ranks that connect.
+struct Service {
+    size: usize,
+    /// The address of rank 0.
+    address: SocketAddr,
+    /// Why the bootstrap has failed.
+    failure: OnceLock<JoinError>,
+    reports: Sender<Report>,
+}
+
+/// What a thread reports of a rank that has connected and holds the key.
+struct Report {
+    rank: usize,
+    connection: Arc<Connection>,
+    what: ReportKind,
+}
+
+enum ReportKind {
+    /// It has sent a message.
+    Received(BootstrapMessage),
+    /// No more messages come.
+    Ended(ReceiveError),
+    /// It was refused, and told why.
+    Refused(JoinError),
+}
+
+impl Service {
+    /// Receives the messages of a rank until it is ready. From then on, what it sends is for the
+    /// progress engine.
+    fn serve(&self, peer: Peer<'_>) {
+        let (rank, connection) = (peer.hello.rank, Arc::clone(peer.connection()));
+        let report = |what| {
+            let _ = self.reports.send(Report { rank, connection: Arc::clone(&connection), what });
+        };
+        let refuse = |error: JoinError| {
+            connection.send_last(&BootstrapMessage::failed(0, &error), after(Instant::now(), LINGER));
+            report(ReportKind::Refused(error));
+        };
+        if let Some(error) = self.failure.get().cloned().or_else(|| self.mismatch(&peer.hello, connection.peer)) {
+            return refuse(error);
+        }
+        let mut message = peer.first_message(self.size);
+        if let Some(error) = self.failure.get() {
+            return refuse(error.clone());
+        }
+        loop {
+            match message {
+                Ok(BootstrapMessage::Ready) => {
+                    peer.release();
+                    return report(ReportKind::Received(BootstrapMessage::Ready));
+                }
+                Ok(message) => report(ReportKind::Received(message)),
+                Err(error) => return report(ReportKind::Ended(error)),
+            }
+            message = connection.receive(self.size, after(Instant::now(), NEVER));
+        }
     }
-    let location = join.location(address);
-    let mut root = RootBootstrap {
-        join,
-        connections,
-        file,
-        location,
-        claimed: HashMap::new(),
-        arrived: (0..join.size).map(|_| None).collect(),
-        ready: 0,
-    };
-    let (result, patience) = match refusal {
-        // Ranks may be started by hand, one after the other, so rank 0 waits longer for them.
-        Some(refusal) => {
-            log::error!("rank 0 tells the ranks that come within {:?}: {refusal}", grace(join.timeout));
-            (Err(refusal), grace(join.timeout))
+
+    /// Returns why a rank cannot join, if it cannot.
+    fn mismatch(&self, hello: &Hello, address: SocketAddr) -> Option<JoinError> {
+        let (rank, size) = (hello.rank, self.size);
+        if let Some((what, value_a, value_b)) = Build::own().difference(&hello.build) {
+            return Some(JoinError::BuildMismatch { what: what.to_owned(), rank_a: 0, value_a, rank_b: rank, value_b });
         }
-        None => (root.coordinate(), LINGER),
-    };
-    match result {
-        Ok(()) => root.into_mesh(),
-        Err(error) => {
-            root.report_failure(&error, patience);
-            Err(error)
+        if hello.size != size {
+            return Some(JoinError::SizeMismatch { size, rank, address, other_size: hello.size });
         }
+        (rank == 0).then_some(JoinError::DuplicateRank { rank, first: self.address, second: address })
     }
 }
 
 /// The state of the bootstrap on rank 0.
 struct RootBootstrap<'a> {
     join: &'a Join,
-    connections: ConnectionSet,
+    acceptor: Acceptor,
     file: Option<RendezvousFile>,
     /// The location of rank 0 itself.
     location: RankLocation,
-    /// The rank that each authenticated peer claims to be, and the peer's address.
-    claimed: HashMap<ConnectionId, (usize, SocketAddr)>,
     /// The ranks that have arrived, by rank.
     arrived: Vec<Option<ArrivedRank>>,
     /// The number of ranks that are connected to all others.
     ready: usize,
+    /// The ranks that know that the bootstrap has failed, or are gone.
+    told: Vec<bool>,
+    /// The second process that says that it is a rank which has arrived.
+    duplicate: Option<Arc<Connection>>,
+    service: &'a Service,
+    from_threads: Receiver<Report>,
 }
 
 /// A rank that has arrived.
 struct ArrivedRank {
-    id: ConnectionId,
-    peer: SocketAddr,
+    connection: Arc<Connection>,
     location: RankLocation,
     ready: bool,
     /// The number of ranks to which it is not connected, if it was asked and has answered.
@@ -99,29 +180,18 @@ impl RootBootstrap<'_> {
         self.wait("here", timeout, |root| root.arrived.iter().flatten().count() + 1 == size).map_err(|error| {
             error.unwrap_or_else(|| {
                 let missing = (1..size).filter(|rank| self.arrived[*rank].is_none()).collect();
-                JoinError::Missing { size, missing, waited, turned_away: self.connections.rejections() }
+                JoinError::Missing { size, missing, waited, turned_away: self.acceptor.rejections() }
             })
         })?;
         self.check_reachable()?;
-        let locations = self.arrived.iter().map(|rank| rank.as_ref().map_or(self.location, |rank| rank.location));
-        let table = BootstrapMessage::Table(locations.collect());
-        self.send_to_all(&table);
+        self.send_to_all(&BootstrapMessage::Table(self.locations()));
         self.wait_until_connected()?;
-        self.connections.stop_listening();
-        // The bytes that the ranks send from now on are for the progress engine.
-        let ids: Vec<ConnectionId> = self.arrived.iter().flatten().map(|rank| rank.id).collect();
-        ids.iter().for_each(|id| self.connections.stop_reading(*id));
         self.send_to_all(&BootstrapMessage::Go);
-        let until = after(Instant::now(), grace(timeout));
-        while !self.connections.is_flushed(ids.iter().copied()) {
-            let now = Instant::now();
-            if now >= until {
-                break;
-            }
-            // No event tells that the messages are sent.
-            self.connections.next_event(until.min(after(now, FLUSH_INTERVAL)))?;
-        }
         Ok(())
+    }
+
+    fn locations(&self) -> Vec<RankLocation> {
+        self.arrived.iter().map(|rank| rank.as_ref().map_or(self.location, |rank| rank.location)).collect()
     }
 
     /// Waits until all ranks are connected to all. If one rank does not answer the others, none of
@@ -136,7 +206,8 @@ impl RootBootstrap<'_> {
             early => return early.map_err(|error| error.unwrap_or_else(|| self.late())),
         }
         let unready = self.arrived.iter().flatten().filter(|rank| !rank.ready);
-        unready.for_each(|rank| self.connections.send(rank.id, &BootstrapMessage::CountUnconnected));
+        let until = after(Instant::now(), grace(timeout));
+        unready.for_each(|rank| drop(rank.connection.send(&BootstrapMessage::CountUnconnected, until)));
         self.wait(what, grace(timeout), done).map_err(|error| error.unwrap_or_else(|| self.late()))
     }
 
@@ -152,11 +223,10 @@ impl RootBootstrap<'_> {
         JoinError::Late { late, waited: rounded(timeout.saturating_add(grace(timeout))) }
     }
 
-    /// Sends a message to every rank that has arrived.
-    fn send_to_all(&mut self, message: &BootstrapMessage) {
-        for rank in self.arrived.iter().flatten() {
-            self.connections.send(rank.id, message);
-        }
+    /// Sends a message to every rank that has arrived. One that does not read it will be late.
+    fn send_to_all(&self, message: &BootstrapMessage) {
+        let until = after(Instant::now(), grace(self.join.timeout));
+        self.arrived.iter().flatten().for_each(|rank| drop(rank.connection.send(message, until)));
     }
 
     /// Handles events until `done`. Fails with `None` if that takes too long.
@@ -184,8 +254,8 @@ impl RootBootstrap<'_> {
                 }
                 wake = wake.min(after(now, WATCH_INTERVAL));
             }
-            if let Some(event) = self.connections.next_event(wake)? {
-                self.handle(event)?;
+            if let Ok(report) = self.from_threads.recv_timeout(wake.saturating_duration_since(now)) {
+                self.handle(report)?;
                 log::debug!("{}", self.progress(what));
             }
         }
@@ -200,78 +270,65 @@ impl RootBootstrap<'_> {
         format!("{} of {size} ranks are {what}", count + 1)
     }
 
-    fn handle(&mut self, event: ConnectionEvent) -> Result<(), JoinError> {
-        match event {
-            ConnectionEvent::Authenticated(id, hello, peer) => self.authenticated(id, &hello, peer),
-            ConnectionEvent::Received(id, message) => self.received(id, message),
-            ConnectionEvent::Closed(id) => {
-                let arrived = self.rank_of(id).is_some();
-                match self.claimed.remove(&id) {
-                    Some((rank, address)) if arrived => Err(JoinError::Lost { rank, address }),
-                    // It had not arrived, and may connect again.
-                    _ => Ok(()),
-                }
+    fn handle(&mut self, Report { rank, connection, what }: Report) -> Result<(), JoinError> {
+        let message = match what {
+            ReportKind::Received(message) => message,
+            ReportKind::Refused(error) => {
+                self.knows(rank);
+                return Err(error);
             }
-            ConnectionEvent::Malformed(id, what) => self.violation(id, what),
-            ConnectionEvent::Failed(..) => Ok(()),
-        }
-    }
-
-    /// Returns the rank that has arrived over a connection.
-    fn rank_of(&self, id: ConnectionId) -> Option<&ArrivedRank> {
-        let (rank, _) = self.claimed.get(&id)?;
-        self.arrived.get(*rank)?.as_ref().filter(|rank| rank.id == id)
-    }
-
-    fn violation(&mut self, id: ConnectionId, what: &str) -> Result<(), JoinError> {
-        let Some(&(rank, address)) = self.claimed.get(&id) else { return Ok(()) };
-        self.connections.close(id);
-        Err(JoinError::ProtocolViolation { rank, address, what: what.to_owned() })
-    }
-
-    /// Checks the hello of a peer that has proved that it holds the key.
-    fn authenticated(&mut self, id: ConnectionId, hello: &Hello, address: SocketAddr) -> Result<(), JoinError> {
-        let (rank, size) = (hello.rank, self.join.size);
-        self.claimed.insert(id, (rank, address));
-        if let Some((what, value_a, value_b)) = self.connections.identity.build.difference(&hello.build) {
-            return Err(JoinError::BuildMismatch { what: what.to_owned(), rank_a: 0, value_a, rank_b: rank, value_b });
-        }
-        if hello.size != size {
-            return Err(JoinError::SizeMismatch { size, rank, address, other_size: hello.size });
-        }
-        if rank == 0 {
-            return Err(JoinError::DuplicateRank { rank, first: self.location.address, second: address });
+            ReportKind::Ended(ReceiveError::Malformed(what)) => return self.violation(rank, &connection, what),
+            ReportKind::Ended(ReceiveError::Ended) if self.arrived_over(rank, &connection).is_some() => {
+                self.knows(rank);
+                return Err(JoinError::Lost { rank, address: connection.peer });
+            }
+            // It had not arrived, and may connect again.
+            ReportKind::Ended(ReceiveError::Ended) => return Ok(()),
+        };
+        match (message, self.arrived_over(rank, &connection)) {
+            (BootstrapMessage::Failed(error), _) => {
+                self.knows(rank);
+                connection.shut_down();
+                return Err(error);
+            }
+            (BootstrapMessage::Arrived(location), None) => match &self.arrived[rank] {
+                Some(first) => {
+                    let (first, second) = (first.connection.peer, connection.peer);
+                    self.duplicate = Some(connection);
+                    return Err(JoinError::DuplicateRank { rank, first, second });
+                }
+                None => {
+                    log::debug!("rank {rank} is here from {}, and listens on {}", connection.peer, location.address);
+                    self.arrived[rank] = Some(ArrivedRank { connection, location, ready: false, unconnected: None });
+                }
+            },
+            (BootstrapMessage::Ready, Some(arrived)) => {
+                arrived.ready = true;
+                self.ready += 1;
+            }
+            (BootstrapMessage::Unconnected(count), Some(arrived)) => arrived.unconnected = Some(count),
+            _ => return self.violation(rank, &connection, "an unexpected bootstrap message"),
         }
         Ok(())
     }
 
-    fn received(&mut self, id: ConnectionId, message: BootstrapMessage) -> Result<(), JoinError> {
-        let Some(&(rank, peer)) = self.claimed.get(&id) else { return Ok(()) };
-        let Some(arrived) = self.arrived.get_mut(rank) else { return Ok(()) };
-        match (message, arrived) {
-            (BootstrapMessage::Failed(error), _) => {
-                self.connections.close(id);
-                Err(error)
-            }
-            (BootstrapMessage::Arrived(location), arrived @ None) => {
-                log::debug!("rank {rank} is here from {peer}, and listens on {}", location.address);
-                *arrived = Some(ArrivedRank { id, peer, location, ready: false, unconnected: None });
-                Ok(())
-            }
-            (BootstrapMessage::Arrived(_), Some(first)) if first.id != id => {
-                Err(JoinError::DuplicateRank { rank, first: first.peer, second: peer })
-            }
-            (BootstrapMessage::Ready, Some(arrived)) if arrived.id == id && !arrived.ready => {
-                arrived.ready = true;
-                self.ready += 1;
-                Ok(())
-            }
-            (BootstrapMessage::Unconnected(count), Some(arrived)) if arrived.id == id => {
-                arrived.unconnected = Some(count);
-                Ok(())
-            }
-            _ => self.violation(id, "an unexpected bootstrap message"),
+    /// Returns the rank, if it has arrived over that connection.
+    fn arrived_over(&mut self, rank: usize, connection: &Arc<Connection>) -> Option<&mut ArrivedRank> {
+        self.arrived[rank].as_mut().filter(|arrived| Arc::ptr_eq(&arrived.connection, connection))
+    }
+
+    /// Records that a rank need not be told that the bootstrap has failed.
+    fn knows(&mut self, rank: usize) {
+        // A refused rank may be of a larger job.
+        if let Some(told) = self.told.get_mut(rank) {
+            *told = true;
         }
+    }
+
+    fn violation(&mut self, rank: usize, connection: &Connection, what: &str) -> Result<(), JoinError> {
+        connection.shut_down();
+        self.knows(rank);
+        Err(JoinError::ProtocolViolation { rank, address: connection.peer, what: what.to_owned() })
     }
 
     /// Fails if a rank has announced a loopback address to a rank on another host.
@@ -289,45 +346,47 @@ impl RootBootstrap<'_> {
     /// Tells all ranks that have come, and those that come within `patience`, that the bootstrap
     /// has failed.
     fn report_failure(&mut self, error: &JoinError, patience: Duration) {
-        let message = BootstrapMessage::failed(0, error);
-        let mut told = vec![false; self.join.size];
-        told[0] = true;
-        // This rank knows the error already, or is gone.
-        if let JoinError::Lost { rank, .. } | JoinError::Abandoned { rank, .. } = error
-            && let Some(told) = told.get_mut(*rank)
-        {
-            *told = true;
+        // Threads tell the ranks that come from now on.
+        let _ = self.service.failure.set(error.clone());
+        self.knows(0);
+        if let JoinError::Lost { rank, .. } | JoinError::Abandoned { rank, .. } = error {
+            self.knows(*rank);
         }
-        for id in self.connections.authenticated() {
-            if let Some(told) = self.claimed.get(&id).and_then(|(rank, _)| told.get_mut(*rank)) {
-                *told = true;
+        let message = BootstrapMessage::failed(0, error);
+        let soon = after(Instant::now(), LINGER);
+        // The connections whose peers have not closed them yet.
+        let mut open = Vec::new();
+        let tell = |connection: &Arc<Connection>, open: &mut Vec<Arc<Connection>>| {
+            let _ = connection.send(&message, soon);
+            connection.end_sending();
+            open.push(Arc::clone(connection));
+        };
+        for (rank, arrived) in self.arrived.iter().enumerate() {
+            if let Some(arrived) = arrived.as_ref().filter(|_| !self.told[rank]) {
+                tell(&arrived.connection, &mut open);
+                self.told[rank] = true;
             }
-            self.connections.send_last(id, &message);
+        }
+        self.duplicate.iter().for_each(|connection| tell(connection, &mut open));
+        // No thread reads what comes from a rank that is ready.
+        for ready in self.arrived.iter().flatten().filter(|rank| rank.ready) {
+            ready.connection.finish(soon);
+            open.retain(|connection| !Arc::ptr_eq(connection, &ready.connection));
         }
         let until = after(Instant::now(), patience);
-        while self.connections.is_closing() || told.contains(&false) {
-            match self.connections.next_event(until) {
-                Ok(Some(ConnectionEvent::Authenticated(id, hello, _))) => {
-                    if let Some(told) = told.get_mut(hello.rank) {
-                        *told = true;
-                    }
-                    self.connections.send_last(id, &message);
+        while !open.is_empty() || self.told.contains(&false) {
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok(Report { rank, connection, what }) = self.from_threads.recv_timeout(left) else { return };
+            match what {
+                ReportKind::Refused(_) => self.knows(rank),
+                ReportKind::Ended(_) => open.retain(|one| !Arc::ptr_eq(one, &connection)),
+                // It has come in the meantime.
+                ReportKind::Received(BootstrapMessage::Arrived(_)) => {
+                    tell(&connection, &mut open);
+                    self.knows(rank);
                 }
-                Ok(Some(_)) => {}
-                Ok(None) if Instant::now() < until => {}
-                Ok(None) | Err(_) => return,
+                ReportKind::Received(_) => {}
             }
         }
-    }
-
-    fn into_mesh(mut self) -> Result<Mesh, JoinError> {
-        let own = self.location.host;
-        let neighbours = self.arrived.iter().flatten().filter(|rank| rank.location.host == own).count() + 1;
-        let locations = self.arrived.iter().map(|rank| rank.as_ref().map_or(&self.location, |rank| &rank.location));
-        let hosts = Hosts::of_names(locations.map(|location| location.counts_as));
-        let connections = &mut self.connections;
-        let streams = self.arrived.iter().map(|rank| rank.as_ref().map(|rank| connections.take_stream(rank.id)));
-        let streams: Vec<Option<TcpStream>> = streams.map(Option::transpose).collect::<Result<_, _>>()?;
-        Ok(Mesh { rank: 0, streams, neighbours, hosts: Some(hosts) })
     }
 }

@@ -37,8 +37,8 @@ fn late_rank_is_told_why_the_others_failed() {
 fn protocol_violation_of_a_rank_is_an_error_for_all() {
     let port = Port::new();
     let others = [0, 1].map(|rank| start(port.join(rank, 3)));
-    let (mut connections, id, _) = client(&port.join(2, 3), Build::own(), true);
-    connections.send(id, &BootstrapMessage::Go);
+    let rank = client(&port.join(2, 3), Build::own(), true);
+    rank.send(&BootstrapMessage::Go);
     let errors = others.map(error_of);
     assert!(matches!(&errors[0], JoinError::ProtocolViolation { rank: 2, .. }), "{}", errors[0]);
     assert_eq!(errors[1], JoinError::Abandoned { rank: 0, reason: errors[0].to_string() });

@@ -7,12 +7,10 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 
 use super::super::super::Join;
-use super::super::super::connections::{ConnectionEvent, ConnectionSet};
 use super::super::super::error::JoinError;
-use super::super::super::hello::Purpose;
+use super::super::super::hello::Build;
 use super::super::super::message::BootstrapMessage;
-use super::super::timing::identity;
-use super::scripted::next_event;
+use super::scripted::ScriptedRoot;
 use super::{Port, error_of, start};
 
 /// Returns the sockets of this host whose connection to that local port is not answered yet, as the
@@ -55,9 +53,9 @@ fn attempt_lost_in_a_full_queue_is_made_again() {
     assert!(own.len() >= 3, "{own:?}");
     // Once connections are accepted, the rank arrives.
     drop(fillers);
-    let mut connections = ConnectionSet::new(identity(&port.join(0, 3), 5), Purpose::Rendezvous, 0).unwrap();
-    connections.listen(socket.into()).unwrap();
-    while !matches!(next_event(&mut connections), ConnectionEvent::Received(_, BootstrapMessage::Arrived(_))) {}
-    drop(connections);
+    let root = ScriptedRoot::new(&port.join(0, 3), Build::own(), socket.into());
+    let connection = root.accept();
+    assert!(matches!(connection.receive(), BootstrapMessage::Arrived(_)));
+    drop(connection);
     assert_eq!(error_of(rank), JoinError::Lost { rank: 0, address: port.address() });
 }

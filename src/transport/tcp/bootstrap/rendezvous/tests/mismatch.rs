@@ -2,12 +2,11 @@
 
 use std::net::TcpListener;
 
-use super::super::super::connections::ConnectionEvent;
 use super::super::super::error::JoinError;
 use super::super::super::hello::Build;
 use super::super::super::message::BootstrapMessage;
 use super::super::super::{Join, Root};
-use super::scripted::{client, next_event, root};
+use super::scripted::{client, root};
 use super::{Port, error_of, errors, start};
 
 #[test]
@@ -54,14 +53,12 @@ fn different_builds_are_an_error_on_every_rank() {
     ] {
         let port = Port::new();
         let others = [0, 1].map(|rank| start(port.join(rank, 3)));
-        let (mut connections, id, hello) = client(&port.join(2, 3), build.clone(), false);
-        let (_, ours, theirs) = hello.build.difference(&build).unwrap();
-        let ConnectionEvent::Received(at, BootstrapMessage::Failed(told)) = next_event(&mut connections) else {
-            panic!("told something else")
-        };
+        let rank = client(&port.join(2, 3), build.clone(), false);
+        let (_, ours, theirs) = rank.hello.build.difference(&build).unwrap();
+        let BootstrapMessage::Failed(told) = rank.receive() else { panic!("told something else") };
         let JoinError::BuildMismatch { rank_a: 0, value_a, rank_b: 2, value_b, .. } = &told else { panic!("{told}") };
-        assert!(at == id && *value_a == ours && *value_b == theirs && theirs == what, "{told}");
-        drop(connections);
+        assert!(*value_a == ours && *value_b == theirs && theirs == what, "{told}");
+        drop(rank);
         for other in others {
             assert_eq!(error_of(other), told);
         }
@@ -71,9 +68,9 @@ fn different_builds_are_an_error_on_every_rank() {
 #[test]
 fn rank_that_finds_another_build_fails_like_rank_0() {
     let port = Port::new();
-    let mut root = root(&port, 2, Build::other(b'l', 64, "0.0.1"));
+    let root = root(&port, 2, Build::other(b'l', 64, "0.0.1"));
     let rank = start(port.join(1, 2));
-    assert!(matches!(next_event(&mut root), ConnectionEvent::Authenticated(..)));
+    let _connection = root.accept();
     let error = error_of(rank);
     let JoinError::BuildMismatch { rank_a: 0, value_a, rank_b: 1, value_b, .. } = &error else { panic!("{error}") };
     assert!(value_a == "0.0.1" && value_b == env!("CARGO_PKG_VERSION"), "{error}");

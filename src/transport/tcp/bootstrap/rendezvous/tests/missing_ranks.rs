@@ -2,15 +2,14 @@
 
 use std::net::TcpListener;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::super::super::connections::ConnectionEvent;
 use super::super::super::error::JoinError;
 use super::super::super::hello::Build;
 use super::super::super::message::BootstrapMessage;
+use super::super::super::timing::grace;
 use super::super::super::{Join, Root};
-use super::super::timing::{FILE_INTERVAL, after, grace};
-use super::scripted::{client, client_at, next_event, root};
+use super::scripted::{client, client_at, root};
 use super::{Port, error_of, errors, join_and_greet, key, start};
 
 #[test]
@@ -47,9 +46,9 @@ fn rank_0_that_sends_nothing_is_named_with_its_address() {
 fn rank_lost_during_the_bootstrap_is_named_on_every_rank() {
     let port = Port::new();
     let others = [0, 1, 3].map(|rank| start(port.join(rank, 4)));
-    let (connections, id, _) = client(&port.join(2, 4), Build::own(), true);
-    let address = connections.local_address(id).unwrap();
-    drop(connections);
+    let rank = client(&port.join(2, 4), Build::own(), true);
+    let address = rank.connection.local_address().unwrap();
+    drop(rank);
     for other in others {
         assert_eq!(error_of(other), JoinError::Lost { rank: 2, address });
     }
@@ -58,21 +57,20 @@ fn rank_lost_during_the_bootstrap_is_named_on_every_rank() {
 #[test]
 fn rank_0_lost_during_the_bootstrap_is_named() {
     let port = Port::new();
-    let mut root = root(&port, 3, Build::own());
+    let root = root(&port, 3, Build::own());
     let rank = start(port.join(1, 3));
-    while !matches!(next_event(&mut root), ConnectionEvent::Received(_, BootstrapMessage::Arrived(_))) {}
-    drop(root);
+    let connection = root.accept();
+    assert!(matches!(connection.receive(), BootstrapMessage::Arrived(_)));
+    drop(connection);
     assert_eq!(error_of(rank), JoinError::Lost { rank: 0, address: port.address() });
 }
 
 #[test]
 fn silent_rank_0_is_named() {
     let port = Port::new();
-    let mut root = root(&port, 3, Build::own());
-    let rank = start(Join { timeout: Duration::from_millis(100), ..port.join(1, 3) });
-    while !rank.is_finished() {
-        let _ = root.next_event(after(Instant::now(), FILE_INTERVAL)).unwrap();
-    }
+    let root = root(&port, 3, Build::own());
+    let rank = start(Join { timeout: Duration::from_millis(500), ..port.join(1, 3) });
+    let _connection = root.accept();
     let error = error_of(rank);
     assert!(matches!(error, JoinError::Silent { address, .. } if address == port.address()), "{error}");
 }
@@ -83,13 +81,13 @@ fn unreachable_rank_is_named_on_every_rank() {
     // Rank 1 announces an address on which it does not listen. Rank 2 has 1.5 s to find out.
     let timeout = Duration::from_millis(1500);
     let others = [port.join(0, 3), Join { timeout, ..port.join(2, 3) }].map(start);
-    let (mut connections, ..) = client(&port.join(1, 3), Build::own(), true);
+    let rank = client(&port.join(1, 3), Build::own(), true);
     let told = loop {
-        if let ConnectionEvent::Received(_, BootstrapMessage::Failed(told)) = next_event(&mut connections) {
+        if let BootstrapMessage::Failed(told) = rank.receive() {
             break told;
         }
     };
-    drop(connections);
+    drop(rank);
     let errors = others.map(error_of);
     let JoinError::Unreachable { rank: 2, other: 1, address, .. } = &errors[1] else { panic!("{}", errors[1]) };
     assert_eq!(address, "127.0.0.1:1");
@@ -117,10 +115,10 @@ fn silent_after_it_arrived(silent: usize) {
         .collect();
     // Like a stopped process: its kernel accepts connections, and it sends nothing.
     let stopped = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (connections, _, _) = client_at(&port.join(silent, 4), stopped.local_addr().unwrap());
+    let rank = client_at(&port.join(silent, 4), stopped.local_addr().unwrap());
     let expected = JoinError::Late { late: vec![silent], waited: timeout + grace(timeout) };
     for other in others {
         assert_eq!(error_of(other), expected, "{silent} is silent");
     }
-    drop(connections);
+    drop(rank);
 }

@@ -9,8 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::super::super::error::JoinError;
-use super::super::super::handshake::{Identity, Initiator};
-use super::super::super::hello::{Build, Purpose};
+use super::super::super::hello::{Build, HandshakeRole, Hello, Purpose};
 use super::super::super::{Join, Key, Root};
 use super::{Port, check_meshes, error_of, errors, join_all, key, server_that_sends, start};
 
@@ -19,8 +18,8 @@ use super::{Port, check_meshes, error_of, errors, join_all, key, server_that_sen
 fn flood(address: SocketAddr, stop: &AtomicBool) -> usize {
     let mut silent = Vec::new();
     let mut count = 0;
-    let identity = |bytes| Identity { key: Key::new(bytes).unwrap(), build: Build::own(), rank: 3, size: 8, job: 0 };
-    let (_, hello) = Initiator::new(&identity(&[7; 16]), Purpose::Rendezvous, 0, [9; 32]);
+    let (purpose, role) = (Purpose::Rendezvous, HandshakeRole::Initiator);
+    let hello = Hello { build: Build::own(), purpose, role, rank: 3, size: 8, job: 0, nonce: [9; 32] }.encode();
     while !stop.load(Ordering::Relaxed) {
         let Ok(mut stream) = TcpStream::connect(address) else {
             thread::sleep(Duration::from_millis(1));
@@ -120,7 +119,7 @@ fn peer_with_another_protocol_is_sent_this_one() {
     stream.write_all(b"necklace\x09\0\0\0").unwrap();
     let mut heard = Vec::new();
     stream.read_to_end(&mut heard).unwrap();
-    assert_eq!(heard[..12], *b"necklace\x03\0\0\0");
+    assert_eq!(heard[..12], *b"necklace\x04\0\0\0");
     drop(stream);
     let error = error_of(root);
     assert!(error.to_string().contains("protocol 9"), "{error}");

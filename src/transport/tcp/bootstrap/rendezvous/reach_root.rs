@@ -3,20 +3,21 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use super::super::connections::{ConnectionEvent, ConnectionId, ConnectionSet};
 use super::super::error::JoinError;
-use super::super::handshake::HandshakeError;
+use super::super::handshake::{HandshakeError, Identity};
 use super::super::hello::{Hello, Purpose};
+use super::super::registry::{Entry, Registry};
+use super::super::timing::{FILE_INTERVAL, LOG_INTERVAL, after, rounded};
 use super::super::{Join, Root, system};
 use super::address;
 use super::attempts::Attempts;
-use super::timing::{FILE_INTERVAL, LOG_INTERVAL, after, rounded};
 
 /// Connects to rank 0, with as many attempts as it takes.
-pub(super) fn connect_to_root(
+pub(super) fn reach_root<'a>(
     join: &Join,
-    connections: &mut ConnectionSet,
-) -> Result<(ConnectionId, Hello, SocketAddr), JoinError> {
+    identity: &Identity,
+    registry: &'a Registry,
+) -> Result<(Entry<'a>, Hello), JoinError> {
     let began = Instant::now();
     let until = after(began, join.timeout);
     let mut next_log = after(began, LOG_INTERVAL);
@@ -26,22 +27,42 @@ pub(super) fn connect_to_root(
     };
     // The address in the rendezvous file.
     let mut line = None;
-    let mut attempts = Attempts::new(began);
-    // Counts the attempts, which take the addresses in turn.
-    let mut attempt = 0;
+    let mut attempts = Attempts::new();
     let mut last_error = String::new();
     loop {
-        let now = Instant::now();
-        let mut wake = until.min(next_log);
         if let Root::File(path) = &join.root {
             let current = address::read_file(path)?;
             if current != line {
-                let stale = std::mem::replace(&mut attempts, Attempts::new(now));
-                stale.others(None).for_each(|id| connections.close(id));
-                (line, addresses, attempt) = (current, Vec::new(), 0);
+                (line, addresses, attempts) = (current, Vec::new(), Attempts::new());
             }
-            wake = wake.min(after(now, FILE_INTERVAL));
+            if let Some(line) = line.as_deref().filter(|_| addresses.is_empty()) {
+                addresses = resolve(join, line).unwrap_or_else(|error| {
+                    last_error = error.to_string();
+                    Vec::new()
+                });
+            }
         }
+        let attempted = Instant::now();
+        for &address in &addresses {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            match attempts.connect(registry, identity, (Purpose::Rendezvous, 0, address), left) {
+                Ok(reached) => return Ok(reached),
+                Err(HandshakeError::Own(error)) => return Err(error),
+                // At a configured address, another process than rank 0 of this job is an error. A
+                // file may be of an earlier job, and rank 0 may still replace it.
+                Err(HandshakeError::Key) if line.is_none() => {
+                    return Err(JoinError::WrongKey { address, rank: join.rank });
+                }
+                Err(error) if line.is_none() && !matches!(error, HandshakeError::Io(_)) => {
+                    return Err(JoinError::WrongPeer { address, other: 0, why: error.description() });
+                }
+                Err(error) => last_error = error.description(),
+            }
+        }
+        let now = Instant::now();
         if now >= until {
             return Err(unreachable(join, line, last_error));
         }
@@ -49,50 +70,8 @@ pub(super) fn connect_to_root(
             log::info!("rank {} has not reached rank 0 for {:?}: {last_error}", join.rank, rounded(now - began));
             next_log = after(now, LOG_INTERVAL);
         }
-        if attempts.next() <= now {
-            if let Some(line) = line.as_deref().filter(|_| addresses.is_empty()) {
-                addresses = resolve(join, line).unwrap_or_else(|error| {
-                    last_error = error.to_string();
-                    Vec::new()
-                });
-            }
-            if addresses.is_empty() {
-                attempts.pause(now)?;
-            } else {
-                let address = addresses[attempt % addresses.len()];
-                attempt += 1;
-                let id = connections.connect(address, Purpose::Rendezvous, 0)?;
-                if let Some(oldest) = attempts.made(id, address, now)? {
-                    connections.close(oldest);
-                }
-            }
-        }
-        match connections.next_event(wake.min(attempts.next()))? {
-            Some(ConnectionEvent::Authenticated(id, hello, peer)) if attempts.has(id) => {
-                attempts.others(Some(id)).for_each(|other| connections.close(other));
-                return Ok((id, hello, peer));
-            }
-            Some(ConnectionEvent::Failed(id, error)) => {
-                let Some(address) = attempts.failed(id) else { continue };
-                // At a configured address, another process than rank 0 of this job is an error. A
-                // file may be of an earlier job, and rank 0 may still replace it.
-                match &error {
-                    HandshakeError::Key if line.is_none() => {
-                        return Err(JoinError::WrongKey { address, rank: join.rank });
-                    }
-                    HandshakeError::Io(_) => {}
-                    _ if line.is_some() => {}
-                    _ => return Err(JoinError::WrongPeer { address, other: 0, why: error.description() }),
-                }
-                last_error = error.description();
-                if attempt % addresses.len().max(1) == 0 {
-                    attempts.pause(Instant::now())?;
-                } else {
-                    attempts.hurry(Instant::now());
-                }
-            }
-            _ => {}
-        }
+        let pause = if addresses.is_empty() { FILE_INTERVAL } else { attempts.failed(now - attempted)? };
+        registry.pause(pause.min(until - now));
     }
 }
 

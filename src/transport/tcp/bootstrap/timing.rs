@@ -1,11 +1,9 @@
-//! Timeouts and intervals of the bootstrap, and the identity of this rank in it.
+//! Timeouts and intervals of the bootstrap.
 
 use std::time::{Duration, Instant};
 
-use super::super::handshake::Identity;
-use super::super::hello::Build;
-use super::super::{Join, Key};
-
+/// Maximum duration of a handshake, with the first message after it.
+pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time for the last message to be sent.
 pub(super) const LINGER: Duration = Duration::from_secs(1);
 /// Interval at which the rendezvous file is read.
@@ -14,8 +12,6 @@ pub(super) const FILE_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) const WATCH_INTERVAL: Duration = Duration::from_millis(20);
 /// Interval at which progress is logged while nothing happens.
 pub(super) const LOG_INTERVAL: Duration = Duration::from_secs(10);
-/// Interval at which rank 0 checks whether the last message is sent.
-pub(super) const FLUSH_INTERVAL: Duration = Duration::from_millis(5);
 /// A duration longer than any job.
 pub(super) const NEVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
@@ -32,9 +28,4 @@ pub(super) fn after(now: Instant, duration: Duration) -> Instant {
 /// Rounds a duration as the wire represents it, so that errors are equal on all ranks.
 pub(super) fn rounded(duration: Duration) -> Duration {
     Duration::from_millis(duration.as_millis().min(u128::from(u32::MAX)) as u64)
-}
-
-pub(super) fn identity(join: &Join, job: u64) -> Identity {
-    let key = join.key.clone().unwrap_or_else(Key::none);
-    Identity { key, build: Build::own(), rank: join.rank, size: join.size, job }
 }

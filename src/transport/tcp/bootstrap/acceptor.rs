@@ -1,0 +1,237 @@
+//! Accepts connections, and authenticates their peers, each on a thread of its own.
+//!
+//! A peer that connects costs a descriptor and a thread until it has proved that it holds the key,
+//! for a few seconds at most. The number of such peers is bounded: when there are too many, a new
+//! one displaces another ([`Registry::make_room`]). A rank that holds the key and was displaced
+//! tries again.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use mio::net::TcpListener;
+use mio::{Events, Interest, Poll, Token, Waker};
+
+use super::connection::{Connection, ReceiveError};
+use super::error::JoinError;
+use super::handshake::{self, HandshakeError, Identity, Reached};
+use super::hello::{Hello, Purpose};
+use super::key::random;
+use super::message::BootstrapMessage;
+use super::registry::{Entry, Registry, Stage};
+use super::system;
+use super::timing::{HANDSHAKE_TIMEOUT, LINGER, after};
+
+/// Pause after the system could not accept a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+/// The token of the waker; smaller ones are listeners.
+const WAKER: Token = Token(usize::MAX - 1);
+
+/// Accepts connections until it is dropped.
+pub(super) struct Acceptor {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    identity: Identity,
+    /// The purpose for which connections are accepted.
+    purpose: Purpose,
+    /// Maximum number of peers that have connected and not sent a message.
+    limit: usize,
+    rejections: Mutex<Rejections>,
+    stopped: AtomicBool,
+    /// Wakes the thread that accepts.
+    waker: Waker,
+}
+
+#[derive(Default)]
+struct Rejections {
+    count: usize,
+    last: String,
+}
+
+/// A peer that has connected and holds the key.
+pub(super) struct Peer<'a> {
+    pub(super) hello: Hello,
+    entry: Entry<'a>,
+    expires: Instant,
+}
+
+impl<'a> Peer<'a> {
+    pub(super) fn connection(&self) -> &Arc<Connection> {
+        &self.entry.connection
+    }
+
+    /// Receives its first message, which it must send soon.
+    pub(super) fn first_message(&self, size: usize) -> Result<BootstrapMessage, ReceiveError> {
+        let message = self.connection().receive(size, self.expires);
+        self.entry.set(Stage::Serving);
+        message
+    }
+
+    /// Keeps the connection open when the acceptor's registry is closed.
+    pub(super) fn release(self) -> Arc<Connection> {
+        self.entry.release()
+    }
+}
+
+impl Acceptor {
+    /// Starts to accept connections. Calls `serve` on a thread of its own for each peer that holds
+    /// the key.
+    pub(super) fn start<'scope, 'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        listeners: Vec<std::net::TcpListener>,
+        (identity, purpose): (&Identity, Purpose),
+        registry: &'env Registry,
+        serve: impl Fn(Peer<'_>) + Send + Sync + 'scope,
+    ) -> Result<Self, JoinError> {
+        let Identity { rank, size, .. } = *identity;
+        let failed = |error: io::Error| system::system_error(rank, size, "connections cannot be waited for", &error);
+        let poll = Poll::new().map_err(failed)?;
+        let waker = Waker::new(poll.registry(), WAKER).map_err(failed)?;
+        let listen = |(token, listener): (usize, std::net::TcpListener)| {
+            listener.set_nonblocking(true)?;
+            let mut listener = TcpListener::from_std(listener);
+            poll.registry().register(&mut listener, Token(token), Interest::READABLE)?;
+            Ok(listener)
+        };
+        let listeners =
+            listeners.into_iter().enumerate().map(listen).collect::<io::Result<Vec<_>>>().map_err(failed)?;
+        let shared = Arc::new(Shared {
+            identity: identity.clone(),
+            purpose,
+            limit: system::max_unauthenticated(size),
+            rejections: Mutex::default(),
+            stopped: false.into(),
+            waker,
+        });
+        let serve = Arc::new(serve);
+        let accepting = Arc::clone(&shared);
+        system::spawn(scope, rank, move || {
+            accepting.accept_all(poll, &listeners, registry, |connection| {
+                let (shared, serve) = (Arc::clone(&accepting), Arc::clone(&serve));
+                let peer = connection.peer;
+                let Some(entry) = registry.add(connection, Stage::Connected) else { return };
+                if let Err(error) = system::spawn(scope, rank, move || shared.authenticate(entry, &*serve)) {
+                    accepting.reject(peer, &error.to_string());
+                }
+            });
+        })?;
+        Ok(Self { shared })
+    }
+
+    /// Describes the connections that were rejected; empty if there were none.
+    pub(super) fn rejections(&self) -> String {
+        let Rejections { count, last } = &*self.shared.rejections();
+        match count {
+            0 => String::new(),
+            1 => format!("one connection was turned away: {last}"),
+            many => format!("{many} connections were turned away, the last: {last}"),
+        }
+    }
+}
+
+impl Drop for Acceptor {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::Release);
+        let _ = self.shared.waker.wake();
+    }
+}
+
+impl Shared {
+    /// Accepts connections until the acceptor is dropped or the registry is closed.
+    fn accept_all(
+        &self,
+        mut poll: Poll,
+        listeners: &[TcpListener],
+        registry: &Registry,
+        admit: impl Fn(Arc<Connection>),
+    ) {
+        let mut events = Events::with_capacity(16);
+        loop {
+            for listener in listeners {
+                // An event comes again only after the listener had no connection left.
+                while let Some(accepted) = self.accept(listener, registry) {
+                    if let Some((stream, peer)) = accepted {
+                        match Connection::accepted(stream, peer) {
+                            Ok(connection) => admit(Arc::new(connection)),
+                            Err(error) => self.reject(peer, &error.to_string()),
+                        }
+                    }
+                }
+            }
+            if self.is_stopped() || registry.is_closed() {
+                return;
+            }
+            let _ = poll.poll(&mut events, None);
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// Accepts a connection. Returns `None` if none is waiting, or no more are wanted, and
+    /// `Some(None)` if the next attempt may succeed.
+    fn accept(&self, listener: &TcpListener, registry: &Registry) -> Option<Option<(TcpStream, SocketAddr)>> {
+        if self.is_stopped() || !registry.make_room(self.limit) {
+            return None;
+        }
+        match listener.accept() {
+            Ok((stream, peer)) => Some(Some((stream.into(), peer))),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock => None,
+                // The connection ended before it was accepted.
+                ErrorKind::ConnectionAborted | ErrorKind::Interrupted => Some(None),
+                // The system has no descriptor or no memory for it. Peers that wait give theirs up.
+                _ => {
+                    log::debug!("rank {} cannot accept a connection: {error}", self.identity.rank);
+                    registry.evict();
+                    registry.pause(ACCEPT_PAUSE).then_some(None)
+                }
+            },
+        }
+    }
+
+    /// Authenticates a peer, and serves it.
+    fn authenticate(&self, entry: Entry<'_>, serve: &impl Fn(Peer<'_>)) {
+        let (peer, expires) = (entry.connection.peer, after(Instant::now(), HANDSHAKE_TIMEOUT));
+        let mut nonce = [0; 32];
+        let reached = |reached| {
+            entry.set(match reached {
+                Reached::Hello => Stage::SentHello,
+                Reached::Proof => Stage::Authenticated,
+            });
+        };
+        let mut stream = entry.connection.until(expires);
+        let hello = random(&mut nonce)
+            .map_err(HandshakeError::from)
+            .and_then(|()| handshake::respond(&mut stream, &self.identity, self.purpose, nonce, reached));
+        drop(stream);
+        match hello {
+            Ok(hello) => serve(Peer { hello, entry, expires }),
+            Err(_) if entry.is_evicted() => self.reject(peer, "it sent nothing while others were waiting"),
+            Err(error) => {
+                self.reject(peer, &error.description());
+                // The peer was sent the reason and has to read it. Then it closes the connection.
+                if !matches!(error, HandshakeError::Io(_) | HandshakeError::Own(_)) {
+                    entry.connection.finish(after(Instant::now(), LINGER));
+                }
+            }
+        }
+    }
+
+    fn rejections(&self) -> MutexGuard<'_, Rejections> {
+        self.rejections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reject(&self, peer: SocketAddr, why: &str) {
+        let mut rejections = self.rejections();
+        rejections.count += 1;
+        rejections.last = format!("{}, {why}", system::canonical(peer));
+        log::debug!("rank {} turns away {}", self.identity.rank, rejections.last);
+    }
+}

@@ -1,0 +1,209 @@
+//! A connection with another process during the bootstrap: a blocking socket whose reads and writes
+//! have deadlines.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::message::{BootstrapMessage, HEADER};
+use super::system::canonical;
+
+/// Maximum number of bytes that are discarded while the peer reads its last message.
+const MAX_DISCARDED: u64 = 16 << 10;
+
+/// A connection with another process.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: TcpStream,
+    pub(super) peer: SocketAddr,
+}
+
+/// The reason why no message came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReceiveError {
+    /// The connection has ended, or the deadline has passed.
+    Ended,
+    /// What has come is not a message, for this reason.
+    Malformed(&'static str),
+}
+
+impl Connection {
+    /// Takes a connection that was accepted.
+    pub(super) fn accepted(stream: TcpStream, peer: SocketAddr) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, peer: canonical(peer) })
+    }
+
+    /// Connects to that address.
+    pub(super) fn connect(address: SocketAddr, patience: Duration) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, patience)?;
+        // Where nothing listens on a port, the system may choose it as the local port of the very
+        // socket that connects to it.
+        if stream.local_addr()? == stream.peer_addr()? {
+            return Err(io::Error::other("nothing listens there"));
+        }
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, peer: canonical(address) })
+    }
+
+    /// Returns the address of this end.
+    pub(super) fn local_address(&self) -> io::Result<SocketAddr> {
+        self.stream.local_addr().map(canonical)
+    }
+
+    /// Returns a stream whose reads and writes fail after the deadline.
+    pub(super) fn until(&self, deadline: Instant) -> impl Read + Write {
+        Deadlined { stream: &self.stream, deadline }
+    }
+
+    /// Sends a message.
+    pub(super) fn send(&self, message: &BootstrapMessage, deadline: Instant) -> io::Result<()> {
+        self.until(deadline).write_all(&message.encode())
+    }
+
+    /// Receives a message in a job of that size, and not one byte after it.
+    pub(super) fn receive(&self, size: usize, deadline: Instant) -> Result<BootstrapMessage, ReceiveError> {
+        let mut stream = self.until(deadline);
+        let mut header = [0; HEADER];
+        stream.read_exact(&mut header).map_err(|_| ReceiveError::Ended)?;
+        let length = BootstrapMessage::length(&header, size)
+            .ok_or(ReceiveError::Malformed("a bootstrap message with an unknown kind or an invalid length"))?;
+        // Memory is allocated as the bytes come.
+        let mut body = Vec::new();
+        stream.take(length as u64).read_to_end(&mut body).map_err(|_| ReceiveError::Ended)?;
+        if body.len() < length {
+            return Err(ReceiveError::Ended);
+        }
+        let malformed = ReceiveError::Malformed("a bootstrap message that cannot be decoded");
+        BootstrapMessage::decode(&header, &body).ok_or(malformed)
+    }
+
+    /// Sends the last message and waits until the peer has closed the connection.
+    pub(super) fn send_last(&self, message: &BootstrapMessage, deadline: Instant) {
+        let _ = self.send(message, deadline);
+        self.finish(deadline);
+    }
+
+    /// Waits until the peer has closed the connection. If this process closed it while received
+    /// bytes are unread, the system would reset it, and the peer could lose what it was sent.
+    pub(super) fn finish(&self, deadline: Instant) {
+        self.end_sending();
+        // A peer that sends more than this does not read what it is sent.
+        let _ = io::copy(&mut self.until(deadline).take(MAX_DISCARDED), &mut io::sink());
+    }
+
+    /// Tells the peer that nothing more comes.
+    pub(super) fn end_sending(&self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+
+    /// Ends the connection, and with it what another thread reads or writes.
+    pub(super) fn shut_down(&self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Returns the stream, without deadlines.
+    pub(super) fn into_stream(self) -> io::Result<TcpStream> {
+        self.stream.set_read_timeout(None)?;
+        self.stream.set_write_timeout(None)?;
+        Ok(self.stream)
+    }
+}
+
+struct Deadlined<'a> {
+    stream: &'a TcpStream,
+    deadline: Instant,
+}
+
+impl Deadlined<'_> {
+    /// Transfers what can be transferred before the deadline.
+    fn transfer(
+        &self,
+        set_timeout: fn(&TcpStream, Option<Duration>) -> io::Result<()>,
+        mut transfer: impl FnMut(&TcpStream) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            set_timeout(self.stream, Some(left))?;
+            match transfer(self.stream) {
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+impl Read for Deadlined<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.transfer(TcpStream::set_read_timeout, |mut stream| stream.read(into))
+    }
+}
+
+impl Write for Deadlined<'_> {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        self.transfer(TcpStream::set_write_timeout, |mut stream| stream.write(from))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn pair() -> (Connection, Connection) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let one = Connection::connect(listener.local_addr().unwrap(), Duration::from_secs(10)).unwrap();
+        let (stream, peer) = listener.accept().unwrap();
+        (one, Connection::accepted(stream, peer).unwrap())
+    }
+
+    #[test]
+    fn message_is_received_without_what_follows_it() {
+        let (one, other) = pair();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let messages = [BootstrapMessage::Unconnected(3), BootstrapMessage::Go];
+        messages.iter().for_each(|message| one.send(message, deadline).unwrap());
+        one.until(deadline).write_all(b"data").unwrap();
+        for message in messages {
+            assert_eq!(other.receive(8, deadline), Ok(message));
+        }
+        let mut stream = other.into_stream().unwrap();
+        assert!(stream.read_timeout().unwrap().is_none() && stream.write_timeout().unwrap().is_none());
+        let mut data = [0; 4];
+        stream.read_exact(&mut data).unwrap();
+        assert_eq!(data, *b"data");
+    }
+
+    #[test]
+    fn peer_that_sends_slowly_or_not_at_all_meets_the_deadline() {
+        let (one, other) = pair();
+        let soon = || Instant::now() + Duration::from_millis(30);
+        assert_eq!(other.receive(8, soon()), Err(ReceiveError::Ended));
+        // Each byte comes in time, the message does not.
+        std::thread::scope(|scope| {
+            let drip = scope.spawn(|| {
+                let mut stream = one.until(Instant::now() + Duration::from_secs(60));
+                while stream.write_all(&[8]).is_ok() {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            });
+            assert_eq!(other.receive(8, soon()), Err(ReceiveError::Ended));
+            other.shut_down();
+            drip.join().unwrap();
+        });
+        let (one, other) = pair();
+        one.until(soon()).write_all(&[9; HEADER]).unwrap();
+        assert!(matches!(other.receive(8, soon()), Err(ReceiveError::Malformed(_))));
+        // Nobody reads.
+        assert_eq!(one.until(soon()).write_all(&vec![0; 64 << 20]).unwrap_err().kind(), ErrorKind::TimedOut);
+    }
+}
