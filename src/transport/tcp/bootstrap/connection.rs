@@ -79,12 +79,6 @@ impl Connection {
         BootstrapMessage::decode(&header, &body).ok_or(malformed)
     }
 
-    /// Sends the last message and waits until the peer has closed the connection.
-    pub(super) fn send_last(&self, message: &BootstrapMessage, deadline: Instant) {
-        let _ = self.send(message, deadline);
-        self.finish(deadline);
-    }
-
     /// Waits until the peer has closed the connection. If this process closed it while received
     /// bytes are unread, the system would reset it, and the peer could lose what it was sent.
     pub(super) fn finish(&self, deadline: Instant) {

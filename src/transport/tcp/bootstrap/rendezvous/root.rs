@@ -1,8 +1,8 @@
 //! The bootstrap on rank 0, which coordinates it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::super::acceptor::{Acceptor, Peer};
@@ -36,12 +36,11 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
     let mut addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok());
     let address = addresses.next().map_or(SocketAddr::from(([0; 4], 0)), canonical);
     let (reports, from_threads) = mpsc::channel();
-    let service = Arc::new(Service { size: join.size, address, failure: OnceLock::new(), reports });
     let registry = Registry::default();
     let arrived = registry.with_threads(|scope| {
         let own = (&join.identity(u64::from_le_bytes(job)), Purpose::Rendezvous);
-        let serving = Arc::clone(&service);
-        let acceptor = Acceptor::start(scope, listeners, own, &registry, move |peer| serving.serve(peer))?;
+        let size = join.size;
+        let acceptor = Acceptor::start(scope, listeners, own, &registry, move |peer| serve(size, peer, &reports))?;
         let mut root = RootBootstrap {
             join,
             acceptor,
@@ -50,8 +49,7 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
             arrived: (0..join.size).map(|_| None).collect(),
             ready: 0,
             told: vec![false; join.size],
-            duplicate: None,
-            service: &service,
+            refused: None,
             from_threads,
         };
         let (result, patience) = match refusal {
@@ -74,16 +72,6 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
     mesh(join, &locations, arrived.into_iter().map(|rank| rank.map(|rank| rank.connection)).collect())
 }
 
-/// What threads do with the ranks that connect.
-struct Service {
-    size: usize,
-    /// The address of rank 0.
-    address: SocketAddr,
-    /// Why the bootstrap has failed.
-    failure: OnceLock<JoinError>,
-    reports: Sender<Report>,
-}
-
 /// What a thread reports of a rank that has connected and holds the key.
 struct Report {
     rank: usize,
@@ -92,56 +80,33 @@ struct Report {
 }
 
 enum ReportKind {
+    /// It has connected and said this.
+    Authenticated(Hello),
     /// It has sent a message.
     Received(BootstrapMessage),
     /// No more messages come.
     Ended(ReceiveError),
-    /// It was refused, and told why.
-    Refused(JoinError),
 }
 
-impl Service {
-    /// Receives the messages of a rank until it is ready. From then on, what it sends is for the
-    /// progress engine.
-    fn serve(&self, peer: Peer<'_>) {
-        let (rank, connection) = (peer.hello.rank, Arc::clone(peer.connection()));
-        let report = |what| {
-            let _ = self.reports.send(Report { rank, connection: Arc::clone(&connection), what });
-        };
-        let refuse = |error: JoinError| {
-            connection.send_last(&BootstrapMessage::failed(0, &error), after(Instant::now(), LINGER));
-            report(ReportKind::Refused(error));
-        };
-        if let Some(error) = self.failure.get().cloned().or_else(|| self.mismatch(&peer.hello, connection.peer)) {
-            return refuse(error);
-        }
-        let mut message = peer.first_message(self.size);
-        if let Some(error) = self.failure.get() {
-            return refuse(error.clone());
-        }
-        loop {
-            match message {
-                Ok(BootstrapMessage::Ready) => {
-                    peer.release();
-                    return report(ReportKind::Received(BootstrapMessage::Ready));
-                }
-                Ok(message) => report(ReportKind::Received(message)),
-                Err(error) => return report(ReportKind::Ended(error)),
+/// Receives the messages of a rank until it is ready. From then on, what it sends is for the
+/// progress engine.
+fn serve(size: usize, peer: Peer<'_>, reports: &Sender<Report>) {
+    let (rank, connection) = (peer.hello.rank, Arc::clone(peer.connection()));
+    let report = |what| {
+        let _ = reports.send(Report { rank, connection: Arc::clone(&connection), what });
+    };
+    report(ReportKind::Authenticated(peer.hello.clone()));
+    let mut message = peer.first_message(size);
+    loop {
+        match message {
+            Ok(BootstrapMessage::Ready) => {
+                peer.release();
+                return report(ReportKind::Received(BootstrapMessage::Ready));
             }
-            message = connection.receive(self.size, after(Instant::now(), NEVER));
+            Ok(message) => report(ReportKind::Received(message)),
+            Err(error) => return report(ReportKind::Ended(error)),
         }
-    }
-
-    /// Returns why a rank cannot join, if it cannot.
-    fn mismatch(&self, hello: &Hello, address: SocketAddr) -> Option<JoinError> {
-        let (rank, size) = (hello.rank, self.size);
-        if let Some((what, value_a, value_b)) = Build::own().difference(&hello.build) {
-            return Some(JoinError::BuildMismatch { what: what.to_owned(), rank_a: 0, value_a, rank_b: rank, value_b });
-        }
-        if hello.size != size {
-            return Some(JoinError::SizeMismatch { size, rank, address, other_size: hello.size });
-        }
-        (rank == 0).then_some(JoinError::DuplicateRank { rank, first: self.address, second: address })
+        message = connection.receive(size, after(Instant::now(), NEVER));
     }
 }
 
@@ -158,9 +123,8 @@ struct RootBootstrap<'a> {
     ready: usize,
     /// The ranks that know that the bootstrap has failed, or are gone.
     told: Vec<bool>,
-    /// The second process that says that it is a rank which has arrived.
-    duplicate: Option<Arc<Connection>>,
-    service: &'a Service,
+    /// A connection that has made the bootstrap fail, if its peer is to be told.
+    refused: Option<Arc<Connection>>,
     from_threads: Receiver<Report>,
 }
 
@@ -272,14 +236,11 @@ impl RootBootstrap<'_> {
 
     fn handle(&mut self, Report { rank, connection, what }: Report) -> Result<(), JoinError> {
         let message = match what {
+            ReportKind::Authenticated(hello) => return self.check(&hello, connection),
             ReportKind::Received(message) => message,
-            ReportKind::Refused(error) => {
-                self.knows(rank);
-                return Err(error);
-            }
             ReportKind::Ended(ReceiveError::Malformed(what)) => return self.violation(rank, &connection, what),
             ReportKind::Ended(ReceiveError::Ended) if self.arrived_over(rank, &connection).is_some() => {
-                self.knows(rank);
+                self.told[rank] = true;
                 return Err(JoinError::Lost { rank, address: connection.peer });
             }
             // It had not arrived, and may connect again.
@@ -287,14 +248,14 @@ impl RootBootstrap<'_> {
         };
         match (message, self.arrived_over(rank, &connection)) {
             (BootstrapMessage::Failed(error), _) => {
-                self.knows(rank);
+                self.told[rank] = true;
                 connection.shut_down();
                 return Err(error);
             }
             (BootstrapMessage::Arrived(location), None) => match &self.arrived[rank] {
                 Some(first) => {
                     let (first, second) = (first.connection.peer, connection.peer);
-                    self.duplicate = Some(connection);
+                    self.refused = Some(connection);
                     return Err(JoinError::DuplicateRank { rank, first, second });
                 }
                 None => {
@@ -312,22 +273,30 @@ impl RootBootstrap<'_> {
         Ok(())
     }
 
+    /// Fails if a rank that has connected cannot join.
+    fn check(&mut self, hello: &Hello, connection: Arc<Connection>) -> Result<(), JoinError> {
+        let (rank, size, address) = (hello.rank, self.join.size, connection.peer);
+        let error = if let Some((what, value_a, value_b)) = Build::own().difference(&hello.build) {
+            JoinError::BuildMismatch { what: what.to_owned(), rank_a: 0, value_a, rank_b: rank, value_b }
+        } else if hello.size != size {
+            JoinError::SizeMismatch { size, rank, address, other_size: hello.size }
+        } else if rank == 0 {
+            JoinError::DuplicateRank { rank, first: self.location.address, second: address }
+        } else {
+            return Ok(());
+        };
+        self.refused = Some(connection);
+        Err(error)
+    }
+
     /// Returns the rank, if it has arrived over that connection.
     fn arrived_over(&mut self, rank: usize, connection: &Arc<Connection>) -> Option<&mut ArrivedRank> {
         self.arrived[rank].as_mut().filter(|arrived| Arc::ptr_eq(&arrived.connection, connection))
     }
 
-    /// Records that a rank need not be told that the bootstrap has failed.
-    fn knows(&mut self, rank: usize) {
-        // A refused rank may be of a larger job.
-        if let Some(told) = self.told.get_mut(rank) {
-            *told = true;
-        }
-    }
-
     fn violation(&mut self, rank: usize, connection: &Connection, what: &str) -> Result<(), JoinError> {
         connection.shut_down();
-        self.knows(rank);
+        self.told[rank] = true;
         Err(JoinError::ProtocolViolation { rank, address: connection.peer, what: what.to_owned() })
     }
 
@@ -346,46 +315,47 @@ impl RootBootstrap<'_> {
     /// Tells all ranks that have come, and those that come within `patience`, that the bootstrap
     /// has failed.
     fn report_failure(&mut self, error: &JoinError, patience: Duration) {
-        // Threads tell the ranks that come from now on.
-        let _ = self.service.failure.set(error.clone());
-        self.knows(0);
-        if let JoinError::Lost { rank, .. } | JoinError::Abandoned { rank, .. } = error {
-            self.knows(*rank);
+        self.told[0] = true;
+        // This rank knows the error already, or is gone.
+        if let JoinError::Lost { rank, .. } | JoinError::Abandoned { rank, .. } = error
+            && let Some(told) = self.told.get_mut(*rank)
+        {
+            *told = true;
         }
         let message = BootstrapMessage::failed(0, error);
-        let soon = after(Instant::now(), LINGER);
         // The connections whose peers have not closed them yet.
-        let mut open = Vec::new();
-        let tell = |connection: &Arc<Connection>, open: &mut Vec<Arc<Connection>>| {
-            let _ = connection.send(&message, soon);
+        let mut open: Vec<Arc<Connection>> = Vec::new();
+        let tell = |connection: &Arc<Connection>, open: &mut Vec<_>| {
+            let _ = connection.send(&message, after(Instant::now(), LINGER));
             connection.end_sending();
             open.push(Arc::clone(connection));
         };
+        let until = after(Instant::now(), patience);
         for (rank, arrived) in self.arrived.iter().enumerate() {
             if let Some(arrived) = arrived.as_ref().filter(|_| !self.told[rank]) {
                 tell(&arrived.connection, &mut open);
                 self.told[rank] = true;
             }
         }
-        self.duplicate.iter().for_each(|connection| tell(connection, &mut open));
+        self.refused.iter().for_each(|connection| tell(connection, &mut open));
         // No thread reads what comes from a rank that is ready.
         for ready in self.arrived.iter().flatten().filter(|rank| rank.ready) {
-            ready.connection.finish(soon);
+            ready.connection.finish(until.min(after(Instant::now(), LINGER)));
             open.retain(|connection| !Arc::ptr_eq(connection, &ready.connection));
         }
-        let until = after(Instant::now(), patience);
         while !open.is_empty() || self.told.contains(&false) {
             let left = until.saturating_duration_since(Instant::now());
             let Ok(Report { rank, connection, what }) = self.from_threads.recv_timeout(left) else { return };
-            match what {
-                ReportKind::Refused(_) => self.knows(rank),
-                ReportKind::Ended(_) => open.retain(|one| !Arc::ptr_eq(one, &connection)),
-                // It has come in the meantime.
-                ReportKind::Received(BootstrapMessage::Arrived(_)) => {
+            let at = open.iter().position(|one| Arc::ptr_eq(one, &connection));
+            match (what, at) {
+                (ReportKind::Authenticated(_) | ReportKind::Received(BootstrapMessage::Arrived(_)), None) => {
                     tell(&connection, &mut open);
-                    self.knows(rank);
+                    if let Some(told) = self.told.get_mut(rank) {
+                        *told = true;
+                    }
                 }
-                ReportKind::Received(_) => {}
+                (ReportKind::Ended(_), Some(at)) => drop(open.swap_remove(at)),
+                _ => {}
             }
         }
     }

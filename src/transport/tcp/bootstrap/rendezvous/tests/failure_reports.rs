@@ -43,3 +43,18 @@ fn protocol_violation_of_a_rank_is_an_error_for_all() {
     assert!(matches!(&errors[0], JoinError::ProtocolViolation { rank: 2, .. }), "{}", errors[0]);
     assert_eq!(errors[1], JoinError::Abandoned { rank: 0, reason: errors[0].to_string() });
 }
+
+#[test]
+fn rank_that_arrives_while_others_are_told_is_told_too() {
+    let port = Port::new();
+    let root = start(port.join(0, 3));
+    let (arrives, violates) =
+        (client(&port.join(1, 3), Build::own(), false), client(&port.join(2, 3), Build::own(), true));
+    violates.send(&BootstrapMessage::Go);
+    arrives.announce("127.0.0.1:1".parse().unwrap());
+    let BootstrapMessage::Failed(JoinError::Abandoned { rank: 0, reason }) = arrives.receive() else {
+        panic!("told something else")
+    };
+    drop((arrives, violates));
+    assert_eq!(error_of(root).to_string(), reason);
+}

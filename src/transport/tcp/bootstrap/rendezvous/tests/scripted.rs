@@ -29,6 +29,11 @@ impl Scripted {
         self.connection.send(message, deadline()).unwrap();
     }
 
+    pub(super) fn announce(&self, address: SocketAddr) {
+        let host = system::host_id(Ipv4Addr::LOCALHOST.into());
+        self.send(&BootstrapMessage::Arrived(RankLocation { address, host, counts_as: host }));
+    }
+
     /// Returns the next message, which has to come.
     pub(super) fn receive(&self) -> BootstrapMessage {
         self.connection.receive(self.hello.size, deadline()).unwrap()
@@ -83,11 +88,4 @@ pub(super) fn client_at(join: &Join, address: SocketAddr) -> Scripted {
     let rank = client(join, Build::own(), false);
     rank.announce(address);
     rank
-}
-
-impl Scripted {
-    fn announce(&self, address: SocketAddr) {
-        let host = system::host_id(Ipv4Addr::LOCALHOST.into());
-        self.send(&BootstrapMessage::Arrived(RankLocation { address, host, counts_as: host }));
-    }
 }
