@@ -47,9 +47,9 @@ fn protocol_violation_of_a_rank_is_an_error_for_all() {
 #[test]
 fn rank_that_arrives_while_others_are_told_is_told_too() {
     let port = Port::new();
-    let root = start(port.join(0, 3));
+    let root = start(port.join(0, 4));
     let (arrives, violates) =
-        (client(&port.join(1, 3), Build::own(), false), client(&port.join(2, 3), Build::own(), true));
+        (client(&port.join(1, 4), Build::own(), false), client(&port.join(2, 4), Build::own(), true));
     violates.send(&BootstrapMessage::Go);
     arrives.announce("127.0.0.1:1".parse().unwrap());
     let BootstrapMessage::Failed(JoinError::Abandoned { rank: 0, reason }) = arrives.receive() else {
