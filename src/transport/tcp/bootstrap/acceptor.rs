@@ -1,7 +1,7 @@
 //! Accepts connections, and authenticates their peers, each on a thread of its own.
 //!
-//! A peer that connects costs a descriptor and a thread until it has proved that it holds the key,
-//! for a few seconds at most. The number of such peers is bounded: when there are too many, a new
+//! A peer that connects has a descriptor and a thread until it has sent its first message, for 10
+//! seconds at most. The number of such peers is bounded: when there are too many, a new
 //! one displaces another ([`Registry::make_room`]). A rank that holds the key and was displaced
 //! tries again.
 
@@ -27,8 +27,8 @@ use super::timing::{HANDSHAKE_TIMEOUT, LINGER, after};
 
 /// Pause after the system could not accept a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
-/// The token of the waker; smaller ones are listeners.
-const WAKER: Token = Token(usize::MAX - 1);
+/// The token of all events. Each makes the thread look at everything.
+const ANY: Token = Token(0);
 
 /// Accepts connections until it is dropped.
 pub(super) struct Acceptor {
@@ -72,7 +72,7 @@ impl<'a> Peer<'a> {
         message
     }
 
-    /// Keeps the connection open when the acceptor's registry is closed.
+    /// Returns the connection, which the registry no longer shuts down.
     pub(super) fn release(self) -> Arc<Connection> {
         self.entry.release()
     }
@@ -91,15 +91,14 @@ impl Acceptor {
         let Identity { rank, size, .. } = *identity;
         let failed = |error: io::Error| system::system_error(rank, size, "connections cannot be waited for", &error);
         let poll = Poll::new().map_err(failed)?;
-        let waker = Waker::new(poll.registry(), WAKER).map_err(failed)?;
-        let listen = |(token, listener): (usize, std::net::TcpListener)| {
+        let waker = Waker::new(poll.registry(), ANY).map_err(failed)?;
+        let listen = |listener: std::net::TcpListener| {
             listener.set_nonblocking(true)?;
             let mut listener = TcpListener::from_std(listener);
-            poll.registry().register(&mut listener, Token(token), Interest::READABLE)?;
+            poll.registry().register(&mut listener, ANY, Interest::READABLE)?;
             Ok(listener)
         };
-        let listeners =
-            listeners.into_iter().enumerate().map(listen).collect::<io::Result<Vec<_>>>().map_err(failed)?;
+        let listeners = listeners.into_iter().map(listen).collect::<io::Result<Vec<_>>>().map_err(failed)?;
         let shared = Arc::new(Shared {
             identity: identity.clone(),
             purpose,
@@ -142,7 +141,7 @@ impl Drop for Acceptor {
 }
 
 impl Shared {
-    /// Accepts connections until the acceptor is dropped or the registry is closed.
+    /// Accepts connections until the acceptor is dropped.
     fn accept_all(
         &self,
         mut poll: Poll,
@@ -151,22 +150,22 @@ impl Shared {
         admit: impl Fn(Arc<Connection>),
     ) {
         let mut events = Events::with_capacity(16);
-        loop {
+        while !self.is_stopped() {
+            // In turn, so that a flood at one listener does not keep ranks from another. An event
+            // comes again only after a listener had no connection left.
+            let mut any = false;
             for listener in listeners {
-                // An event comes again only after the listener had no connection left.
-                while let Some(accepted) = self.accept(listener, registry) {
-                    if let Some((stream, peer)) = accepted {
-                        match Connection::accepted(stream, peer) {
-                            Ok(connection) => admit(Arc::new(connection)),
-                            Err(error) => self.reject(peer, &error.to_string()),
-                        }
-                    }
+                let Some(accepted) = self.accept(listener, registry) else { continue };
+                any = true;
+                let Some((stream, peer)) = accepted.filter(|_| registry.make_room(self.limit)) else { continue };
+                match Connection::accepted(stream, peer) {
+                    Ok(connection) => admit(Arc::new(connection)),
+                    Err(error) => self.reject(peer, &error.to_string()),
                 }
             }
-            if self.is_stopped() || registry.is_closed() {
-                return;
+            if !any && poll.poll(&mut events, None).is_err() {
+                registry.pause(ACCEPT_PAUSE);
             }
-            let _ = poll.poll(&mut events, None);
         }
     }
 
@@ -174,26 +173,24 @@ impl Shared {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Accepts a connection. Returns `None` if none is waiting, or no more are wanted, and
-    /// `Some(None)` if the next attempt may succeed.
+    /// Accepts a connection. Returns `None` if none is waiting, and `Some(None)` if the next attempt
+    /// may succeed.
     fn accept(&self, listener: &TcpListener, registry: &Registry) -> Option<Option<(TcpStream, SocketAddr)>> {
-        if self.is_stopped() || !registry.make_room(self.limit) {
-            return None;
-        }
         match listener.accept() {
-            Ok((stream, peer)) => Some(Some((stream.into(), peer))),
+            Ok((stream, peer)) => return Some(Some((stream.into(), peer))),
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => None,
+                ErrorKind::WouldBlock => return None,
                 // The connection ended before it was accepted.
-                ErrorKind::ConnectionAborted | ErrorKind::Interrupted => Some(None),
-                // The system has no descriptor or no memory for it. Peers that wait give theirs up.
+                ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
+                // The system has no descriptor or no memory for it. A peer that waits gives its up.
                 _ => {
-                    log::debug!("rank {} cannot accept a connection: {error}", self.identity.rank);
+                    self.reject_text(format!("one that cannot be accepted: {error}"));
                     registry.evict();
-                    registry.pause(ACCEPT_PAUSE).then_some(None)
+                    registry.pause(ACCEPT_PAUSE);
                 }
             },
         }
+        Some(None)
     }
 
     /// Authenticates a peer, and serves it.
@@ -217,7 +214,7 @@ impl Shared {
             Err(error) => {
                 self.reject(peer, &error.description());
                 // The peer was sent the reason and has to read it. Then it closes the connection.
-                if !matches!(error, HandshakeError::Io(_) | HandshakeError::Own(_)) {
+                if matches!(error, HandshakeError::Protocol(_) | HandshakeError::Key | HandshakeError::Mismatch(_)) {
                     entry.connection.finish(after(Instant::now(), LINGER));
                 }
             }
@@ -229,9 +226,13 @@ impl Shared {
     }
 
     fn reject(&self, peer: SocketAddr, why: &str) {
+        self.reject_text(format!("{}, {why}", system::canonical(peer)));
+    }
+
+    fn reject_text(&self, text: String) {
+        log::debug!("rank {} turns away {text}", self.identity.rank);
         let mut rejections = self.rejections();
         rejections.count += 1;
-        rejections.last = format!("{}, {why}", system::canonical(peer));
-        log::debug!("rank {} turns away {}", self.identity.rank, rejections.last);
+        rejections.last = text;
     }
 }

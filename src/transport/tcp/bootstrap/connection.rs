@@ -3,6 +3,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::message::{BootstrapMessage, HEADER};
@@ -10,12 +11,18 @@ use super::system::canonical;
 
 /// Maximum number of bytes that are discarded while the peer reads its last message.
 const MAX_DISCARDED: u64 = 16 << 10;
+/// Maximum time in one call of the system. Some systems refuse to wait for years, and on some a
+/// call goes on when the connection is shut down.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// A connection with another process.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
     pub(super) peer: SocketAddr,
+    /// The address of this end.
+    pub(super) local: SocketAddr,
+    is_shut_down: AtomicBool,
 }
 
 /// The reason why no message came.
@@ -31,30 +38,29 @@ impl Connection {
     /// Takes a connection that was accepted.
     pub(super) fn accepted(stream: TcpStream, peer: SocketAddr) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
-        stream.set_nodelay(true)?;
-        Ok(Self { stream, peer: canonical(peer) })
+        Self::new(stream, peer)
     }
 
     /// Connects to that address.
     pub(super) fn connect(address: SocketAddr, patience: Duration) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, patience)?;
+        let connection = Self::new(TcpStream::connect_timeout(&address, patience)?, address)?;
         // Where nothing listens on a port, the system may choose it as the local port of the very
         // socket that connects to it.
-        if stream.local_addr()? == stream.peer_addr()? {
+        if connection.local == connection.peer {
             return Err(io::Error::other("nothing listens there"));
         }
-        stream.set_nodelay(true)?;
-        Ok(Self { stream, peer: canonical(address) })
+        Ok(connection)
     }
 
-    /// Returns the address of this end.
-    pub(super) fn local_address(&self) -> io::Result<SocketAddr> {
-        self.stream.local_addr().map(canonical)
+    fn new(stream: TcpStream, peer: SocketAddr) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        let local = canonical(stream.local_addr()?);
+        Ok(Self { stream, peer: canonical(peer), local, is_shut_down: AtomicBool::new(false) })
     }
 
     /// Returns a stream whose reads and writes fail after the deadline.
     pub(super) fn until(&self, deadline: Instant) -> impl Read + Write {
-        Deadlined { stream: &self.stream, deadline }
+        Deadlined { connection: self, deadline }
     }
 
     /// Sends a message.
@@ -94,6 +100,7 @@ impl Connection {
 
     /// Ends the connection, and with it what another thread reads or writes.
     pub(super) fn shut_down(&self) {
+        self.is_shut_down.store(true, Ordering::Release);
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
@@ -106,7 +113,7 @@ impl Connection {
 }
 
 struct Deadlined<'a> {
-    stream: &'a TcpStream,
+    connection: &'a Connection,
     deadline: Instant,
 }
 
@@ -117,13 +124,17 @@ impl Deadlined<'_> {
         set_timeout: fn(&TcpStream, Option<Duration>) -> io::Result<()>,
         mut transfer: impl FnMut(&TcpStream) -> io::Result<usize>,
     ) -> io::Result<usize> {
+        let Connection { stream, is_shut_down, .. } = self.connection;
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(ErrorKind::TimedOut.into());
             }
-            set_timeout(self.stream, Some(left))?;
-            match transfer(self.stream) {
+            if is_shut_down.load(Ordering::Acquire) {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            set_timeout(stream, Some(left.min(MAX_WAIT)))?;
+            match transfer(stream) {
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
                 other => return other,
             }

@@ -37,6 +37,8 @@ pub(super) enum Reached {
 pub(super) enum HandshakeError {
     /// The connection failed, or could not be made.
     Io(String),
+    /// The peer did not answer in time.
+    NoAnswer,
     /// The peer does not speak any protocol of this crate.
     NotNecklace,
     /// The peer speaks another protocol of this crate.
@@ -52,10 +54,16 @@ pub(super) enum HandshakeError {
 }
 
 impl HandshakeError {
+    /// Whether the peer has said nothing wrong: another attempt may succeed.
+    pub(super) fn is_of_the_connection(&self) -> bool {
+        matches!(self, Self::Io(_) | Self::NoAnswer)
+    }
+
     /// Describes what is wrong with the peer.
     pub(super) fn description(&self) -> String {
         match self {
             Self::Io(why) => why.clone(),
+            Self::NoAnswer => "no answer".to_owned(),
             Self::NotNecklace => "it is not a rank of a Necklace job".to_owned(),
             Self::Protocol(theirs) => format!("it speaks protocol {theirs}, this rank speaks {}", hello::PROTOCOL),
             Self::Key => "it does not hold the key of this job".to_owned(),
@@ -74,11 +82,11 @@ impl From<JoinError> for HandshakeError {
 
 impl From<io::Error> for HandshakeError {
     fn from(error: io::Error) -> Self {
-        Self::Io(match error.kind() {
-            ErrorKind::UnexpectedEof => "the connection was closed".to_owned(),
-            ErrorKind::TimedOut => "no answer".to_owned(),
-            _ => error.to_string(),
-        })
+        match error.kind() {
+            ErrorKind::TimedOut => Self::NoAnswer,
+            ErrorKind::UnexpectedEof => Self::Io("the connection was closed".to_owned()),
+            _ => Self::Io(error.to_string()),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The connections that threads of the bootstrap read, with what their peers have done so far.
+//! The connections on which threads of the bootstrap wait, with what their peers have done so far.
 //!
 //! The registry shuts connections down so that their threads end: one of an unauthenticated peer
 //! when another peer comes and there are too many, and all of them when the bootstrap ends.
@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use super::connection::Connection;
 use super::key::random;
 
-/// The time that a peer has before it may be evicted, so that a rank can answer.
+/// The time that a peer has before it may be evicted: enough for a rank to send its hello and its
+/// proof.
 const UNDISTURBED: Duration = Duration::from_millis(50);
 
-/// The connections that threads of the bootstrap read.
+/// The connections on which threads of the bootstrap wait.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     state: Mutex<State>,
@@ -112,11 +113,6 @@ impl Registry {
         !state.closed
     }
 
-    /// Whether the registry is closed.
-    pub(super) fn is_closed(&self) -> bool {
-        self.state().closed
-    }
-
     /// Shuts down all connections, and takes no other.
     fn close(&self) {
         let mut state = self.state();
@@ -183,7 +179,7 @@ impl Entry<'_> {
         self.registry.state().connections.iter().any(|one| one.id == self.id && one.stage == Stage::Evicted)
     }
 
-    /// Takes the connection out of the registry, which does not shut it down any more.
+    /// Returns the connection, which the registry no longer shuts down.
     pub(super) fn release(self) -> Arc<Connection> {
         Arc::clone(&self.connection)
     }
@@ -289,7 +285,6 @@ mod tests {
         });
         assert_eq!(lost_other.read(&mut [0]).unwrap(), 0);
         assert!(registry.add(Arc::clone(&kept), Stage::Serving).is_none() && !registry.make_room(1));
-        drop(kept.until(Instant::now() + Duration::from_secs(60)));
         kept_other.set_nonblocking(true).unwrap();
         assert_eq!(kept_other.read(&mut [0]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
     }

@@ -15,8 +15,9 @@ use super::message::HostId;
 /// Descriptors that the bootstrap needs besides one for each other rank and those of peers that are
 /// not authenticated: to listen, to wait, and to read files.
 const OWN_DESCRIPTORS: usize = 8;
-/// Minimum and maximum number of peers that are not authenticated, each of which has a descriptor
-/// and a thread. Two in a job that is refused for want of descriptors.
+/// Bounds of the limit on peers that are not authenticated, each of which has a descriptor and a
+/// thread. The upper one is the number of ranks if that is more, since all may connect at once. The
+/// limit is 2 in a job that is refused for want of descriptors.
 const UNAUTHENTICATED: (usize, usize) = (8, 256);
 /// Address space for the stack of a thread.
 const STACK: usize = 256 << 10;
@@ -116,8 +117,9 @@ pub(super) fn check_descriptors(rank: usize, size: usize) -> Result<(), JoinErro
 /// Returns the maximum number of peers that are not authenticated.
 pub(super) fn max_unauthenticated(size: usize) -> usize {
     let (least, most) = UNAUTHENTICATED;
+    let most = most.max(size);
     match limit().map(|limit| limit.saturating_sub(needed_descriptors(size))) {
-        None => least,
+        None => most,
         Some(0) => 2,
         Some(spare) => spare.clamp(least, most),
     }
@@ -143,12 +145,10 @@ pub(super) fn spawn<'scope>(
 
 /// Returns the limit on the descriptors of this process, if the system tells it.
 fn limit() -> Option<usize> {
-    soft_limit(&fs::read_to_string("/proc/self/limits").ok()?)
-}
-
-fn soft_limit(limits: &str) -> Option<usize> {
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
-    line.split_whitespace().next()?.parse().ok()
+    #[cfg(unix)]
+    return usize::try_from(rustix::process::getrlimit(rustix::process::Resource::Nofile).current?).ok();
+    #[cfg(not(unix))]
+    None
 }
 
 /// Whether the process, or the system, has no descriptors left.
@@ -161,7 +161,7 @@ pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
 pub(super) fn system_error(rank: usize, size: usize, what: &str, error: &io::Error) -> JoinError {
     if is_out_of_descriptors(error) {
         let limit = limit();
-        // Others of the process have taken descriptors since they were counted.
+        // Other threads of the process have taken descriptors since they were counted.
         let need = needed_descriptors(size).max(limit.map_or(0, |limit| limit + 1));
         return JoinError::Descriptors { rank, limit, need };
     }
@@ -171,16 +171,6 @@ pub(super) fn system_error(rank: usize, size: usize, what: &str, error: &io::Err
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limit_is_the_soft_one() {
-        let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
-                      Max core file size        0                    unlimited            bytes     \n\
-                      Max open files            1024                 524288               files     \n";
-        assert_eq!(soft_limit(limits), Some(1024));
-        assert_eq!(soft_limit(&limits.replace("1024", "unlimited")), None);
-        assert_eq!(soft_limit(""), None);
-    }
 
     #[cfg(target_os = "linux")]
     #[test]

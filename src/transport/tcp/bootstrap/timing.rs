@@ -10,6 +10,8 @@ pub(super) const LINGER: Duration = Duration::from_secs(1);
 pub(super) const FILE_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which rank 0 asks for ranks that will not come.
 pub(super) const WATCH_INTERVAL: Duration = Duration::from_millis(20);
+/// Interval at which what could not be sent at once is sent.
+pub(super) const FLUSH_INTERVAL: Duration = Duration::from_millis(5);
 /// Interval at which progress is logged while nothing happens.
 pub(super) const LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// A duration longer than any job.
@@ -25,7 +27,7 @@ pub(super) fn after(now: Instant, duration: Duration) -> Instant {
     now.checked_add(duration.min(NEVER)).unwrap_or(now)
 }
 
-/// Rounds a duration as the wire represents it, so that errors are equal on all ranks.
+/// Rounds a duration for errors.
 pub(super) fn rounded(duration: Duration) -> Duration {
-    Duration::from_millis(duration.as_millis().min(u128::from(u32::MAX)) as u64)
+    Duration::from_millis(duration.as_millis().min(u64::MAX.into()) as u64)
 }

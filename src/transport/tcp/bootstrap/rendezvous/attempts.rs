@@ -45,12 +45,11 @@ impl Attempts {
         // The system refuses to wait for no time at all.
         let patience = self.patience.min(limit).max(Duration::from_millis(1));
         let deadline = after(Instant::now(), patience);
-        let connection = Connection::connect(address, patience.min(CONNECT)).map_err(|error| {
-            if system::is_out_of_descriptors(&error) {
-                let what = "no connection can be made";
-                return HandshakeError::Own(system::system_error(identity.rank, identity.size, what, &error));
+        let connection = Connection::connect(address, patience.min(CONNECT)).inspect_err(|error| {
+            // A peer that waits gives its descriptor up.
+            if system::is_out_of_descriptors(error) {
+                registry.evict();
             }
-            error.into()
         })?;
         let closed = || HandshakeError::Io("the bootstrap has ended".to_owned());
         let entry = registry.add(Arc::new(connection), Stage::Serving).ok_or_else(closed)?;

@@ -24,7 +24,7 @@ use crate::transport::tcp::mesh::Mesh;
 /// Maximum time to connect to another rank, which listens already.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum number of ranks to which it connects at a time.
-const CONCURRENT_CONNECTS: usize = 16;
+const CONCURRENT_CONNECTS: usize = 8;
 
 /// Runs the bootstrap as another rank than rank 0.
 pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
@@ -35,7 +35,11 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
     let registry = Registry::default();
     let (locations, connections) = registry.with_threads(|scope| {
         let (root, hello) = reach_root(join, &join.identity(0), &registry)?;
-        let mut client = ClientBootstrap::start(join, scope, &registry, root, &hello)?;
+        let connection = Arc::clone(&root.connection);
+        let mut client = ClientBootstrap::start(join, scope, &registry, root, &hello).inspect_err(|error| {
+            let _ = connection.send(&BootstrapMessage::failed(join.rank, error), after(Instant::now(), LINGER));
+            connection.finish(after(Instant::now(), LINGER));
+        })?;
         // From here on, rank 0 can be told of an error.
         match checked.and_then(|()| client.join_mesh(&hello.build)) {
             Ok(locations) => Ok((locations, client.connections)),
@@ -60,8 +64,10 @@ struct ClientBootstrap<'scope, 'env> {
     root_knows: bool,
     /// The connections to all ranks, by rank.
     connections: Vec<Option<Arc<Connection>>>,
-    /// While it listens.
+    /// Accepts connections while this rank listens.
     acceptor: Option<Acceptor>,
+    /// Whether rank 0 knows that this rank is connected to all others. It reads nothing more.
+    ready: bool,
     reports: Sender<Report>,
     from_threads: Receiver<Report>,
 }
@@ -93,8 +99,7 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
         system::spawn(scope, join.rank, move || {
             loop {
                 let message = root.connection.receive(size, after(Instant::now(), NEVER));
-                let more = matches!(&message, Ok(message) if *message != BootstrapMessage::Go);
-                if more {
+                if !matches!(message, Ok(BootstrapMessage::Go) | Err(ReceiveError::Ended)) {
                     let _ = received.send(Report::Root(message));
                     continue;
                 }
@@ -114,6 +119,7 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
             root_knows: false,
             connections,
             acceptor: None,
+            ready: false,
             reports,
             from_threads,
         })
@@ -127,9 +133,7 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
             self.root_knows = true;
             return Err(JoinError::BuildMismatch { what: what.to_owned(), rank_a: 0, value_a, rank_b: rank, value_b });
         }
-        let local = self.root.local_address();
-        let local = local.map_err(|error| system::system_error(rank, size, "a socket has no address", &error))?;
-        let (listener, address, why) = address::listen_as_client(self.join, local)?;
+        let (listener, address, why) = address::listen_as_client(self.join, self.root.local)?;
         log::info!("rank {rank} of {size} listens on {address}, the address {why}; rank 0 is at {}", self.root.peer);
         let reports = self.reports.clone();
         let serve = move |peer: Peer<'_>| {
@@ -147,31 +151,33 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
             return Err(self.violation("an unexpected bootstrap message"));
         };
         log::debug!("rank {rank} knows where all {size} ranks are");
-        self.connect_to_lower_ranks(&locations, local)?;
+        self.connect_to_lower_ranks(&locations)?;
         self.tell_when_connected();
         let patience = timeout.saturating_add(2 * grace(timeout));
         match self.next_message(patience)? {
-            BootstrapMessage::Go if self.acceptor.is_none() => Ok(locations),
+            BootstrapMessage::Go if self.ready => Ok(locations),
             _ => Err(self.violation("an unexpected bootstrap message")),
         }
     }
 
     /// Stops listening and tells rank 0, once this rank is connected to all others.
     fn tell_when_connected(&mut self) {
-        if self.unconnected() == 0 && self.acceptor.take().is_some() {
+        if self.unconnected() == 0 && !self.ready {
+            self.ready = true;
+            self.acceptor = None;
             self.send(&BootstrapMessage::Ready);
         }
     }
 
     /// Starts to connect to the ranks with lower numbers.
-    fn connect_to_lower_ranks(&self, locations: &[RankLocation], local: SocketAddr) -> Result<(), JoinError> {
+    fn connect_to_lower_ranks(&self, locations: &[RankLocation]) -> Result<(), JoinError> {
         let addresses = locations.iter().enumerate().take(self.join.rank).skip(1);
         let addresses: Arc<[(usize, SocketAddr)]> = addresses
             .map(|(other, location)| {
                 let mut address = location.address;
                 // The scope of a link-local address is the number of an interface, which differs
                 // between hosts.
-                if let (SocketAddr::V6(to), SocketAddr::V6(local)) = (&mut address, local)
+                if let (SocketAddr::V6(to), SocketAddr::V6(local)) = (&mut address, self.root.local)
                     && to.ip().is_unicast_link_local()
                 {
                     to.set_scope_id(local.scope_id());
@@ -180,10 +186,10 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
             })
             .collect();
         let next = Arc::new(AtomicUsize::new(0));
-        for _ in 0..addresses.len().min(CONCURRENT_CONNECTS) {
+        for started in 0..addresses.len().min(CONCURRENT_CONNECTS) {
             let connector = Connector { join: self.join, registry: self.registry, identity: self.identity.clone() };
             let (addresses, next, reports) = (Arc::clone(&addresses), Arc::clone(&next), self.reports.clone());
-            system::spawn(self.scope, self.join.rank, move || {
+            let spawned = system::spawn(self.scope, self.join.rank, move || {
                 while let Some(&(other, address)) = addresses.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let _ = reports.send(match connector.connect(other, address) {
                         Ok(Some(connection)) => Report::Connected(other, connection),
@@ -191,7 +197,13 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
                         Err(error) => Report::Failed(error),
                     });
                 }
-            })?;
+            });
+            match spawned {
+                Err(error) if started == 0 => return Err(error),
+                // One is enough.
+                Err(_) => break,
+                Ok(()) => {}
+            }
         }
         Ok(())
     }
@@ -210,7 +222,9 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
                     return Err(error);
                 }
                 Report::Root(Ok(BootstrapMessage::CountUnconnected)) => {
-                    self.send(&BootstrapMessage::Unconnected(self.unconnected()));
+                    if !self.ready {
+                        self.send(&BootstrapMessage::Unconnected(self.unconnected()));
+                    }
                 }
                 Report::Root(Ok(message)) => return Ok(message),
                 Report::Root(Err(ReceiveError::Ended)) => {
@@ -237,24 +251,23 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
         JoinError::ProtocolViolation { rank: 0, address: self.root.peer, what: what.to_owned() }
     }
 
-    /// Sends a message to rank 0. If that fails, so does the next message from rank 0.
+    /// Sends a message to rank 0. If that fails, no more messages come from rank 0.
     fn send(&self, message: &BootstrapMessage) {
         let _ = self.root.send(message, after(Instant::now(), LINGER));
     }
 
-    /// Tells rank 0 why this rank fails, unless it knows.
+    /// Tells rank 0 why this rank fails, unless it knows or reads nothing more.
     fn report_failure(&mut self, error: &JoinError) {
-        if self.root_knows {
+        if self.root_knows || self.ready {
             return;
         }
         self.send(&BootstrapMessage::failed(self.join.rank, error));
         self.root.end_sending();
         let until = after(Instant::now(), LINGER);
         // Rank 0 closes the connection when it has read the message.
-        loop {
-            match self.from_threads.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Report::Root(Err(_))) | Err(_) => return,
-                Ok(_) => {}
+        while let Ok(report) = self.from_threads.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            if let Report::Root(Err(ReceiveError::Ended)) = report {
+                return;
             }
         }
     }
@@ -272,30 +285,31 @@ impl Connector<'_> {
     fn connect(&self, other: usize, address: SocketAddr) -> Result<Option<Arc<Connection>>, JoinError> {
         let Join { rank, timeout, .. } = *self.join;
         let began = Instant::now();
-        let limit = timeout.min(CONNECT_TIMEOUT);
+        // If a rank answers nobody, rank 0 names it first, unless its timeout is long.
+        let without_answer = timeout.saturating_add(2 * grace(timeout)).min(CONNECT_TIMEOUT);
         let mut attempts = Attempts::new();
-        let mut why = "no answer".to_owned();
         loop {
             let attempted = Instant::now();
-            let tried = attempted - began;
-            if tried >= limit {
-                let address = address.to_string();
-                return Err(JoinError::Unreachable { rank, other, address, why, waited: rounded(tried) });
-            }
-            let left = limit - tried;
+            let left = without_answer.saturating_sub(attempted - began);
             let connected = attempts.connect(self.registry, &self.identity, (Purpose::Mesh, other, address), left);
             let selected = connected.and_then(|(entry, _)| {
                 entry.connection.send(&BootstrapMessage::Selected, after(Instant::now(), LINGER))?;
                 Ok(entry.release())
             });
-            match selected {
+            let (limit, why) = match selected {
                 Ok(connection) => return Ok(Some(connection)),
-                Err(HandshakeError::Io(error)) => why = error,
+                Err(HandshakeError::NoAnswer) => (without_answer, HandshakeError::NoAnswer.description()),
+                Err(HandshakeError::Io(why)) => (timeout.min(CONNECT_TIMEOUT), why),
                 Err(HandshakeError::Own(error)) => return Err(error),
                 Err(error) => return Err(JoinError::WrongPeer { address, other, why: error.description() }),
-            }
-            if !self.registry.pause(attempts.failed(attempted.elapsed())?.min(left)) {
+            };
+            if !self.registry.pause(attempts.failed(attempted.elapsed())?) {
                 return Ok(None);
+            }
+            let tried = began.elapsed();
+            if tried >= limit {
+                let address = address.to_string();
+                return Err(JoinError::Unreachable { rank, other, address, why, waited: rounded(tried) });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The connection of a rank to rank 0, which may start later than the rank itself.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::error::JoinError;
 use super::super::handshake::{HandshakeError, Identity};
@@ -11,6 +11,9 @@ use super::super::timing::{FILE_INTERVAL, LOG_INTERVAL, after, rounded};
 use super::super::{Join, Root, system};
 use super::address;
 use super::attempts::Attempts;
+
+/// Maximum time for an attempt at an address that a file has: rank 0 may replace the file.
+const FILE_PATIENCE: Duration = Duration::from_secs(4);
 
 /// Connects to rank 0, with as many attempts as it takes.
 pub(super) fn reach_root<'a>(
@@ -48,7 +51,8 @@ pub(super) fn reach_root<'a>(
             if left.is_zero() {
                 break;
             }
-            match attempts.connect(registry, identity, (Purpose::Rendezvous, 0, address), left) {
+            let limit = if line.is_some() { left.min(FILE_PATIENCE) } else { left };
+            match attempts.connect(registry, identity, (Purpose::Rendezvous, 0, address), limit) {
                 Ok(reached) => return Ok(reached),
                 Err(HandshakeError::Own(error)) => return Err(error),
                 // At a configured address, another process than rank 0 of this job is an error. A
@@ -56,7 +60,7 @@ pub(super) fn reach_root<'a>(
                 Err(HandshakeError::Key) if line.is_none() => {
                     return Err(JoinError::WrongKey { address, rank: join.rank });
                 }
-                Err(error) if line.is_none() && !matches!(error, HandshakeError::Io(_)) => {
+                Err(error) if line.is_none() && !error.is_of_the_connection() => {
                     return Err(JoinError::WrongPeer { address, other: 0, why: error.description() });
                 }
                 Err(error) => last_error = error.description(),

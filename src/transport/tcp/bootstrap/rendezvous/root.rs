@@ -1,5 +1,6 @@
 //! The bootstrap on rank 0, which coordinates it.
 
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -13,11 +14,16 @@ use super::super::key::random;
 use super::super::message::{BootstrapMessage, RankLocation};
 use super::super::registry::Registry;
 use super::super::system::canonical;
-use super::super::timing::{FILE_INTERVAL, LINGER, LOG_INTERVAL, NEVER, WATCH_INTERVAL, after, grace, rounded};
+use super::super::timing::{
+    FILE_INTERVAL, FLUSH_INTERVAL, LINGER, LOG_INTERVAL, NEVER, WATCH_INTERVAL, after, grace, rounded,
+};
 use super::super::{Join, system};
 use super::address::{self, RendezvousFile};
 use super::mesh;
 use crate::transport::tcp::mesh::Mesh;
+
+/// Maximum time to send what can be sent at once.
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// Runs the bootstrap as rank 0.
 pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
@@ -46,10 +52,10 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
             acceptor,
             file,
             location: join.location(address),
+            coming: Vec::new(),
             arrived: (0..join.size).map(|_| None).collect(),
             ready: 0,
             told: vec![false; join.size],
-            refused: None,
             from_threads,
         };
         let (result, patience) = match refusal {
@@ -69,7 +75,7 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
         }
     });
     let (locations, arrived) = arrived?;
-    mesh(join, &locations, arrived.into_iter().map(|rank| rank.map(|rank| rank.connection)).collect())
+    mesh(join, &locations, arrived.into_iter().map(|rank| rank.map(|rank| rank.peer.connection)).collect())
 }
 
 /// What a thread reports of a rank that has connected and holds the key.
@@ -80,12 +86,10 @@ struct Report {
 }
 
 enum ReportKind {
-    /// It has connected and said this.
+    /// It holds the key; this is its hello.
     Authenticated(Hello),
-    /// It has sent a message.
-    Received(BootstrapMessage),
-    /// No more messages come.
-    Ended(ReceiveError),
+    /// It has sent a message, or will send none.
+    Received(Result<BootstrapMessage, ReceiveError>),
 }
 
 /// Receives the messages of a rank until it is ready. From then on, what it sends is for the
@@ -101,10 +105,10 @@ fn serve(size: usize, peer: Peer<'_>, reports: &Sender<Report>) {
         match message {
             Ok(BootstrapMessage::Ready) => {
                 peer.release();
-                return report(ReportKind::Received(BootstrapMessage::Ready));
+                return report(ReportKind::Received(message));
             }
-            Ok(message) => report(ReportKind::Received(message)),
-            Err(error) => return report(ReportKind::Ended(error)),
+            Err(ReceiveError::Ended) => return report(ReportKind::Received(message)),
+            message => report(ReportKind::Received(message)),
         }
         message = connection.receive(size, after(Instant::now(), NEVER));
     }
@@ -117,24 +121,70 @@ struct RootBootstrap<'a> {
     file: Option<RendezvousFile>,
     /// The location of rank 0 itself.
     location: RankLocation,
+    /// The processes that have connected and hold the key, but have not arrived, with the rank that
+    /// each says it is.
+    coming: Vec<(usize, Arc<Connection>)>,
     /// The ranks that have arrived, by rank.
     arrived: Vec<Option<ArrivedRank>>,
     /// The number of ranks that are connected to all others.
     ready: usize,
     /// The ranks that know that the bootstrap has failed, or are gone.
     told: Vec<bool>,
-    /// A connection that has made the bootstrap fail, if its peer is to be told.
-    refused: Option<Arc<Connection>>,
     from_threads: Receiver<Report>,
 }
 
 /// A rank that has arrived.
 struct ArrivedRank {
-    connection: Arc<Connection>,
+    peer: Outgoing,
     location: RankLocation,
     ready: bool,
     /// The number of ranks to which it is not connected, if it was asked and has answered.
     unconnected: Option<usize>,
+}
+
+/// A connection with what is to be sent over it, so that a peer that does not read delays no other.
+struct Outgoing {
+    connection: Arc<Connection>,
+    unsent: Vec<u8>,
+    /// Whether nothing more is to be sent.
+    last: bool,
+}
+
+impl Outgoing {
+    fn new(connection: Arc<Connection>) -> Self {
+        Self { connection, unsent: Vec::new(), last: false }
+    }
+
+    fn send(&mut self, message: &BootstrapMessage) {
+        self.unsent.extend(message.encode());
+        self.flush();
+    }
+
+    fn send_last(&mut self, message: &BootstrapMessage) {
+        self.last = true;
+        self.send(message);
+    }
+
+    /// Sends what can be sent at once. Returns whether nothing is left.
+    fn flush(&mut self) -> bool {
+        while !self.unsent.is_empty() {
+            match self.connection.until(after(Instant::now(), AT_ONCE)).write(&self.unsent) {
+                Ok(count) if count > 0 => drop(self.unsent.drain(..count)),
+                Err(error) if error.kind() == ErrorKind::TimedOut => return false,
+                // The thread that reads the connection reports its end.
+                _ => self.unsent.clear(),
+            }
+        }
+        if std::mem::take(&mut self.last) {
+            self.connection.end_sending();
+        }
+        true
+    }
+}
+
+/// Sends what can be sent at once. Returns whether nothing is left.
+fn flush_all<'a>(peers: impl IntoIterator<Item = &'a mut Outgoing>) -> bool {
+    peers.into_iter().filter_map(|peer| (!peer.flush()).then_some(())).count() == 0
 }
 
 impl RootBootstrap<'_> {
@@ -151,6 +201,10 @@ impl RootBootstrap<'_> {
         self.send_to_all(&BootstrapMessage::Table(self.locations()));
         self.wait_until_connected()?;
         self.send_to_all(&BootstrapMessage::Go);
+        let until = after(Instant::now(), grace(timeout));
+        while !self.flush() && Instant::now() < until {
+            std::thread::sleep(FLUSH_INTERVAL);
+        }
         Ok(())
     }
 
@@ -169,17 +223,20 @@ impl RootBootstrap<'_> {
             Err(None) => {}
             early => return early.map_err(|error| error.unwrap_or_else(|| self.late())),
         }
-        let unready = self.arrived.iter().flatten().filter(|rank| !rank.ready);
-        let until = after(Instant::now(), grace(timeout));
-        unready.for_each(|rank| drop(rank.connection.send(&BootstrapMessage::CountUnconnected, until)));
+        let unready = self.arrived.iter_mut().flatten().filter(|rank| !rank.ready);
+        unready.for_each(|rank| rank.peer.send(&BootstrapMessage::CountUnconnected));
         self.wait(what, grace(timeout), done).map_err(|error| error.unwrap_or_else(|| self.late()))
+    }
+
+    /// Returns the ranks that have arrived, with their numbers.
+    fn arrived_ranks(&self) -> impl Iterator<Item = (usize, &ArrivedRank)> {
+        self.arrived.iter().enumerate().filter_map(|(number, rank)| Some((number, rank.as_ref()?)))
     }
 
     /// Returns the error that names the ranks that delay the others: those that do not answer; if
     /// all answer, those that lack the most connections.
     fn late(&self) -> JoinError {
-        let arrived = || self.arrived.iter().enumerate().filter_map(|(number, rank)| Some((number, rank.as_ref()?)));
-        let unready = || arrived().filter(|(_, rank)| !rank.ready);
+        let unready = || self.arrived_ranks().filter(|(_, rank)| !rank.ready);
         let unconnected = |rank: &ArrivedRank| rank.unconnected.unwrap_or(usize::MAX);
         let most = unready().map(|(_, rank)| unconnected(rank)).max();
         let late = unready().filter(|(_, rank)| Some(unconnected(rank)) == most).map(|(number, _)| number).collect();
@@ -187,10 +244,14 @@ impl RootBootstrap<'_> {
         JoinError::Late { late, waited: rounded(timeout.saturating_add(grace(timeout))) }
     }
 
-    /// Sends a message to every rank that has arrived. One that does not read it will be late.
-    fn send_to_all(&self, message: &BootstrapMessage) {
-        let until = after(Instant::now(), grace(self.join.timeout));
-        self.arrived.iter().flatten().for_each(|rank| drop(rank.connection.send(message, until)));
+    /// Sends a message to every rank that has arrived.
+    fn send_to_all(&mut self, message: &BootstrapMessage) {
+        self.arrived.iter_mut().flatten().for_each(|rank| rank.peer.send(message));
+    }
+
+    /// Sends what could not be sent before. Returns whether nothing is left.
+    fn flush(&mut self) -> bool {
+        flush_all(self.arrived.iter_mut().flatten().map(|rank| &mut rank.peer))
     }
 
     /// Handles events until `done`. Fails with `None` if that takes too long.
@@ -208,6 +269,9 @@ impl RootBootstrap<'_> {
                 next_log = after(now, LOG_INTERVAL);
             }
             let mut wake = until.min(next_log);
+            if !self.flush() {
+                wake = wake.min(after(now, FLUSH_INTERVAL));
+            }
             if let Some(file) = &self.file {
                 file.check()?;
                 wake = wake.min(after(now, FILE_INTERVAL));
@@ -235,32 +299,41 @@ impl RootBootstrap<'_> {
     }
 
     fn handle(&mut self, Report { rank, connection, what }: Report) -> Result<(), JoinError> {
-        let message = match what {
-            ReportKind::Authenticated(hello) => return self.check(&hello, connection),
-            ReportKind::Received(message) => message,
-            ReportKind::Ended(ReceiveError::Malformed(what)) => return self.violation(rank, &connection, what),
-            ReportKind::Ended(ReceiveError::Ended) if self.arrived_over(rank, &connection).is_some() => {
-                self.told[rank] = true;
-                return Err(JoinError::Lost { rank, address: connection.peer });
+        let received = match what {
+            ReportKind::Authenticated(hello) => {
+                let mismatch = self.mismatch(&hello, connection.peer);
+                self.coming.push((rank, connection));
+                return mismatch.map_or(Ok(()), Err);
             }
-            // It had not arrived, and may connect again.
-            ReportKind::Ended(ReceiveError::Ended) => return Ok(()),
+            ReportKind::Received(received) => received,
+        };
+        let message = match received {
+            Ok(message) => message,
+            Err(ReceiveError::Malformed(what)) => return self.violation(rank, &connection, what),
+            Err(ReceiveError::Ended) => {
+                let arrived = self.arrived_over(rank, &connection).is_some();
+                self.forget(rank, &connection);
+                // One that had not arrived may connect again.
+                return if arrived { Err(JoinError::Lost { rank, address: connection.peer }) } else { Ok(()) };
+            }
         };
         match (message, self.arrived_over(rank, &connection)) {
             (BootstrapMessage::Failed(error), _) => {
-                self.told[rank] = true;
                 connection.shut_down();
+                self.forget(rank, &connection);
+                self.told[rank] = true;
                 return Err(error);
             }
             (BootstrapMessage::Arrived(location), None) => match &self.arrived[rank] {
                 Some(first) => {
-                    let (first, second) = (first.connection.peer, connection.peer);
-                    self.refused = Some(connection);
+                    let (first, second) = (first.peer.connection.peer, connection.peer);
                     return Err(JoinError::DuplicateRank { rank, first, second });
                 }
                 None => {
                     log::debug!("rank {rank} is here from {}, and listens on {}", connection.peer, location.address);
-                    self.arrived[rank] = Some(ArrivedRank { connection, location, ready: false, unconnected: None });
+                    self.forget(rank, &connection);
+                    let peer = Outgoing::new(connection);
+                    self.arrived[rank] = Some(ArrivedRank { peer, location, ready: false, unconnected: None });
                 }
             },
             (BootstrapMessage::Ready, Some(arrived)) => {
@@ -273,38 +346,43 @@ impl RootBootstrap<'_> {
         Ok(())
     }
 
-    /// Fails if a rank that has connected cannot join.
-    fn check(&mut self, hello: &Hello, connection: Arc<Connection>) -> Result<(), JoinError> {
-        let (rank, size, address) = (hello.rank, self.join.size, connection.peer);
-        let error = if let Some((what, value_a, value_b)) = Build::own().difference(&hello.build) {
-            JoinError::BuildMismatch { what: what.to_owned(), rank_a: 0, value_a, rank_b: rank, value_b }
-        } else if hello.size != size {
-            JoinError::SizeMismatch { size, rank, address, other_size: hello.size }
-        } else if rank == 0 {
-            JoinError::DuplicateRank { rank, first: self.location.address, second: address }
-        } else {
-            return Ok(());
-        };
-        self.refused = Some(connection);
-        Err(error)
+    /// Returns why a rank that has connected cannot join, if it cannot.
+    fn mismatch(&self, hello: &Hello, address: SocketAddr) -> Option<JoinError> {
+        let (rank, size) = (hello.rank, self.join.size);
+        if let Some((what, value_a, value_b)) = Build::own().difference(&hello.build) {
+            return Some(JoinError::BuildMismatch { what: what.to_owned(), rank_a: 0, value_a, rank_b: rank, value_b });
+        }
+        if hello.size != size {
+            return Some(JoinError::SizeMismatch { size, rank, address, other_size: hello.size });
+        }
+        (rank == 0).then_some(JoinError::DuplicateRank { rank, first: self.location.address, second: address })
+    }
+
+    /// Forgets a connection that has ended, or whose rank arrives.
+    fn forget(&mut self, rank: usize, connection: &Arc<Connection>) {
+        self.coming.retain(|(_, one)| !Arc::ptr_eq(one, connection));
+        if self.arrived_over(rank, connection).is_some() {
+            self.arrived[rank] = None;
+        }
     }
 
     /// Returns the rank, if it has arrived over that connection.
     fn arrived_over(&mut self, rank: usize, connection: &Arc<Connection>) -> Option<&mut ArrivedRank> {
-        self.arrived[rank].as_mut().filter(|arrived| Arc::ptr_eq(&arrived.connection, connection))
+        self.arrived[rank].as_mut().filter(|arrived| Arc::ptr_eq(&arrived.peer.connection, connection))
     }
 
-    fn violation(&mut self, rank: usize, connection: &Connection, what: &str) -> Result<(), JoinError> {
+    fn violation(&mut self, rank: usize, connection: &Arc<Connection>, what: &str) -> Result<(), JoinError> {
         connection.shut_down();
+        self.forget(rank, connection);
         self.told[rank] = true;
         Err(JoinError::ProtocolViolation { rank, address: connection.peer, what: what.to_owned() })
     }
 
     /// Fails if a rank has announced a loopback address to a rank on another host.
     fn check_reachable(&self) -> Result<(), JoinError> {
-        let arrived = || self.arrived.iter().enumerate().filter_map(|(number, rank)| Some((number, rank.as_ref()?)));
-        for (number, rank) in arrived().filter(|(_, rank)| rank.location.address.ip().is_loopback()) {
-            let elsewhere = arrived().find(|(other, one)| *other > number && one.location.host != rank.location.host);
+        for (number, rank) in self.arrived_ranks().filter(|(_, rank)| rank.location.address.ip().is_loopback()) {
+            let elsewhere =
+                self.arrived_ranks().find(|(other, one)| *other > number && one.location.host != rank.location.host);
             if let Some((other, _)) = elsewhere {
                 return Err(JoinError::Loopback { rank: number, address: rank.location.address, other });
             }
@@ -315,48 +393,97 @@ impl RootBootstrap<'_> {
     /// Tells all ranks that have come, and those that come within `patience`, that the bootstrap
     /// has failed.
     fn report_failure(&mut self, error: &JoinError, patience: Duration) {
-        self.told[0] = true;
-        // This rank knows the error already, or is gone.
-        if let JoinError::Lost { rank, .. } | JoinError::Abandoned { rank, .. } = error
-            && let Some(told) = self.told.get_mut(*rank)
-        {
-            *told = true;
-        }
         let message = BootstrapMessage::failed(0, error);
         // The connections whose peers have not closed them yet.
-        let mut open: Vec<Arc<Connection>> = Vec::new();
-        let tell = |connection: &Arc<Connection>, open: &mut Vec<_>| {
-            let _ = connection.send(&message, after(Instant::now(), LINGER));
-            connection.end_sending();
-            open.push(Arc::clone(connection));
-        };
+        let mut open: Vec<Outgoing> = Vec::new();
+        let mut ready = Vec::new();
+        for (rank, arrived) in std::mem::take(&mut self.arrived).into_iter().enumerate() {
+            let Some(arrived) = arrived else { continue };
+            self.told[rank] = true;
+            if arrived.ready { &mut ready } else { &mut open }.push(arrived.peer);
+        }
+        for (rank, connection) in std::mem::take(&mut self.coming) {
+            self.is_told(rank);
+            open.push(Outgoing::new(connection));
+        }
+        self.told[0] = true;
+        if let JoinError::Lost { rank, .. } | JoinError::Abandoned { rank, .. } = error {
+            self.is_told(*rank);
+        }
         let until = after(Instant::now(), patience);
-        for (rank, arrived) in self.arrived.iter().enumerate() {
-            if let Some(arrived) = arrived.as_ref().filter(|_| !self.told[rank]) {
-                tell(&arrived.connection, &mut open);
-                self.told[rank] = true;
-            }
-        }
-        self.refused.iter().for_each(|connection| tell(connection, &mut open));
-        // No thread reads what comes from a rank that is ready.
-        for ready in self.arrived.iter().flatten().filter(|rank| rank.ready) {
-            ready.connection.finish(until.min(after(Instant::now(), LINGER)));
-            open.retain(|connection| !Arc::ptr_eq(connection, &ready.connection));
-        }
+        open.iter_mut().chain(&mut ready).for_each(|peer| peer.send_last(&message));
+        // No thread reads what a rank that is ready has sent.
+        let soon = until.min(after(Instant::now(), LINGER));
+        ready.iter().for_each(|peer| peer.connection.finish(soon));
         while !open.is_empty() || self.told.contains(&false) {
-            let left = until.saturating_duration_since(Instant::now());
-            let Ok(Report { rank, connection, what }) = self.from_threads.recv_timeout(left) else { return };
-            let at = open.iter().position(|one| Arc::ptr_eq(one, &connection));
-            match (what, at) {
-                (ReportKind::Authenticated(_) | ReportKind::Received(BootstrapMessage::Arrived(_)), None) => {
-                    tell(&connection, &mut open);
-                    if let Some(told) = self.told.get_mut(rank) {
-                        *told = true;
+            let now = Instant::now();
+            if now >= until {
+                return;
+            }
+            let wake = if flush_all(&mut open) { until } else { until.min(after(now, FLUSH_INTERVAL)) };
+            let Ok(report) = self.from_threads.recv_timeout(wake.saturating_duration_since(now)) else { continue };
+            match report.what {
+                // It has come in the meantime.
+                ReportKind::Authenticated(_) => {
+                    self.is_told(report.rank);
+                    let mut peer = Outgoing::new(report.connection);
+                    peer.send_last(&message);
+                    open.push(peer);
+                }
+                ReportKind::Received(received) => {
+                    let ready = received == Ok(BootstrapMessage::Ready);
+                    if ready {
+                        report.connection.finish(until.min(after(now, LINGER)));
+                    }
+                    if ready || received == Err(ReceiveError::Ended) {
+                        open.retain(|peer| !Arc::ptr_eq(&peer.connection, &report.connection));
                     }
                 }
-                (ReportKind::Ended(_), Some(at)) => drop(open.swap_remove(at)),
-                _ => {}
             }
         }
+    }
+
+    /// Records that a rank is told of the failure, or need not be.
+    fn is_told(&mut self, rank: usize) {
+        // One that is refused may be of a larger job.
+        if let Some(told) = self.told.get_mut(rank) {
+            *told = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn peer_that_does_not_read_delays_nobody_and_gets_everything_in_order() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let patience = Duration::from_secs(60);
+        let connection = Arc::new(Connection::connect(listener.local_addr().unwrap(), patience).unwrap());
+        let (stream, peer) = listener.accept().unwrap();
+        let other = Connection::accepted(stream, peer).unwrap();
+        let mut outgoing = Outgoing::new(connection);
+        let message =
+            |rank| BootstrapMessage::Failed(JoinError::Abandoned { rank, reason: format!("{rank:8}").repeat(1000) });
+        let mut sent = 0;
+        while outgoing.flush() {
+            outgoing.send(&message(sent));
+            sent += 1;
+        }
+        outgoing.send_last(&BootstrapMessage::Go);
+        let deadline = after(Instant::now(), patience);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..sent).for_each(|rank| assert_eq!(other.receive(8, deadline), Ok(message(rank))));
+                assert_eq!(other.receive(8, deadline), Ok(BootstrapMessage::Go));
+                assert_eq!(other.receive(8, deadline), Err(ReceiveError::Ended));
+            });
+            while !outgoing.flush() {
+                assert!(Instant::now() < deadline);
+            }
+        });
     }
 }

@@ -58,3 +58,15 @@ fn rank_that_arrives_while_others_are_told_is_told_too() {
     drop((arrives, violates));
     assert_eq!(error_of(root).to_string(), reason);
 }
+
+#[test]
+fn process_that_fails_does_not_hide_the_failure_from_another_of_its_rank() {
+    let port = Port::new();
+    let root = start(port.join(0, 3));
+    let (first, second) = (client(&port.join(1, 3), Build::own(), true), client(&port.join(1, 3), Build::own(), false));
+    let failure = JoinError::Abandoned { rank: 1, reason: "it has no address".to_owned() };
+    second.send(&BootstrapMessage::Failed(failure.clone()));
+    assert_eq!(first.receive(), BootstrapMessage::Failed(failure.clone()));
+    drop((first, second));
+    assert_eq!(error_of(root), failure);
+}

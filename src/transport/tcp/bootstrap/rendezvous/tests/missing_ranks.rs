@@ -47,7 +47,7 @@ fn rank_lost_during_the_bootstrap_is_named_on_every_rank() {
     let port = Port::new();
     let others = [0, 1, 3].map(|rank| start(port.join(rank, 4)));
     let rank = client(&port.join(2, 4), Build::own(), true);
-    let address = rank.connection.local_address().unwrap();
+    let address = rank.connection.local;
     drop(rank);
     for other in others {
         assert_eq!(error_of(other), JoinError::Lost { rank: 2, address });
@@ -101,17 +101,18 @@ fn rank_silent_after_it_arrived_is_the_only_late_one() {
     // them.
     thread::scope(|scope| {
         for silent in 1..4 {
-            scope.spawn(move || silent_after_it_arrived(silent));
+            scope.spawn(move || silent_after_it_arrived(silent, Duration::from_secs(1), Duration::from_secs(60)));
+            // Rank 0 finds it first, also if the others wait no longer.
+            scope.spawn(move || silent_after_it_arrived(silent, Duration::from_secs(3), Duration::from_secs(3)));
         }
     });
 }
 
-fn silent_after_it_arrived(silent: usize) {
+fn silent_after_it_arrived(silent: usize, timeout: Duration, others: Duration) {
     let port = Port::new();
-    let timeout = Duration::from_secs(1);
     let others: Vec<_> = (0..4)
         .filter(|rank| *rank != silent)
-        .map(|rank| start(Join { timeout: if rank == 0 { timeout } else { 60 * timeout }, ..port.join(rank, 4) }))
+        .map(|rank| start(Join { timeout: if rank == 0 { timeout } else { others }, ..port.join(rank, 4) }))
         .collect();
     // Like a stopped process: its kernel accepts connections, and it sends nothing.
     let stopped = TcpListener::bind("127.0.0.1:0").unwrap();

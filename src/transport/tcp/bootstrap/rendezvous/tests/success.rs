@@ -1,10 +1,14 @@
 //! Bootstraps that succeed, in any order and by any address.
 
+use std::io::Read;
 use std::net::{IpAddr, Ipv6Addr, TcpListener};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::super::super::hello::Build;
+use super::super::super::message::BootstrapMessage;
 use super::super::super::{Join, Root};
+use super::scripted::root;
 use super::{Port, check_meshes, join_all, join_and_greet, start};
 
 #[test]
@@ -60,4 +64,22 @@ fn ranks_listen_on_the_configured_addresses() {
     let stream = meshes[3].as_ref().unwrap().streams[2].as_ref().unwrap();
     assert_eq!(stream.peer_addr().unwrap().ip(), IpAddr::from([127, 0, 0, 3]));
     check_meshes(meshes);
+}
+
+#[test]
+fn rank_that_is_ready_sends_nothing_before_it_may_go() {
+    let port = Port::new();
+    let root = root(&port, 2, Build::own());
+    let rank = start(port.join(1, 2));
+    let connection = root.accept();
+    let BootstrapMessage::Arrived(location) = connection.receive() else { panic!("it did not arrive") };
+    connection.send(&BootstrapMessage::Table(vec![location; 2]));
+    assert_eq!(connection.receive(), BootstrapMessage::Ready);
+    // Rank 0 asks while that is under way.
+    connection.send(&BootstrapMessage::CountUnconnected);
+    connection.send(&BootstrapMessage::Go);
+    let mut received = [0; 2];
+    connection.connection.until(Instant::now() + Duration::from_secs(60)).read_exact(&mut received).unwrap();
+    assert_eq!(received, [1, 0], "the greeting of `start`");
+    drop(rank.join().unwrap().unwrap());
 }
