@@ -57,6 +57,10 @@
 //! - **Descriptors:** one for each other rank. All connections are made at the start, so that every
 //!   rank sees the end of every other at once, no collective stops to connect, and a limit of
 //!   descriptors is found before anything moves.
+//! - **Threads:** while the job starts, rank 0 has one for each rank that has come, and every rank
+//!   has up to eight more, besides those for connections that are not authenticated (at most 256,
+//!   or one for each rank). Afterwards, one thread serves the connections while the program
+//!   computes.
 //! - **Memory:** some hundred bytes for each other rank and context; once a message comes, up to
 //!   512 KiB of address space, of which only what had to be kept is memory. A context that no
 //!   thread drives keeps at most 64 MiB of incoming messages, or 16 KiB a rank if that is more.
@@ -67,9 +71,8 @@
 
 // Implementation: a progress engine (`transport/engine`) over sockets (`sockets`). The bootstrap
 // comes first: the ranks connect to rank 0, learn each other's addresses and connect to each other
-// (`bootstrap::rendezvous`). One loop owns all sockets until then (`bootstrap::connections`), and
-// every connection opens with a mutual authentication (`bootstrap::handshake`). The result is a
-// `mesh`.
+// (`bootstrap::rendezvous`). Sockets block until then, and a thread waits for each. Every connection
+// opens with a mutual authentication (`bootstrap::handshake`). The result is a `mesh`.
 
 mod bootstrap;
 mod mesh;

@@ -192,7 +192,8 @@ pub enum JoinError {
         /// The time for which rank 0 has waited.
         waited: Duration,
     },
-    /// A rank's connection to rank 0 ended during the bootstrap.
+    /// A rank's connection to rank 0 ended during the bootstrap, before the rank was connected to
+    /// all others.
     #[error("rank {rank} at {address} is gone: its connection ended while the job started")]
     #[non_exhaustive]
     Lost {

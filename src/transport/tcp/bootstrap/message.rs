@@ -36,7 +36,7 @@ pub(super) enum BootstrapMessage {
     Table(Vec<RankLocation>),
     /// Over a new connection of the mesh, from its initiator: this attempt is the one to use.
     Selected,
-    /// To rank 0: this rank is connected to all others.
+    /// To rank 0: this rank is connected to all others. This is the last bootstrap message from it.
     Ready,
     /// From rank 0: all ranks are. This is the last bootstrap message over this connection.
     Go,

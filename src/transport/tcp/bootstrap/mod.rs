@@ -1,10 +1,10 @@
 //! The bootstrap of a job over TCP: its ranks find, authenticate and connect to each other.
 //!
-//! [`rendezvous`] is the sequence of steps. Sockets block, with deadlines ([`connection`]), and a
-//! thread each waits for them: for every connection that the [`acceptor`] accepts, and for each of
-//! the few attempts to connect that are under way. Threads report to the one that called. Every
-//! connection opens with a [`handshake`] between two [`hello`]s. At the end, the [`registry`] shuts
-//! down what is left, and all threads end.
+//! [`rendezvous`] is the sequence of steps. Sockets block and have deadlines ([`connection`]). A
+//! thread waits for each of them: for every connection that the [`acceptor`] accepts, for each of
+//! the few attempts to connect that are under way, and for the messages of rank 0. Threads report to
+//! the one that called [`Join`]. Every connection opens with a [`handshake`] between two [`hello`]s.
+//! At the end, the [`registry`] shuts down what is left, and all threads end.
 
 mod acceptor;
 mod connection;

@@ -42,7 +42,8 @@ pub enum Root {
 ///    descriptor for each other rank, and no rank listens. A job of one opens no socket.
 ///
 /// If something is wrong, every rank that came returns an error as soon as it is known; see
-/// [`JoinError`](super::JoinError). If rank 0 cannot serve the others (it may have too few
+/// [`JoinError`](super::JoinError). (A rank that ends after it is connected to all others is found
+/// when the job has started: calls that need it fail.) If rank 0 cannot serve the others (it may have too few
 /// descriptors, for example), it listens nevertheless and tells them why. It waits for them for a
 /// quarter of the timeout, 2 to 20 seconds, and then ends. It cannot tell them in three cases: it
 /// never starts, it fails before it uses this type (its key cannot be read, for example), or it
@@ -58,11 +59,11 @@ pub enum Root {
 /// A proof is valid for its own connection only, and does not reveal the key.
 ///
 /// **A flood of connections delays the bootstrap, and can prevent it.** Unauthenticated connections
-/// take bounded memory and descriptors, and end after 10 seconds. When there are too many, one
-/// makes room for each new one: first those that do not speak this protocol, then one drawn at
-/// random. But if more connections come than a rank accepts, the system drops the rest, connections
-/// of ranks among them. A rank tries again two to four times a second, so it gets through in the
-/// end. If only a small part is accepted, or the flood takes the processors of this host, that may
+/// have a bounded number of descriptors and threads, and end after 10 seconds. When there are too
+/// many, one that has had 50 milliseconds makes room for each new one: first those that do not
+/// speak this protocol, then one drawn at random. But if more connections come than a rank accepts,
+/// the system drops the rest, connections of ranks among them. A rank tries again about once a
+/// second, so it gets through in the end. If only a small part is accepted, or the flood takes the processors of this host, that may
 /// be later than the timeout. If other machines can reach the ranks in such numbers, keep them out
 /// by a firewall or a separate network.
 ///

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 /// Maximum duration of a handshake, with the first message after it.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum time for the last message to be sent.
+/// Maximum time for a message to be sent, and for a peer to read its last one.
 pub(super) const LINGER: Duration = Duration::from_secs(1);
-/// Interval at which the rendezvous file is read.
+/// Interval at which rank 0 reads the rendezvous file, and others look for it.
 pub(super) const FILE_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which rank 0 asks for ranks that will not come.
 pub(super) const WATCH_INTERVAL: Duration = Duration::from_millis(20);

@@ -10,10 +10,13 @@
 //!                                   ◄──   go
 //! ```
 //!
-//! Every rank keeps its connection to rank 0, so that rank 0 notices when one is gone and can tell
-//! all others. A rank that fails says why before it ends. Rank 0 tells the others, and waits a
-//! moment for ranks that come late, to tell them as well. If rank 0 refuses the job before any rank
-//! can have come, it waits longer.
+//! Every rank keeps its connection to rank 0, so that rank 0 notices when one ends, and can tell all
+//! others. It reads nothing after `ready`, because that is for the progress engine, which also finds
+//! a rank that ends later.
+//!
+//! A rank that fails says why before it ends. Rank 0 tells the others, and waits a moment for ranks
+//! that come late, to tell them as well. If rank 0 refuses the job before any rank can have come, it
+//! waits longer.
 
 mod address;
 mod attempts;

@@ -184,7 +184,7 @@ impl Outgoing {
 
 /// Sends what can be sent at once. Returns whether nothing is left.
 fn flush_all<'a>(peers: impl IntoIterator<Item = &'a mut Outgoing>) -> bool {
-    peers.into_iter().filter_map(|peer| (!peer.flush()).then_some(())).count() == 0
+    peers.into_iter().map(Outgoing::flush).filter(|sent| !sent).count() == 0
 }
 
 impl RootBootstrap<'_> {
