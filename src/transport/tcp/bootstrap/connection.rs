@@ -3,10 +3,11 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::message::{BootstrapMessage, HEADER};
+use super::message::{BootstrapMessage, HEADER, RankLocation};
 use super::system::canonical;
 
 /// Maximum number of bytes that are discarded while the peer reads its last message.
@@ -23,6 +24,13 @@ pub(super) struct Connection {
     /// The address of this end.
     pub(super) local: SocketAddr,
     is_shut_down: AtomicBool,
+}
+
+/// A rank at the end of the bootstrap.
+pub(super) struct ConnectedRank {
+    pub(super) location: RankLocation,
+    /// The connection to it; `None` for this rank itself.
+    pub(super) connection: Option<Arc<Connection>>,
 }
 
 /// The reason why no message came.

@@ -8,7 +8,7 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use super::super::acceptor::{Acceptor, Peer};
-use super::super::connection::{Connection, ReceiveError};
+use super::super::connection::{ConnectedRank, Connection, ReceiveError};
 use super::super::error::JoinError;
 use super::super::handshake::{HandshakeError, Identity};
 use super::super::hello::{Build, Hello, Purpose};
@@ -16,24 +16,23 @@ use super::super::message::{BootstrapMessage, RankLocation};
 use super::super::registry::{Entry, Registry};
 use super::super::timing::{LINGER, NEVER, after, grace, rounded};
 use super::super::{Join, system};
+use super::address;
 use super::attempts::Attempts;
 use super::reach_root::reach_root;
-use super::{address, mesh};
-use crate::transport::tcp::mesh::Mesh;
 
 /// Maximum time to connect to another rank, which listens already.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum number of ranks to which it connects at a time.
 const CONCURRENT_CONNECTS: usize = 8;
 
-/// Runs the bootstrap as another rank than rank 0.
-pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
+/// Runs the bootstrap as another rank than rank 0. Returns all ranks.
+pub(super) fn run(join: &Join) -> Result<Vec<ConnectedRank>, JoinError> {
     if let Some(ip) = join.address.filter(|ip| !ip.is_unspecified()) {
         address::check_may_listen(join, ip)?;
     }
     let checked = system::check_descriptors(join.rank, join.size);
     let registry = Registry::default();
-    let (locations, connections) = registry.with_threads(|scope| {
+    registry.with_threads(|scope| {
         let (root, hello) = reach_root(join, &join.identity(0), &registry)?;
         let connection = Arc::clone(&root.connection);
         let mut client = ClientBootstrap::start(join, scope, &registry, root, &hello).inspect_err(|error| {
@@ -42,14 +41,16 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
         })?;
         // From here on, rank 0 can be told of an error.
         match checked.and_then(|()| client.join_mesh(&hello.build)) {
-            Ok(locations) => Ok((locations, client.connections)),
+            Ok(locations) => {
+                let ranks = locations.into_iter().zip(client.connections);
+                Ok(ranks.map(|(location, connection)| ConnectedRank { location, connection }).collect())
+            }
             Err(error) => {
                 client.report_failure(&error);
                 Err(error)
             }
         }
-    })?;
-    mesh(join, &locations, connections)
+    })
 }
 
 /// The state of the bootstrap on another rank than rank 0.

@@ -29,26 +29,21 @@ use std::sync::Arc;
 
 use super::connection::Connection;
 use super::error::JoinError;
-use super::message::RankLocation;
 use super::{Join, system};
 use crate::transport::tcp::mesh::Mesh;
 use crate::vocabulary::Hosts;
 
 /// Connects this rank to all other ranks of the job.
 pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
-    if join.rank == 0 { root::run(join) } else { client::run(join) }
-}
-
-/// Makes the mesh of the connections, which are of no more concern to the bootstrap.
-fn mesh(join: &Join, locations: &[RankLocation], connections: Vec<Option<Arc<Connection>>>) -> Result<Mesh, JoinError> {
     let Join { rank, size, .. } = *join;
-    let own = locations.get(rank).map(|location| location.host);
-    let neighbours = locations.iter().filter(|location| Some(location.host) == own).count();
-    let hosts = Hosts::of_names(locations.iter().map(|location| location.counts_as));
+    let ranks = if rank == 0 { root::run(join) } else { client::run(join) }?;
+    let own = ranks.get(rank).map(|rank| rank.location.host);
+    let neighbours = ranks.iter().filter(|rank| Some(rank.location.host) == own).count();
+    let hosts = Hosts::of_names(ranks.iter().map(|rank| rank.location.counts_as));
     let stream = |connection: Arc<Connection>| {
         Arc::into_inner(connection).ok_or_else(|| io::Error::from(ErrorKind::NotConnected))?.into_stream()
     };
-    let streams = connections.into_iter().map(|connection| connection.map(stream).transpose());
+    let streams = ranks.into_iter().map(|rank| rank.connection.map(stream).transpose());
     let streams = streams.collect::<io::Result<_>>();
     let streams =
         streams.map_err(|error| system::system_error(rank, size, "a connection cannot be handed over", &error))?;

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use super::super::acceptor::{Acceptor, Peer};
-use super::super::connection::{Connection, ReceiveError};
+use super::super::connection::{ConnectedRank, Connection, ReceiveError};
 use super::super::error::JoinError;
 use super::super::hello::{Build, Hello, Purpose};
 use super::super::key::random;
@@ -19,14 +19,12 @@ use super::super::timing::{
 };
 use super::super::{Join, system};
 use super::address::{self, RendezvousFile};
-use super::mesh;
-use crate::transport::tcp::mesh::Mesh;
 
 /// Maximum time to send what can be sent at once.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// Runs the bootstrap as rank 0.
-pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
+/// Runs the bootstrap as rank 0. Returns all ranks.
+pub(super) fn run(join: &Join) -> Result<Vec<ConnectedRank>, JoinError> {
     let mut job = [0; 8];
     random(&mut job)?;
     let checked = system::check_descriptors(0, join.size);
@@ -43,7 +41,7 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
     let address = addresses.next().map_or(SocketAddr::from(([0; 4], 0)), canonical);
     let (reports, from_threads) = mpsc::channel();
     let registry = Registry::default();
-    let arrived = registry.with_threads(|scope| {
+    registry.with_threads(|scope| {
         let own = (&join.identity(u64::from_le_bytes(job)), Purpose::Rendezvous);
         let size = join.size;
         let acceptor = Acceptor::start(scope, listeners, own, &registry, move |peer| serve(size, peer, &reports))?;
@@ -67,15 +65,17 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
             None => (root.coordinate(), LINGER),
         };
         match result {
-            Ok(()) => Ok((root.locations(), root.arrived)),
+            Ok(()) => {
+                let ranks = root.locations().into_iter().zip(root.arrived);
+                let connection = |rank: Option<ArrivedRank>| rank.map(|rank| rank.peer.connection);
+                Ok(ranks.map(|(location, rank)| ConnectedRank { location, connection: connection(rank) }).collect())
+            }
             Err(error) => {
                 root.report_failure(&error, patience);
                 Err(error)
             }
         }
-    });
-    let (locations, arrived) = arrived?;
-    mesh(join, &locations, arrived.into_iter().map(|rank| rank.map(|rank| rank.peer.connection)).collect())
+    })
 }
 
 /// What a thread reports of a rank that has connected and holds the key.
