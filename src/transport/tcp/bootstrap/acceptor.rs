@@ -1,10 +1,11 @@
 //! Accepts connections, and authenticates their peers, each on a thread of its own.
 //!
-//! A peer that connects has a descriptor and a thread until it has sent its first message, for 10
-//! seconds at most. The number of such peers is bounded: when there are too many, a new
+//! Until a peer has sent its first message, for at most 10 seconds, it counts against a limit: when
+//! there are too many, a new
 //! one displaces another ([`Registry::make_room`]). A rank that holds the key and was displaced
 //! tries again.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -182,7 +183,7 @@ impl Shared {
                 ErrorKind::WouldBlock => return None,
                 // The connection ended before it was accepted.
                 ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
-                // The system has no descriptor or no memory for it. A peer that waits gives its up.
+                // Out of descriptors or memory. Evicting an unauthenticated peer frees some.
                 _ => {
                     self.reject_text(format!("one that cannot be accepted: {error}"));
                     registry.evict();
@@ -197,7 +198,9 @@ impl Shared {
     fn authenticate(&self, entry: Entry<'_>, serve: &impl Fn(Peer<'_>)) {
         let (peer, expires) = (entry.connection.peer, after(Instant::now(), HANDSHAKE_TIMEOUT));
         let mut nonce = [0; 32];
+        let said_hello = Cell::new(false);
         let reached = |reached| {
+            said_hello.set(true);
             entry.set(match reached {
                 Reached::Hello => Stage::SentHello,
                 Reached::Proof => Stage::Authenticated,
@@ -210,7 +213,11 @@ impl Shared {
         drop(stream);
         match hello {
             Ok(hello) => serve(Peer { hello, entry, expires }),
-            Err(_) if entry.is_evicted() => self.reject(peer, "it sent nothing while others were waiting"),
+            Err(_) if entry.is_evicted() => self.reject(peer, "it did not authenticate while others were waiting"),
+            // A rank that was not answered soon enough, and tries again.
+            Err(error) if said_hello.get() && error.is_of_the_connection() => {
+                log::debug!("rank {} has lost {peer}: {}", self.identity.rank, error.description());
+            }
             Err(error) => {
                 self.reject(peer, &error.description());
                 // The peer was sent the reason and has to read it. Then it closes the connection.

@@ -38,7 +38,7 @@ pub(super) enum BootstrapMessage {
     Selected,
     /// To rank 0: this rank is connected to all others. This is the last bootstrap message from it.
     Ready,
-    /// From rank 0: all ranks are. This is the last bootstrap message over this connection.
+    /// From rank 0: all ranks are ready. This is the last bootstrap message over this connection.
     Go,
     /// To and from rank 0: the bootstrap has failed.
     Failed(JoinError),

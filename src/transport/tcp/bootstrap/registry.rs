@@ -18,7 +18,7 @@ const UNDISTURBED: Duration = Duration::from_millis(50);
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     state: Mutex<State>,
-    /// A connection has left, or the registry is closed.
+    /// A connection has left or changed its stage, or the registry is closed.
     changed: Condvar,
 }
 
@@ -217,12 +217,13 @@ mod tests {
     fn peers_without_a_hello_are_evicted_first_and_ranks_never() {
         let registry = Registry::default();
         let (one, _other) = connection();
+        let began = Instant::now();
         let mut entries: Vec<Entry<'_>> =
             (0..20).map(|_| registry.add(Arc::clone(&one), Stage::Connected).unwrap()).collect();
         [3, 7, 19].iter().for_each(|id: &usize| entries[*id].set(Stage::SentHello));
         entries[0].set(Stage::Authenticated);
         entries[1].set(Stage::Serving);
-        assert_eq!(evict(&registry, &mut entries, Instant::now()), None, "a peer had no time to answer");
+        assert_eq!(evict(&registry, &mut entries, began), None, "a peer had no time to answer");
         let later = Instant::now() + UNDISTURBED;
         let gone: Vec<u64> = (0..15).map(|_| evict(&registry, &mut entries, later).unwrap()).collect();
         assert!(gone.iter().all(|id| ![0, 1, 3, 7, 19].contains(id)), "{gone:?}");
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn early_peer_sometimes_survives_a_flood() {
-        // Twice as many peers come as there is room for. The first is still there with a chance of
+        // Once there is no room, twice as many peers come. The first is still there with a chance of
         // about one in seven.
         const ROOM: usize = 50;
         let (one, _other) = connection();

@@ -43,13 +43,15 @@ pub enum Root {
 ///
 /// If something is wrong, every rank that came returns an error as soon as it is known; see
 /// [`JoinError`](super::JoinError). (A rank that ends after it is connected to all others is found
-/// when the job has started: calls that need it fail.) If rank 0 cannot serve the others (it may have too few
-/// descriptors, for example), it listens nevertheless and tells them why. It waits for them for a
-/// quarter of the timeout, 2 to 20 seconds, and then ends. It cannot tell them in three cases: it
-/// never starts, it fails before it uses this type (its key cannot be read, for example), or it
-/// cannot listen on the [`Root::Address`] to which they connect. Then the others try for their
-/// whole timeout, and fail with [`JoinError::Unreachable`](super::JoinError::Unreachable), which
-/// has the system's last error. With [`Root::File`], rank 0 can tell them from any address.
+/// when the job has started: calls that need it fail.)
+///
+/// If rank 0 cannot serve the others (it may have too few descriptors, for example), it listens
+/// nevertheless and tells them why. It waits for them for a quarter of the timeout, 2 to 20 seconds,
+/// and then ends. It cannot tell them in three cases: it never starts, it fails before it uses this
+/// type (its key cannot be read, for example), or it cannot listen on the [`Root::Address`] to which
+/// they connect. Then the others try for their whole timeout, and fail with
+/// [`JoinError::Unreachable`](super::JoinError::Unreachable), which has the system's last error.
+/// With [`Root::File`], rank 0 can tell them from any address.
 ///
 /// # Security
 ///
@@ -63,9 +65,9 @@ pub enum Root {
 /// many, one that has had 50 milliseconds makes room for each new one: first those that do not
 /// speak this protocol, then one drawn at random. But if more connections come than a rank accepts,
 /// the system drops the rest, connections of ranks among them. A rank tries again about once a
-/// second, so it gets through in the end. If only a small part is accepted, or the flood takes the processors of this host, that may
-/// be later than the timeout. If other machines can reach the ranks in such numbers, keep them out
-/// by a firewall or a separate network.
+/// second. If only a small part is accepted, or the flood takes the processors of this host, it may
+/// not get through before the timeout. If other machines can reach the ranks in such numbers, keep
+/// them out by a firewall or a separate network.
 ///
 /// **Data is neither encrypted nor authenticated after the handshake.** Anyone that can read the
 /// network's packets can read the data. Anyone that can change them, or take over a connection, can

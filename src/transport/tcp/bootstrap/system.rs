@@ -116,9 +116,13 @@ pub(super) fn check_descriptors(rank: usize, size: usize) -> Result<(), JoinErro
 
 /// Returns the maximum number of peers that are not authenticated.
 pub(super) fn max_unauthenticated(size: usize) -> usize {
+    spare(limit(), needed_descriptors(size), size)
+}
+
+fn spare(limit: Option<usize>, need: usize, size: usize) -> usize {
     let (least, most) = UNAUTHENTICATED;
     let most = most.max(size);
-    match limit().map(|limit| limit.saturating_sub(needed_descriptors(size))) {
+    match limit.map(|limit| limit.saturating_sub(need)) {
         None => most,
         Some(0) => 2,
         Some(spare) => spare.clamp(least, most),
@@ -182,7 +186,15 @@ mod tests {
         assert!(message.contains(&limit.to_string()) && message.contains("ulimit -n"), "{message}");
         assert_eq!(check_descriptors(0, 2), Ok(()));
         assert_eq!(max_unauthenticated(usize::MAX / 2), 2);
-        assert_eq!(max_unauthenticated(limit - needed_descriptors(0) - 20), 20);
+    }
+
+    #[test]
+    fn unauthenticated_peers_get_what_descriptors_are_left() {
+        let cases = [(None, 256), (Some(10), 2), (Some(20), 2), (Some(24), 8), (Some(120), 100), (Some(9999), 256)];
+        for (limit, expected) in cases {
+            assert_eq!(spare(limit, 20, 4), expected, "{limit:?}");
+        }
+        assert_eq!(spare(Some(9999), 1020, 1000), 1000);
     }
 
     #[test]

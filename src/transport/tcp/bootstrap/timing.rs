@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Maximum duration of a handshake, with the first message after it.
+/// Maximum time for a handshake and the first message after it, together.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time for a message to be sent, and for a peer to read its last one.
 pub(super) const LINGER: Duration = Duration::from_secs(1);
@@ -10,7 +10,7 @@ pub(super) const LINGER: Duration = Duration::from_secs(1);
 pub(super) const FILE_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which rank 0 asks for ranks that will not come.
 pub(super) const WATCH_INTERVAL: Duration = Duration::from_millis(20);
-/// Interval at which what could not be sent at once is sent.
+/// Interval between attempts to send what is unsent.
 pub(super) const FLUSH_INTERVAL: Duration = Duration::from_millis(5);
 /// Interval at which progress is logged while nothing happens.
 pub(super) const LOG_INTERVAL: Duration = Duration::from_secs(10);

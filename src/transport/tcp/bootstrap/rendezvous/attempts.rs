@@ -46,7 +46,7 @@ impl Attempts {
         let patience = self.patience.min(limit).max(Duration::from_millis(1));
         let deadline = after(Instant::now(), patience);
         let connection = Connection::connect(address, patience.min(CONNECT)).inspect_err(|error| {
-            // A peer that waits gives its descriptor up.
+            // Evicting an unauthenticated peer frees one.
             if system::is_out_of_descriptors(error) {
                 registry.evict();
             }

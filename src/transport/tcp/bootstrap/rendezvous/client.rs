@@ -1,9 +1,9 @@
 //! The bootstrap on all ranks but rank 0.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
@@ -67,7 +67,7 @@ struct ClientBootstrap<'scope, 'env> {
     connections: Vec<Option<Arc<Connection>>>,
     /// Accepts connections while this rank listens.
     acceptor: Option<Acceptor>,
-    /// Whether rank 0 knows that this rank is connected to all others. It reads nothing more.
+    /// Whether this rank has sent `Ready`, after which rank 0 reads nothing.
     ready: bool,
     reports: Sender<Report>,
     from_threads: Receiver<Report>,
@@ -75,7 +75,7 @@ struct ClientBootstrap<'scope, 'env> {
 
 /// What a thread reports.
 enum Report {
-    /// Rank 0 has sent a message, or will send none.
+    /// A message of rank 0, or the reason why none comes.
     Root(Result<BootstrapMessage, ReceiveError>),
     /// There is a connection to that rank.
     Connected(usize, Arc<Connection>),
@@ -172,8 +172,9 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
 
     /// Starts to connect to the ranks with lower numbers.
     fn connect_to_lower_ranks(&self, locations: &[RankLocation]) -> Result<(), JoinError> {
-        let addresses = locations.iter().enumerate().take(self.join.rank).skip(1);
-        let addresses: Arc<[(usize, SocketAddr)]> = addresses
+        let now = Instant::now();
+        let pending: VecDeque<Pending> = (1..self.join.rank)
+            .zip(locations.iter().skip(1))
             .map(|(other, location)| {
                 let mut address = location.address;
                 // The scope of a link-local address is the number of an interface, which differs
@@ -183,22 +184,16 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
                 {
                     to.set_scope_id(local.scope_id());
                 }
-                (other, address)
+                Pending { other, address, began: None, attempts: Attempts::new(), due: now }
             })
             .collect();
-        let next = Arc::new(AtomicUsize::new(0));
-        for started in 0..addresses.len().min(CONCURRENT_CONNECTS) {
-            let connector = Connector { join: self.join, registry: self.registry, identity: self.identity.clone() };
-            let (addresses, next, reports) = (Arc::clone(&addresses), Arc::clone(&next), self.reports.clone());
-            let spawned = system::spawn(self.scope, self.join.rank, move || {
-                while let Some(&(other, address)) = addresses.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let _ = reports.send(match connector.connect(other, address) {
-                        Ok(Some(connection)) => Report::Connected(other, connection),
-                        Ok(None) => return,
-                        Err(error) => Report::Failed(error),
-                    });
-                }
-            });
+        let count = pending.len();
+        let pending = Arc::new(Mutex::new(pending));
+        for started in 0..count.min(CONCURRENT_CONNECTS) {
+            let (registry, reports) = (self.registry, self.reports.clone());
+            let connector = Connector { join: self.join, registry, identity: self.identity.clone() };
+            let pending = Arc::clone(&pending);
+            let spawned = system::spawn(self.scope, self.join.rank, move || connector.run(&pending, &reports));
             match spawned {
                 Err(error) if started == 0 => return Err(error),
                 // One is enough.
@@ -252,9 +247,11 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
         JoinError::ProtocolViolation { rank: 0, address: self.root.peer, what: what.to_owned() }
     }
 
-    /// Sends a message to rank 0. If that fails, no more messages come from rank 0.
+    /// Sends a message to rank 0. If that fails, the connection has ended.
     fn send(&self, message: &BootstrapMessage) {
-        let _ = self.root.send(message, after(Instant::now(), LINGER));
+        if self.root.send(message, after(Instant::now(), LINGER)).is_err() {
+            self.root.shut_down();
+        }
     }
 
     /// Tells rank 0 why this rank fails, unless it knows or reads nothing more.
@@ -274,6 +271,17 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
     }
 }
 
+/// A rank to which this one is not connected yet.
+struct Pending {
+    other: usize,
+    address: SocketAddr,
+    /// The time of the first attempt.
+    began: Option<Instant>,
+    attempts: Attempts,
+    /// The time of the next attempt.
+    due: Instant,
+}
+
 /// Connects to ranks with lower numbers.
 struct Connector<'env> {
     join: &'env Join,
@@ -282,36 +290,55 @@ struct Connector<'env> {
 }
 
 impl Connector<'_> {
-    /// Connects to that rank. Returns `None` if the bootstrap ends before.
-    fn connect(&self, other: usize, address: SocketAddr) -> Result<Option<Arc<Connection>>, JoinError> {
+    /// Connects to ranks, until none is left that no other thread tries. A rank that does not answer
+    /// goes to the end of the queue, so that it does not delay those behind it.
+    fn run(&self, pending: &Mutex<VecDeque<Pending>>, reports: &Sender<Report>) {
+        let pending = || pending.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            // The queue is not locked during the attempt.
+            let next = pending().pop_front();
+            let Some(mut peer) = next else { return };
+            if !self.registry.pause(peer.due.saturating_duration_since(Instant::now())) {
+                return;
+            }
+            let report = match self.attempt(&mut peer) {
+                Ok(Some(connection)) => Report::Connected(peer.other, connection),
+                Ok(None) => {
+                    pending().push_back(peer);
+                    continue;
+                }
+                Err(error) => Report::Failed(error),
+            };
+            let _ = reports.send(report);
+        }
+    }
+
+    /// Tries to connect to a rank. Returns `None` if it is to be tried again.
+    fn attempt(&self, peer: &mut Pending) -> Result<Option<Arc<Connection>>, JoinError> {
         let Join { rank, timeout, .. } = *self.join;
-        let began = Instant::now();
+        let (other, address, attempted) = (peer.other, peer.address, Instant::now());
+        let began = *peer.began.get_or_insert(attempted);
         // If a rank answers nobody, rank 0 names it first, unless its timeout is long.
         let without_answer = timeout.saturating_add(2 * grace(timeout)).min(CONNECT_TIMEOUT);
-        let mut attempts = Attempts::new();
-        loop {
-            let attempted = Instant::now();
-            let left = without_answer.saturating_sub(attempted - began);
-            let connected = attempts.connect(self.registry, &self.identity, (Purpose::Mesh, other, address), left);
-            let selected = connected.and_then(|(entry, _)| {
-                entry.connection.send(&BootstrapMessage::Selected, after(Instant::now(), LINGER))?;
-                Ok(entry.release())
-            });
-            let (limit, why) = match selected {
-                Ok(connection) => return Ok(Some(connection)),
-                Err(HandshakeError::NoAnswer) => (without_answer, HandshakeError::NoAnswer.description()),
-                Err(HandshakeError::Io(why)) => (timeout.min(CONNECT_TIMEOUT), why),
-                Err(HandshakeError::Own(error)) => return Err(error),
-                Err(error) => return Err(JoinError::WrongPeer { address, other, why: error.description() }),
-            };
-            if !self.registry.pause(attempts.failed(attempted.elapsed())?) {
-                return Ok(None);
-            }
-            let tried = began.elapsed();
-            if tried >= limit {
-                let address = address.to_string();
-                return Err(JoinError::Unreachable { rank, other, address, why, waited: rounded(tried) });
-            }
+        let left = without_answer.saturating_sub(attempted - began);
+        let connected = peer.attempts.connect(self.registry, &self.identity, (Purpose::Mesh, other, address), left);
+        let selected = connected.and_then(|(entry, _)| {
+            entry.connection.send(&BootstrapMessage::Selected, after(Instant::now(), LINGER))?;
+            Ok(entry.release())
+        });
+        let (limit, why) = match selected {
+            Ok(connection) => return Ok(Some(connection)),
+            Err(HandshakeError::NoAnswer) => (without_answer, HandshakeError::NoAnswer.description()),
+            Err(HandshakeError::Io(why)) => (timeout.min(CONNECT_TIMEOUT), why),
+            Err(HandshakeError::Own(error)) => return Err(error),
+            Err(error) => return Err(JoinError::WrongPeer { address, other, why: error.description() }),
+        };
+        let tried = began.elapsed();
+        if tried >= limit {
+            let address = address.to_string();
+            return Err(JoinError::Unreachable { rank, other, address, why, waited: rounded(tried) });
         }
+        peer.due = after(Instant::now(), peer.attempts.failed(attempted.elapsed())?);
+        Ok(None)
     }
 }

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Every rank keeps its connection to rank 0, so that rank 0 notices when one ends, and can tell all
-//! others. It reads nothing after `ready`, because that is for the progress engine, which also finds
-//! a rank that ends later.
+//! others. After `ready`, rank 0 reads nothing more from that rank: later bytes are for the progress
+//! engine, which also finds a rank that ends later.
 //!
 //! A rank that fails says why before it ends. Rank 0 tells the others, and waits a moment for ranks
 //! that come late, to tell them as well. If rank 0 refuses the job before any rank can have come, it
@@ -40,8 +40,9 @@ pub(super) fn run(join: &Join) -> Result<Mesh, JoinError> {
     let own = ranks.get(rank).map(|rank| rank.location.host);
     let neighbours = ranks.iter().filter(|rank| Some(rank.location.host) == own).count();
     let hosts = Hosts::of_names(ranks.iter().map(|rank| rank.location.counts_as));
-    let stream = |connection: Arc<Connection>| {
-        Arc::into_inner(connection).ok_or_else(|| io::Error::from(ErrorKind::NotConnected))?.into_stream()
+    let stream = |connection| {
+        let connection = Arc::into_inner(connection).map(Connection::into_stream);
+        connection.ok_or_else(|| io::Error::from(ErrorKind::NotConnected))
     };
     let streams = ranks.into_iter().map(|rank| rank.connection.map(stream).transpose());
     let streams = streams.collect::<io::Result<_>>();

@@ -142,11 +142,12 @@ struct ArrivedRank {
     unconnected: Option<usize>,
 }
 
-/// A connection with what is to be sent over it, so that a peer that does not read delays no other.
+/// A connection, and the bytes still to be sent over it. A peer that does not read does not block the
+/// others.
 struct Outgoing {
     connection: Arc<Connection>,
     unsent: Vec<u8>,
-    /// Whether nothing more is to be sent.
+    /// Whether to end sending when `unsent` is empty.
     last: bool,
 }
 
@@ -155,30 +156,33 @@ impl Outgoing {
         Self { connection, unsent: Vec::new(), last: false }
     }
 
-    fn send(&mut self, message: &BootstrapMessage) {
-        self.unsent.extend(message.encode());
+    fn send(&mut self, message: &[u8]) {
+        self.unsent.extend(message);
         self.flush();
     }
 
-    fn send_last(&mut self, message: &BootstrapMessage) {
+    fn send_last(&mut self, message: &[u8]) {
         self.last = true;
         self.send(message);
     }
 
     /// Sends what can be sent at once. Returns whether nothing is left.
     fn flush(&mut self) -> bool {
-        while !self.unsent.is_empty() {
-            match self.connection.until(after(Instant::now(), AT_ONCE)).write(&self.unsent) {
-                Ok(count) if count > 0 => drop(self.unsent.drain(..count)),
-                Err(error) if error.kind() == ErrorKind::TimedOut => return false,
+        let (mut stream, mut sent) = (self.connection.until(after(Instant::now(), AT_ONCE)), 0);
+        while sent < self.unsent.len() {
+            match stream.write(&self.unsent[sent..]) {
+                Ok(count) if count > 0 => sent += count,
+                Err(error) if error.kind() == ErrorKind::TimedOut => break,
                 // The thread that reads the connection reports its end.
-                _ => self.unsent.clear(),
+                _ => sent = self.unsent.len(),
             }
         }
-        if std::mem::take(&mut self.last) {
+        drop(stream);
+        self.unsent.drain(..sent);
+        if self.unsent.is_empty() && std::mem::take(&mut self.last) {
             self.connection.end_sending();
         }
-        true
+        self.unsent.is_empty()
     }
 }
 
@@ -205,6 +209,9 @@ impl RootBootstrap<'_> {
         while !self.flush() && Instant::now() < until {
             std::thread::sleep(FLUSH_INTERVAL);
         }
+        // The rest of a message would be taken for a frame.
+        let unsent = self.arrived.iter().flatten().filter(|rank| !rank.peer.unsent.is_empty());
+        unsent.for_each(|rank| rank.peer.connection.shut_down());
         Ok(())
     }
 
@@ -224,7 +231,8 @@ impl RootBootstrap<'_> {
             early => return early.map_err(|error| error.unwrap_or_else(|| self.late())),
         }
         let unready = self.arrived.iter_mut().flatten().filter(|rank| !rank.ready);
-        unready.for_each(|rank| rank.peer.send(&BootstrapMessage::CountUnconnected));
+        let question = BootstrapMessage::CountUnconnected.encode();
+        unready.for_each(|rank| rank.peer.send(&question));
         self.wait(what, grace(timeout), done).map_err(|error| error.unwrap_or_else(|| self.late()))
     }
 
@@ -246,7 +254,8 @@ impl RootBootstrap<'_> {
 
     /// Sends a message to every rank that has arrived.
     fn send_to_all(&mut self, message: &BootstrapMessage) {
-        self.arrived.iter_mut().flatten().for_each(|rank| rank.peer.send(message));
+        let message = message.encode();
+        self.arrived.iter_mut().flatten().for_each(|rank| rank.peer.send(&message));
     }
 
     /// Sends what could not be sent before. Returns whether nothing is left.
@@ -259,6 +268,7 @@ impl RootBootstrap<'_> {
         let began = Instant::now();
         let until = after(began, patience);
         let mut next_log = after(began, LOG_INTERVAL);
+        let mut next_flush = began;
         while !done(self) {
             let now = Instant::now();
             if now >= until {
@@ -269,9 +279,11 @@ impl RootBootstrap<'_> {
                 next_log = after(now, LOG_INTERVAL);
             }
             let mut wake = until.min(next_log);
-            if !self.flush() {
-                wake = wake.min(after(now, FLUSH_INTERVAL));
+            if now >= next_flush {
+                let interval = if self.flush() { NEVER } else { FLUSH_INTERVAL };
+                next_flush = after(Instant::now(), interval);
             }
+            wake = wake.min(next_flush);
             if let Some(file) = &self.file {
                 file.check()?;
                 wake = wake.min(after(now, FILE_INTERVAL));
@@ -393,7 +405,7 @@ impl RootBootstrap<'_> {
     /// Tells all ranks that have come, and those that come within `patience`, that the bootstrap
     /// has failed.
     fn report_failure(&mut self, error: &JoinError, patience: Duration) {
-        let message = BootstrapMessage::failed(0, error);
+        let message = BootstrapMessage::failed(0, error).encode();
         // The connections whose peers have not closed them yet.
         let mut open: Vec<Outgoing> = Vec::new();
         let mut ready = Vec::new();
@@ -412,40 +424,42 @@ impl RootBootstrap<'_> {
         }
         let until = after(Instant::now(), patience);
         open.iter_mut().chain(&mut ready).for_each(|peer| peer.send_last(&message));
-        // No thread reads what a rank that is ready has sent.
-        let soon = until.min(after(Instant::now(), LINGER));
-        ready.iter().for_each(|peer| peer.connection.finish(soon));
-        while !open.is_empty() || self.told.contains(&false) {
+        loop {
             let now = Instant::now();
             if now >= until {
-                return;
+                break;
             }
-            let wake = if flush_all(&mut open) { until } else { until.min(after(now, FLUSH_INTERVAL)) };
-            let Ok(report) = self.from_threads.recv_timeout(wake.saturating_duration_since(now)) else { continue };
-            match report.what {
+            let done = open.is_empty() && !self.told.contains(&false);
+            let sent = flush_all(open.iter_mut().chain(&mut ready));
+            let wake = if sent { until } else { until.min(after(now, FLUSH_INTERVAL)) };
+            let patience = if done { Duration::ZERO } else { wake.saturating_duration_since(now) };
+            let report = match self.from_threads.recv_timeout(patience) {
+                Ok(report) => report,
+                Err(_) if done => break,
+                Err(_) => continue,
+            };
+            let at = open.iter().position(|peer| Arc::ptr_eq(&peer.connection, &report.connection));
+            match (report.what, at) {
                 // It has come in the meantime.
-                ReportKind::Authenticated(_) => {
+                (ReportKind::Authenticated(_), _) => {
                     self.is_told(report.rank);
                     let mut peer = Outgoing::new(report.connection);
                     peer.send_last(&message);
                     open.push(peer);
                 }
-                ReportKind::Received(received) => {
-                    let ready = received == Ok(BootstrapMessage::Ready);
-                    if ready {
-                        report.connection.finish(until.min(after(now, LINGER)));
-                    }
-                    if ready || received == Err(ReceiveError::Ended) {
-                        open.retain(|peer| !Arc::ptr_eq(&peer.connection, &report.connection));
-                    }
-                }
+                (ReportKind::Received(Ok(BootstrapMessage::Ready)), Some(at)) => ready.push(open.swap_remove(at)),
+                (ReportKind::Received(Err(ReceiveError::Ended)), Some(at)) => drop(open.swap_remove(at)),
+                (ReportKind::Received(_), _) => {}
             }
         }
+        // The threads of ready ranks have ended, so their connections are drained here.
+        let soon = after(Instant::now(), LINGER / 4);
+        ready.iter().for_each(|peer| peer.connection.finish(soon));
     }
 
     /// Records that a rank is told of the failure, or need not be.
     fn is_told(&mut self, rank: usize) {
-        // One that is refused may be of a larger job.
+        // A refused process may belong to a larger job; its rank may be out of range.
         if let Some(told) = self.told.get_mut(rank) {
             *told = true;
         }
@@ -459,7 +473,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn peer_that_does_not_read_delays_nobody_and_gets_everything_in_order() {
+    fn peer_that_does_not_read_gets_everything_in_order_later() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let patience = Duration::from_secs(60);
         let connection = Arc::new(Connection::connect(listener.local_addr().unwrap(), patience).unwrap());
@@ -470,10 +484,10 @@ mod tests {
             |rank| BootstrapMessage::Failed(JoinError::Abandoned { rank, reason: format!("{rank:8}").repeat(1000) });
         let mut sent = 0;
         while outgoing.flush() {
-            outgoing.send(&message(sent));
+            outgoing.send(&message(sent).encode());
             sent += 1;
         }
-        outgoing.send_last(&BootstrapMessage::Go);
+        outgoing.send_last(&BootstrapMessage::Go.encode());
         let deadline = after(Instant::now(), patience);
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -43,7 +43,7 @@ fn attempt_lost_in_a_full_queue_is_made_again() {
         fillers.push(filler);
     }
     let others = unanswered(port.number);
-    // The system alone would have tried again four times in that time, from the same socket.
+    // The system alone would have tried again three times in that time, from the same socket.
     let rank = start(Join { timeout: Duration::from_secs(9), ..port.join(1, 3) });
     let mut own = BTreeSet::new();
     while own.len() < 3 && !rank.is_finished() {

@@ -69,7 +69,7 @@ fn rank_0_lost_during_the_bootstrap_is_named() {
 fn silent_rank_0_is_named() {
     let port = Port::new();
     let root = root(&port, 3, Build::own());
-    let rank = start(Join { timeout: Duration::from_millis(500), ..port.join(1, 3) });
+    let rank = start(Join { timeout: Duration::from_secs(2), ..port.join(1, 3) });
     let _connection = root.accept();
     let error = error_of(rank);
     assert!(matches!(error, JoinError::Silent { address, .. } if address == port.address()), "{error}");
@@ -101,7 +101,7 @@ fn rank_silent_after_it_arrived_is_the_only_late_one() {
     // them.
     thread::scope(|scope| {
         for silent in 1..4 {
-            scope.spawn(move || silent_after_it_arrived(silent, Duration::from_secs(1), Duration::from_secs(60)));
+            scope.spawn(move || silent_after_it_arrived(silent, Duration::from_secs(2), Duration::from_secs(60)));
             // Rank 0 finds it first, also if the others wait no longer.
             scope.spawn(move || silent_after_it_arrived(silent, Duration::from_secs(3), Duration::from_secs(3)));
         }

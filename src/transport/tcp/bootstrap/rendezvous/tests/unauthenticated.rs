@@ -59,7 +59,7 @@ fn flood_of_unauthenticated_peers_does_not_prevent_the_job() {
         let silent = start(port.join(0, 8));
         // At first only they connect to rank 0, more of them than a full set keeps.
         let mut early = Vec::new();
-        while early.len() < 200 {
+        while early.len() < 300 {
             early.extend(TcpStream::connect(address));
         }
         let wrong = start(port.join(5, 8).key(Key::new(&[1; 40]).unwrap()));
