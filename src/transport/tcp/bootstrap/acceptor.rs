@@ -1,9 +1,8 @@
 //! Accepts connections, and authenticates their peers, each on a thread of its own.
 //!
-//! Until a peer has sent its first message, for at most 10 seconds, it counts against a limit: when
-//! there are too many, a new
-//! one displaces another ([`Registry::make_room`]). A rank that holds the key and was displaced
-//! tries again.
+//! Until a peer has sent its first message, for at most 10 seconds, it counts against a limit. When
+//! there are too many, a new one displaces another ([`Registry::make_room`]). A rank that holds the
+//! key and was displaced tries again.
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
@@ -66,7 +65,7 @@ impl<'a> Peer<'a> {
         &self.entry.connection
     }
 
-    /// Receives its first message, which it must send soon.
+    /// Receives the first message, which must come before `expires`.
     pub(super) fn first_message(&self, size: usize) -> Result<BootstrapMessage, ReceiveError> {
         let message = self.connection().receive(size, self.expires);
         self.entry.set(Stage::Serving);

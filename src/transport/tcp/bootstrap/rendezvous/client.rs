@@ -39,7 +39,7 @@ pub(super) fn run(join: &Join) -> Result<Vec<ConnectedRank>, JoinError> {
             let _ = connection.send(&BootstrapMessage::failed(join.rank, error), after(Instant::now(), LINGER));
             connection.finish(after(Instant::now(), LINGER));
         })?;
-        // From here on, rank 0 can be told of an error.
+        // From here on, the client tells rank 0 of an error.
         match checked.and_then(|()| client.join_mesh(&hello.build)) {
             Ok(locations) => {
                 let ranks = locations.into_iter().zip(client.connections);
