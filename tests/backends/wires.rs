@@ -155,13 +155,16 @@ fn failures(does: Mischief) -> Vec<Error> {
 #[test]
 fn wire_that_transfers_too_much_is_given_up() {
     for does in [Mischief::ReadsTooMuch, Mischief::WritesTooMuch] {
-        let failures = failures(does);
-        let said: Vec<String> = failures.iter().map(Error::to_string).collect();
-        assert!(said.iter().any(|text| text.contains("its wire transfers")), "{does:?}: {said:?}");
-        for error in &failures {
-            let Error::Failed { failure, .. } = error else { panic!("{does:?}: {error}") };
-            assert!(matches!(failure.cause, Cause::Gone { .. }), "{does:?}: {error}");
-        }
+        // Another rank may find the closed connection first, and that is what all agree on.
+        let says_why = (0..20).any(|_| {
+            let failures = failures(does);
+            for error in &failures {
+                let Error::Failed { failure, .. } = error else { panic!("{does:?}: {error}") };
+                assert!(matches!(failure.cause, Cause::Gone { .. }), "{does:?}: {error}");
+            }
+            failures.iter().any(|error| error.to_string().contains("its wire transfers"))
+        });
+        assert!(says_why, "{does:?}");
     }
 }
 
