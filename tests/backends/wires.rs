@@ -155,7 +155,7 @@ fn failures(does: Mischief) -> Vec<Error> {
 #[test]
 fn wire_that_transfers_too_much_is_given_up() {
     for does in [Mischief::ReadsTooMuch, Mischief::WritesTooMuch] {
-        // Another rank may find the closed connection first, and that is what all agree on.
+        // Another rank may report the closed connection first, and all ranks agree on that report.
         let says_why = (0..20).any(|_| {
             let failures = failures(does);
             for error in &failures {

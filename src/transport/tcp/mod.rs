@@ -58,7 +58,7 @@
 //!   rank sees the end of every other at once, no collective stops to connect, and a limit of
 //!   descriptors is found before anything moves.
 //! - **Threads:** while the job starts, rank 0 has one for each rank that has come, and every rank
-//!   has up to eight more, besides those for connections that are not authenticated (at most 256,
+//!   has up to ten more, besides those for connections that are not authenticated (at most 256,
 //!   or one for each rank). Afterwards, one thread serves the connections while the program
 //!   computes.
 //! - **Memory:** some hundred bytes for each other rank and context; once a message comes, up to

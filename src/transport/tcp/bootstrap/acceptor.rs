@@ -27,7 +27,7 @@ use super::timing::{HANDSHAKE_TIMEOUT, LINGER, after};
 
 /// Pause after the system could not accept a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
-/// The token of all events. Each makes the thread look at everything.
+/// The token of all events. After any event, the thread checks all listeners.
 const ANY: Token = Token(0);
 
 /// Accepts connections until it is dropped.
@@ -60,7 +60,7 @@ pub(super) struct Peer<'a> {
     expires: Instant,
 }
 
-impl<'a> Peer<'a> {
+impl Peer<'_> {
     pub(super) fn connection(&self) -> &Arc<Connection> {
         &self.entry.connection
     }
@@ -213,7 +213,7 @@ impl Shared {
         match hello {
             Ok(hello) => serve(Peer { hello, entry, expires }),
             Err(_) if entry.is_evicted() => self.reject(peer, "it did not authenticate while others were waiting"),
-            // A rank that was not answered soon enough, and tries again.
+            // The peer is a rank that gave up waiting and tries again.
             Err(error) if said_hello.get() && error.is_of_the_connection() => {
                 log::debug!("rank {} has lost {peer}: {}", self.identity.rank, error.description());
             }

@@ -33,12 +33,12 @@ pub(super) struct ConnectedRank {
     pub(super) connection: Option<Arc<Connection>>,
 }
 
-/// The reason why no message came.
+/// The reason why no message was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReceiveError {
     /// The connection has ended, or the deadline has passed.
     Ended,
-    /// What has come is not a message, for this reason.
+    /// The received bytes are not a valid message, for this reason.
     Malformed(&'static str),
 }
 
@@ -225,7 +225,7 @@ mod tests {
         let late = Instant::now() + Duration::from_secs(60);
         one.until(late).write_all(&[9; HEADER]).unwrap();
         assert!(matches!(other.receive(8, late), Err(ReceiveError::Malformed(_))));
-        // Nobody reads.
+        // The peer does not read.
         assert_eq!(one.until(soon()).write_all(&vec![0; 64 << 20]).unwrap_err().kind(), ErrorKind::TimedOut);
     }
 }

@@ -23,7 +23,7 @@ use super::proof::{self, PROOF};
 /// Maximum length of the reason in an answer, in bytes.
 const MAX_REASON: usize = 256;
 
-/// What a peer has done in a handshake.
+/// A stage that a peer reaches in a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reached {
     /// It has sent a hello, as a rank would.
@@ -54,7 +54,7 @@ pub(super) enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// Whether the peer has said nothing wrong: another attempt may succeed.
+    /// Whether only the connection failed, so that another attempt may succeed.
     pub(super) fn is_of_the_connection(&self) -> bool {
         matches!(self, Self::Io(_) | Self::NoAnswer)
     }
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// How a handshake has ended on a side, and what that side has sent.
+    /// The result of a handshake on one side, and the bytes that this side sent.
     type Outcome = (Result<Hello, HandshakeError>, Vec<u8>);
 
     fn initiate_with(identity: &Identity, purpose: Purpose, rank: usize, nonce: u8, gives: &[u8]) -> Outcome {

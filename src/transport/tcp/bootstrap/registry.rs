@@ -1,4 +1,4 @@
-//! The connections on which threads of the bootstrap wait, with what their peers have done so far.
+//! The connections on which threads of the bootstrap wait, and the stage that each has reached.
 //!
 //! The registry shuts connections down so that their threads end: one of an unauthenticated peer
 //! when another peer comes and there are too many, and all of them when the bootstrap ends.
@@ -37,18 +37,18 @@ struct Registered {
     stage: Stage,
 }
 
-/// What the peer of a connection has done.
+/// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has connected.
+    /// The peer has connected.
     Connected,
-    /// It has sent a hello, as a rank would.
+    /// The peer has sent a hello, as a rank would.
     SentHello,
-    /// It has proved that it holds the key, and sent no message yet.
+    /// The peer has proved that it holds the key, and sent no message yet.
     Authenticated,
-    /// It is evicted, and its thread ends.
+    /// The peer is evicted, and its thread ends.
     Evicted,
-    /// It has sent a message, or this process has connected to it.
+    /// The peer has sent a message, or this process has connected to it.
     Serving,
 }
 
@@ -99,7 +99,7 @@ impl Registry {
         !state.closed
     }
 
-    /// Evicts an unauthenticated peer, if there is one that has had its time.
+    /// Evicts an unauthenticated peer that has had its time, if there is one.
     pub(super) fn evict(&self) {
         self.state().evict(Instant::now());
     }
@@ -142,7 +142,7 @@ impl State {
         for stage in [Stage::Connected, Stage::SentHello] {
             let peers = self.connections.iter_mut().filter(|one| one.stage == stage).filter(had_its_time);
             let mut peers: Vec<&mut Registered> = peers.collect();
-            // Without random numbers, nobody authenticates, and it does not matter who is evicted.
+            // If the system has no random numbers, no peer can authenticate, and any choice will do.
             let mut drawn = [0; 8];
             let _ = random(&mut drawn);
             if let Some(at) = u64::from_le_bytes(drawn).checked_rem(peers.len() as u64) {
@@ -154,7 +154,7 @@ impl State {
     }
 }
 
-/// A connection in the registry, which leaves it when this is dropped.
+/// A registered connection. Dropping this removes it from the registry.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
     registry: &'a Registry,
@@ -163,7 +163,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Records what the peer has done.
+    /// Records the stage.
     pub(super) fn set(&self, stage: Stage) {
         let mut state = self.registry.state();
         if let Some(one) = state.connections.iter_mut().find(|one| one.id == self.id)
@@ -264,7 +264,7 @@ mod tests {
             scope.spawn(|| assert!(registry.make_room(1)));
             assert_eq!(other.read(&mut [0]).unwrap(), 0);
             assert!(entry.is_evicted());
-            // What its thread has read in the meantime does not bring it back.
+            // A message that its thread has read does not undo the eviction.
             entry.set(Stage::Serving);
             assert!(entry.is_evicted());
             drop(entry);

@@ -22,7 +22,7 @@ const PATIENCE: (Duration, Duration) = (Duration::from_millis(250), Duration::fr
 /// sooner.
 const CONNECT: Duration = Duration::from_secs(1);
 
-/// How long to wait for an answer to an attempt, and before the next attempt.
+/// The time limits of the attempts to connect to a rank.
 #[derive(Debug)]
 pub(super) struct Attempts {
     pause: Duration,

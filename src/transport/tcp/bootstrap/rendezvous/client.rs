@@ -42,6 +42,7 @@ pub(super) fn run(join: &Join) -> Result<Vec<ConnectedRank>, JoinError> {
         // From here on, the client tells rank 0 of an error.
         match checked.and_then(|()| client.join_mesh(&hello.build)) {
             Ok(locations) => {
+                client.connections[0] = Some(client.root);
                 let ranks = locations.into_iter().zip(client.connections);
                 Ok(ranks.map(|(location, connection)| ConnectedRank { location, connection }).collect())
             }
@@ -63,7 +64,7 @@ struct ClientBootstrap<'scope, 'env> {
     root: Arc<Connection>,
     /// Whether rank 0 knows that the bootstrap has failed.
     root_knows: bool,
-    /// The connections to all ranks, by rank.
+    /// The connections to the other ranks than rank 0, by rank.
     connections: Vec<Option<Arc<Connection>>>,
     /// Accepts connections while this rank listens.
     acceptor: Option<Acceptor>,
@@ -73,7 +74,7 @@ struct ClientBootstrap<'scope, 'env> {
     from_threads: Receiver<Report>,
 }
 
-/// What a thread reports.
+/// A report of a thread.
 enum Report {
     /// A message of rank 0, or the reason why none comes.
     Root(Result<BootstrapMessage, ReceiveError>),
@@ -93,9 +94,7 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
         hello: &Hello,
     ) -> Result<Self, JoinError> {
         let (reports, from_threads) = mpsc::channel();
-        let mut connections = vec![None; join.size];
         let connection = Arc::clone(&root.connection);
-        connections[0] = Some(Arc::clone(&connection));
         let (size, received) = (join.size, reports.clone());
         system::spawn(scope, join.rank, move || {
             loop {
@@ -104,7 +103,7 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
                     let _ = received.send(Report::Root(message));
                     continue;
                 }
-                // What comes after the last message is not for the bootstrap.
+                // Bytes after the last message are for the progress engine.
                 root.release();
                 let _ = received.send(Report::Root(message));
                 return;
@@ -118,7 +117,7 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
             identity,
             root: connection,
             root_knows: false,
-            connections,
+            connections: vec![None; join.size],
             acceptor: None,
             ready: false,
             reports,
@@ -240,7 +239,7 @@ impl<'scope, 'env> ClientBootstrap<'scope, 'env> {
 
     /// Returns the number of ranks to which this one is not connected.
     fn unconnected(&self) -> usize {
-        self.join.size - 1 - self.connections.iter().flatten().count()
+        self.join.size - 2 - self.connections.iter().flatten().count()
     }
 
     fn violation(&self, what: &str) -> JoinError {
@@ -318,7 +317,8 @@ impl Connector<'_> {
         let Join { rank, timeout, .. } = *self.join;
         let (other, address, attempted) = (peer.other, peer.address, Instant::now());
         let began = *peer.began.get_or_insert(attempted);
-        // If a rank answers nobody, rank 0 names it first, unless its timeout is long.
+        // Longer than rank 0 waits (unless its timeout is long), so that rank 0 is the first to name a
+        // rank that does not answer.
         let without_answer = timeout.saturating_add(2 * grace(timeout)).min(CONNECT_TIMEOUT);
         let left = without_answer.saturating_sub(attempted - began);
         let connected = peer.attempts.connect(self.registry, &self.identity, (Purpose::Mesh, other, address), left);

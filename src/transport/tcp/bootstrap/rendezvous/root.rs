@@ -52,7 +52,6 @@ pub(super) fn run(join: &Join) -> Result<Vec<ConnectedRank>, JoinError> {
             location: join.location(address),
             coming: Vec::new(),
             arrived: (0..join.size).map(|_| None).collect(),
-            ready: 0,
             told: vec![false; join.size],
             from_threads,
         };
@@ -78,7 +77,7 @@ pub(super) fn run(join: &Join) -> Result<Vec<ConnectedRank>, JoinError> {
     })
 }
 
-/// What a thread reports of a rank that has connected and holds the key.
+/// A report of a thread about a rank that has connected and holds the key.
 struct Report {
     rank: usize,
     connection: Arc<Connection>,
@@ -126,8 +125,6 @@ struct RootBootstrap<'a> {
     coming: Vec<(usize, Arc<Connection>)>,
     /// The ranks that have arrived, by rank.
     arrived: Vec<Option<ArrivedRank>>,
-    /// The number of ranks that are connected to all others.
-    ready: usize,
     /// The ranks that know that the bootstrap has failed, or are gone.
     told: Vec<bool>,
     from_threads: Receiver<Report>,
@@ -195,7 +192,7 @@ impl RootBootstrap<'_> {
     fn coordinate(&mut self) -> Result<(), JoinError> {
         let (size, timeout) = (self.join.size, self.join.timeout);
         let waited = rounded(timeout);
-        self.wait("here", timeout, |root| root.arrived.iter().flatten().count() + 1 == size).map_err(|error| {
+        self.wait("here", timeout, |root| root.arrived_ranks().count() + 1 == size).map_err(|error| {
             error.unwrap_or_else(|| {
                 let missing = (1..size).filter(|rank| self.arrived[*rank].is_none()).collect();
                 JoinError::Missing { size, missing, waited, turned_away: self.acceptor.rejections() }
@@ -209,7 +206,7 @@ impl RootBootstrap<'_> {
         while !self.flush() && Instant::now() < until {
             std::thread::sleep(FLUSH_INTERVAL);
         }
-        // The rest of a message would be taken for a frame.
+        // The progress engine would read the rest of a message as a frame.
         let unsent = self.arrived.iter().flatten().filter(|rank| !rank.peer.unsent.is_empty());
         unsent.for_each(|rank| rank.peer.connection.shut_down());
         Ok(())
@@ -224,7 +221,7 @@ impl RootBootstrap<'_> {
     /// answer is the one that is late.
     fn wait_until_connected(&mut self) -> Result<(), JoinError> {
         let (size, timeout) = (self.join.size, self.join.timeout);
-        let done = |root: &Self| root.ready + 1 == size;
+        let done = |root: &Self| root.ready() + 1 == size;
         let what = "connected to all";
         match self.wait(what, timeout, done) {
             Err(None) => {}
@@ -239,6 +236,11 @@ impl RootBootstrap<'_> {
     /// Returns the ranks that have arrived, with their numbers.
     fn arrived_ranks(&self) -> impl Iterator<Item = (usize, &ArrivedRank)> {
         self.arrived.iter().enumerate().filter_map(|(number, rank)| Some((number, rank.as_ref()?)))
+    }
+
+    /// Returns the number of ranks that are connected to all others.
+    fn ready(&self) -> usize {
+        self.arrived_ranks().filter(|(_, rank)| rank.ready).count()
     }
 
     /// Returns the error that names the ranks that delay the others: those that do not answer; if
@@ -278,12 +280,11 @@ impl RootBootstrap<'_> {
                 log::info!("{}", self.progress(what));
                 next_log = after(now, LOG_INTERVAL);
             }
-            let mut wake = until.min(next_log);
             if now >= next_flush {
                 let interval = if self.flush() { NEVER } else { FLUSH_INTERVAL };
                 next_flush = after(Instant::now(), interval);
             }
-            wake = wake.min(next_flush);
+            let mut wake = until.min(next_log).min(next_flush);
             if let Some(file) = &self.file {
                 file.check()?;
                 wake = wake.min(after(now, FILE_INTERVAL));
@@ -306,7 +307,10 @@ impl RootBootstrap<'_> {
     /// Describes the progress of the bootstrap.
     fn progress(&self, what: &str) -> String {
         let size = self.join.size;
-        let count = if self.ready > 0 { self.ready } else { self.arrived.iter().flatten().count() };
+        let count = match self.ready() {
+            0 => self.arrived_ranks().count(),
+            ready => ready,
+        };
         format!("{} of {size} ranks are {what}", count + 1)
     }
 
@@ -350,7 +354,6 @@ impl RootBootstrap<'_> {
             },
             (BootstrapMessage::Ready, Some(arrived)) => {
                 arrived.ready = true;
-                self.ready += 1;
             }
             (BootstrapMessage::Unconnected(count), Some(arrived)) => arrived.unconnected = Some(count),
             _ => return self.violation(rank, &connection, "an unexpected bootstrap message"),
@@ -415,12 +418,12 @@ impl RootBootstrap<'_> {
             if arrived.ready { &mut ready } else { &mut open }.push(arrived.peer);
         }
         for (rank, connection) in std::mem::take(&mut self.coming) {
-            self.is_told(rank);
+            self.mark_told(rank);
             open.push(Outgoing::new(connection));
         }
         self.told[0] = true;
         if let JoinError::Lost { rank, .. } | JoinError::Abandoned { rank, .. } = error {
-            self.is_told(*rank);
+            self.mark_told(*rank);
         }
         let until = after(Instant::now(), patience);
         open.iter_mut().chain(&mut ready).for_each(|peer| peer.send_last(&message));
@@ -440,9 +443,9 @@ impl RootBootstrap<'_> {
             };
             let at = open.iter().position(|peer| Arc::ptr_eq(&peer.connection, &report.connection));
             match (report.what, at) {
-                // It has come in the meantime.
+                // This rank has connected after the failure.
                 (ReportKind::Authenticated(_), _) => {
-                    self.is_told(report.rank);
+                    self.mark_told(report.rank);
                     let mut peer = Outgoing::new(report.connection);
                     peer.send_last(&message);
                     open.push(peer);
@@ -458,7 +461,7 @@ impl RootBootstrap<'_> {
     }
 
     /// Records that a rank is told of the failure, or need not be.
-    fn is_told(&mut self, rank: usize) {
+    fn mark_told(&mut self, rank: usize) {
         // A refused process may belong to a larger job; its rank may be out of range.
         if let Some(told) = self.told.get_mut(rank) {
             *told = true;

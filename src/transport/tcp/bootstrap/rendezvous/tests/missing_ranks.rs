@@ -102,7 +102,7 @@ fn rank_silent_after_it_arrived_is_the_only_late_one() {
     thread::scope(|scope| {
         for silent in 1..4 {
             scope.spawn(move || silent_after_it_arrived(silent, Duration::from_secs(2), Duration::from_secs(60)));
-            // Rank 0 finds it first, also if the others wait no longer.
+            // Rank 0 names it first even if the others have the same timeout.
             scope.spawn(move || silent_after_it_arrived(silent, Duration::from_secs(3), Duration::from_secs(3)));
         }
     });

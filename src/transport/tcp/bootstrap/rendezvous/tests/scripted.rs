@@ -20,7 +20,7 @@ fn deadline() -> Instant {
 /// A connection to a rank, which closes when this is dropped.
 pub(super) struct Scripted {
     pub(super) connection: Arc<Connection>,
-    /// What the rank has said.
+    /// The hello of the rank.
     pub(super) hello: Hello,
 }
 
