@@ -141,7 +141,7 @@ pub use error::{Error, JobError};
 pub use ids::{Channel, MAX_NODES, Node, Rank};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 pub use launch::{connect, launch};
-pub use load::load;
+pub use load::{load, load_machine};
 pub use plan::Strided;
 
 /// The programs of the README, compiled and run.

@@ -1,13 +1,15 @@
-//! Loads topologies from texts and from files.
+//! Loads topologies and machines from texts and from files.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use crate::machine::{Machine, MachineError};
 use crate::topology::{Named, ParseError, Topology, edge_list, embedded, parse_or_file};
 
-/// The largest file, in bytes.
+/// The largest edge list and the largest machine file, in bytes.
 const LARGEST: u64 = 256 << 20;
+const LARGEST_MACHINE: u64 = 64 << 10;
 
 /// Loads the network that a topology text names, also from a file.
 ///
@@ -27,7 +29,7 @@ pub fn load(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
         Named::Network(topology) => return Ok(topology),
         Named::File { path, guest } => (path, guest),
     };
-    let bytes = read(&path).map_err(|error| ParseError::File {
+    let bytes = read(&path, LARGEST).map_err(|error| ParseError::File {
         path: path.clone(),
         kind: error.kind(),
         reason: error.to_string(),
@@ -41,15 +43,46 @@ pub fn load(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
     }
 }
 
-fn read(path: &str) -> io::Result<Vec<u8>> {
+/// Loads the machine that a text names: `NAME`, `NAME:key=price,..` or the path of a
+/// [machine file](crate::machine#file), which needs the feature `json`.
+///
+/// A name of the table [above](crate::machine) is not taken for a path.
+///
+/// # Errors
+///
+/// [`MachineError::Unknown`] if no machine and no file has this name; [`MachineError::File`] if the
+/// file cannot be read, is not a regular file, is larger than 64 KiB or is not a machine file;
+/// otherwise as [`Machine::from_str`](std::str::FromStr).
+pub fn load_machine(text: &str) -> Result<Machine, MachineError> {
+    match text.parse() {
+        Err(MachineError::Unknown(_)) if fs::exists(text).unwrap_or(false) => machine_file(text),
+        parsed => parsed,
+    }
+}
+
+#[cfg(feature = "json")]
+fn machine_file(path: &str) -> Result<Machine, MachineError> {
+    let failed = |reason| MachineError::File { path: path.to_owned(), reason };
+    let bytes = read(path, LARGEST_MACHINE).map_err(|error| failed(error.to_string()))?;
+    Machine::from_json(&String::from_utf8_lossy(&bytes)).map_err(|error| failed(error.to_string()))
+}
+
+#[cfg(not(feature = "json"))]
+fn machine_file(path: &str) -> Result<Machine, MachineError> {
+    let reason = "to read machine files, build with the feature `json`".to_owned();
+    Err(MachineError::File { path: path.to_owned(), reason })
+}
+
+/// Reads a file of at most `largest` bytes.
+fn read(path: &str, largest: u64) -> io::Result<Vec<u8>> {
     // Checked before opening, since opening a pipe blocks until its other end is opened.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {LARGEST} bytes")));
+    File::open(path)?.take(largest + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > largest {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {largest} bytes")));
     }
     Ok(bytes)
 }
@@ -73,6 +106,26 @@ mod tests {
         assert!(matches!(load(&text), Err(ParseError::Line { line: 2, column: 3, .. })));
         fs::remove_file(&path).unwrap();
         assert!(matches!(load(&text), Err(ParseError::File { kind: io::ErrorKind::NotFound, .. })));
+    }
+
+    #[cfg(feature = "json")]
+    #[test]
+    fn machine_is_loaded_by_name_or_from_a_file() {
+        let path = std::env::temp_dir().join(format!("necklace machine {}.json", std::process::id()));
+        let text = path.to_str().unwrap();
+        assert!(matches!(load_machine(text), Err(MachineError::Unknown(_))));
+        fs::write(&path, r#"{"version": 1, "startup": "3 us", "note": "by hand"}"#).unwrap();
+        assert_eq!(load_machine(text), Ok(Machine::FREE.with_startup(3_000_000)));
+        fs::write(&path, r#"{"version": 2, "startup": "3 us"}"#).unwrap();
+        let error = load_machine(text).unwrap_err().to_string();
+        assert!(error.ends_with("version: found 2, expected 1") && error.contains(text), "{error}");
+        fs::write(&path, " ".repeat(1 + LARGEST_MACHINE as usize)).unwrap();
+        assert!(matches!(load_machine(text), Err(MachineError::File { reason, .. }) if reason.contains("65536 bytes")));
+        fs::remove_file(&path).unwrap();
+        let folder = std::env::temp_dir();
+        assert!(matches!(load_machine(folder.to_str().unwrap()), Err(MachineError::File { .. })));
+        assert_eq!(load_machine("tcp:byte=7ns"), Ok(Machine::TCP.with_byte(7_000)));
+        assert!(matches!(load_machine("tcp:bite=7ns"), Err(MachineError::Key { .. })));
     }
 
     #[test]

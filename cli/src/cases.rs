@@ -9,12 +9,12 @@ use necklace::algorithm::{Algorithm, candidates, find};
 use necklace::bounds::Search;
 use necklace::collective::Collective;
 use necklace::error::{BuildError, shown};
+use necklace::load_machine;
 use necklace::machine::Machine;
 use necklace::schedule::Problem;
 use necklace::select::{Terms, select};
 use necklace::topology::Topology;
 
-use crate::machine;
 use crate::options::{once, size, whole_names};
 use crate::output::{Failure, apart, is_standard};
 use crate::problem::{self, on_hosts, problem};
@@ -57,7 +57,7 @@ pub(crate) struct Cases {
 
     /// Use the prices of machine M: NAME, NAME:key=price,.. or a JSON file (`necklace cost --help`
     /// describes them)
-    #[arg(long, value_name = "M", default_value = "threads", value_parser = machine::read)]
+    #[arg(long, value_name = "M", default_value = "threads", value_parser = load_machine)]
     pub(crate) machine: Machine,
 
     /// Write the figures as comma-separated values to FILE; with -, write only that to standard

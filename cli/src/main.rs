@@ -15,7 +15,6 @@ mod cost;
 mod curves;
 mod figures;
 mod list;
-mod machine;
 mod memory;
 mod options;
 mod output;
@@ -30,6 +29,7 @@ mod run;
 mod simulate;
 mod sweep;
 mod table;
+mod tune;
 mod verify;
 mod wang;
 
@@ -66,6 +66,9 @@ enum Command {
     /// Measure the time to build, verify and execute schedules on this machine
     #[command(after_help = bench::EXAMPLES)]
     Bench(bench::Arguments),
+    /// Measure the prices of this machine, by which `auto` chooses algorithms
+    #[command(after_help = tune::EXAMPLES)]
+    Tune(tune::Arguments),
     /// Compare the choices of `auto` with all other algorithms, by simulation
     #[command(hide = true, after_help = sweep::EXAMPLES)]
     Sweep(sweep::Arguments),
@@ -102,7 +105,8 @@ Examples:
   necklace plan --topology torus:12x12 --collective alltoall
   necklace plan --topology hypercube:4 --collective allreduce --json - | necklace verify -
   necklace cost --topology torus:12x12 --collective alltoall --bytes 64,1K --machine paragon
-  necklace run -n 4 -- ./program
+  necklace tune --backend tcp --out machine.json
+  necklace run -n 4 --machine machine.json -- ./program
 
 Exit status: 0 on success; 1 if a schedule is wrong or an operation failed; 2 if the command line is
 wrong; `necklace run`: the status of the job.";
@@ -119,6 +123,7 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Tune(arguments) => tune::run(&arguments),
         #[cfg(unix)]
         Command::Run(arguments) => return run::run(&arguments).unwrap_or_else(|failure| failure.report()),
         #[cfg(unix)]

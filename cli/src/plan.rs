@@ -11,6 +11,7 @@ use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::cost::Demand;
 use necklace::error::BuildError;
+use necklace::load_machine;
 use necklace::machine::Machine;
 use necklace::schedule::{
     JsonWriter, Outline, Ports, Problem, Proof, Sample, SampleError, Shares, Verifier, Violations, can_be_sampled,
@@ -24,7 +25,7 @@ use crate::output::{Document, Failure, apart, is_standard, print, write_failure}
 use crate::picture::{self, Picture, Wanted};
 use crate::problem::{self, on_hosts, problem};
 use crate::progress::Progress;
-use crate::{figures, list, machine, memory};
+use crate::{figures, list, memory};
 
 const EXAMPLES: &str = "
 Examples:
@@ -98,7 +99,7 @@ pub(crate) struct Arguments {
 
     /// Use the prices of machine M, also for auto: NAME, NAME:key=price,.. or a JSON file
     /// (`necklace cost --help` describes them)
-    #[arg(long, value_name = "M", default_value = "threads", value_parser = machine::read)]
+    #[arg(long, value_name = "M", default_value = "threads", value_parser = load_machine)]
     machine: Machine,
 
     /// Write the schedule as JSON to FILE; with -, write only that to standard output

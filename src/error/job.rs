@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
+use crate::machine::MachineError;
 use crate::transport::Failure;
 
 /// Error of a job: why it did not begin, or how it failed.
@@ -120,6 +121,15 @@ pub enum JobCause {
         place: String,
         /// The mistake.
         source: ArgumentError,
+    },
+    /// The prices that `auto` shall compare are not those of a machine.
+    #[error("{place}: {source}")]
+    #[non_exhaustive]
+    Machine {
+        /// The setting: the environment variable.
+        place: String,
+        /// The mistake.
+        source: MachineError,
     },
     /// The processes of the job cannot connect to each other. Needs the feature `tcp`.
     #[cfg(feature = "tcp")]
@@ -275,9 +285,10 @@ impl fmt::Display for JobError {
             // A failure begins with the rank whose call it was.
             (JobCause::Call(error @ (Error::Failed { .. } | Error::Dead { .. })), _) => fmt::Display::fmt(error, f),
             (JobCause::Call(error), Some(rank)) => write!(f, "rank {rank}: {error}"),
-            (JobCause::Argument { .. } | JobCause::Network { .. } | JobCause::Build(_), _) => {
-                fmt::Display::fmt(cause, f)
-            }
+            (
+                JobCause::Argument { .. } | JobCause::Machine { .. } | JobCause::Network { .. } | JobCause::Build(_),
+                _,
+            ) => fmt::Display::fmt(cause, f),
             _ => match cause.source() {
                 Some(source) => fmt::Display::fmt(source, f),
                 None => fmt::Display::fmt(cause, f),

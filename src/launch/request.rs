@@ -11,6 +11,7 @@ use super::network::Network;
 use super::variable::{Variable, contradiction, invalid, number, timeout};
 use crate::communicator::{Communicator, How, Options, can_be_chosen, check_names};
 use crate::error::{BuildError, JobCause, JobError};
+use crate::load::load_machine;
 use crate::quote::quoted;
 use crate::topology::{Complete, Topology};
 use crate::transport::Endpoint;
@@ -77,7 +78,7 @@ pub(super) type NetworkFor = Arc<dyn Fn(usize) -> Network + Send + Sync>;
 pub(super) type Wrap = Arc<dyn Fn(Arc<dyn Endpoint>) -> Arc<dyn Endpoint> + Send + Sync>;
 
 impl Defaults {
-    /// Returns the options, with the timeouts that the environment sets.
+    /// Returns the options, with the timeouts and the machine that the environment sets.
     pub(super) fn options(&self, variable: Variable<'_>) -> Result<Options, JobError> {
         let mut options = self.options.clone();
         if let Some(timeout) = timeout(variable, "NECKLACE_TIMEOUT")? {
@@ -85,6 +86,11 @@ impl Defaults {
         }
         if let Some(timeout) = timeout(variable, "NECKLACE_ARRIVAL_TIMEOUT")? {
             options = options.arrival_timeout(timeout);
+        }
+        if let Some(text) = variable(MACHINE) {
+            let machine =
+                load_machine(&text).map_err(|source| JobCause::Machine { place: MACHINE.to_owned(), source })?;
+            options = options.machine(machine);
         }
         Ok(options)
     }
@@ -133,8 +139,9 @@ impl Defaults {
     }
 }
 
-/// Checks the settings that do not depend on the job: `NECKLACE_ALGORITHM`, `NECKLACE_TIMEOUT` and
-/// `NECKLACE_ARRIVAL_TIMEOUT`. For launchers, which can refuse them before they start ranks.
+/// Checks the settings that do not depend on the job: `NECKLACE_ALGORITHM`, `NECKLACE_MACHINE`,
+/// `NECKLACE_TIMEOUT` and `NECKLACE_ARRIVAL_TIMEOUT`. For launchers, which can refuse them before
+/// they start ranks.
 ///
 /// `variable` looks a variable up. Whether an algorithm fits the network is not checked.
 ///
@@ -147,7 +154,8 @@ impl Defaults {
 ///
 /// # Errors
 ///
-/// [`JobCause::Variable`] and [`JobCause::Argument`], as those of [`launch`](super::launch()).
+/// [`JobCause::Variable`], [`JobCause::Argument`] and [`JobCause::Machine`], as those of
+/// [`launch`](super::launch()).
 pub fn check_settings(variable: &dyn Fn(&str) -> Option<String>) -> Result<(), JobError> {
     Defaults::default().options(variable)?;
     for ChosenAlgorithm { collective, how, origin } in algorithms(variable)? {
@@ -158,6 +166,7 @@ pub fn check_settings(variable: &dyn Fn(&str) -> Option<String>) -> Result<(), J
 }
 
 const TOPOLOGY: &str = "NECKLACE_TOPOLOGY";
+const MACHINE: &str = "NECKLACE_MACHINE";
 
 fn load(network: Network, origin: SettingOrigin) -> Result<Arc<dyn Topology>, JobError> {
     network.load().map_err(|error| unusable(error.into(), origin))

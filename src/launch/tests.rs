@@ -161,6 +161,23 @@ fn algorithms_are_chosen_for_alltoall_or_by_collective() {
 }
 
 #[test]
+fn environment_sets_the_machine() {
+    let chosen = |text: &str| {
+        let launch = Launch::default().ranks(8).options(Options::default().machine(Machine::FREE.with_byte(1)));
+        job(launch, &[("NECKLACE_MACHINE", text)], |comm| {
+            comm.explain(&crate::collective::Collective::Alltoall, 8).unwrap().algorithm.name()
+        })
+    };
+    // Few start-ups, or little volume.
+    assert!(chosen("free:startup=1s").unwrap().iter().all(|name| name.starts_with("bruck")));
+    assert!(chosen("free:byte=1s").unwrap().iter().all(|name| name.starts_with("direct")));
+    let error = chosen("free:bytes=1s").unwrap_err();
+    assert!(matches!(error.cause(), JobCause::Machine { .. }), "{error}");
+    let words = "NECKLACE_MACHINE: unknown key \"bytes\" of a machine; expected one of startup, ";
+    assert!(error.to_string().starts_with(words), "{error}");
+}
+
+#[test]
 fn environment_sets_timeouts_and_turns_them_off() {
     let program = Options::default().timeout(Duration::from_secs(3)).arrival_timeout(Duration::from_secs(4));
     let program = Defaults { options: program, ..Defaults::default() };

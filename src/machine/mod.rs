@@ -36,6 +36,10 @@
 //! {"message": "37.5 us", "byte": "0.011 us", "channel": "0.011 us", "hop": "20 ns",
 //!  "switching": "cut-through"}
 //! ```
+//!
+//! It may also have `"version": 1`, the version of this form, and a `"note"` of any text.
+//! [`load_machine`](crate::load_machine) reads a machine file; `necklace tune` measures a machine
+//! and writes one.
 
 mod field;
 mod text;

@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use super::field::Field;
 use super::{Machine, Switching};
-use crate::quote::quoted;
+use crate::quote::{quoted, shown};
 
 /// The reason why a text does not describe a machine.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// No machine has this name.
-    #[error("unknown machine {}; expected one of {names}", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
+    /// No machine has this name, and no file.
+    #[error("unknown machine {}; expected one of {names}, or a machine file", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
     Unknown(String),
     /// No price has this name.
     #[error("unknown key {} of a machine; expected one of {keys}", quoted(key), keys = Machine::TABLE.map(|(key, _)| key).join(", "))]
@@ -45,6 +45,15 @@ pub enum MachineError {
         found: String,
         /// The expected form.
         expected: &'static str,
+    },
+    /// The file is not a machine file, or cannot be read.
+    #[error("{}: {reason}", shown(path))]
+    #[non_exhaustive]
+    File {
+        /// The path.
+        path: String,
+        /// The reason.
+        reason: String,
     },
     /// The text is not a JSON object.
     #[error("line {line}, column {column}: {reason}")]
@@ -126,11 +135,48 @@ impl Machine {
                 expected: PRICE,
             }),
         };
-        let texts = pairs.into_iter().map(|(key, value)| text(&key, value).map(|text| (key, text)));
+        let unread = |key: &str, value: &serde_json::Value| match key {
+            VERSION_KEY if *value == VERSION => Ok(true),
+            VERSION_KEY => Err(MachineError::Value {
+                key: key.to_owned(),
+                found: crate::quote::shortened(&value.to_string()).into_owned(),
+                expected: "1",
+            }),
+            key => Ok(key == NOTE_KEY),
+        };
+        let mut prices = Vec::with_capacity(pairs.len());
+        for (key, value) in pairs {
+            if !unread(&key, &value)? {
+                prices.push((key, value));
+            }
+        }
+        let texts = prices.into_iter().map(|(key, value)| text(&key, value).map(|text| (key, text)));
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
         Self::FREE.set_all(texts.iter().map(|(key, text)| (key.as_str(), text.as_str())))
     }
+
+    /// Returns the machine as JSON, from which [`from_json`](Self::from_json) reads an equal one,
+    /// with a note for people. Needs the feature `json`.
+    #[cfg(feature = "json")]
+    #[must_use]
+    pub fn to_json(&self, note: &str) -> String {
+        let free = Self::FREE;
+        let texts = Self::TABLE.iter().map(|(key, field)| (*key, field.text(*self), field.text(free)));
+        let differing = texts.filter(|(_, own, free)| own != free).map(|(key, own, _)| (key, own.into()));
+        let members: Vec<(&str, serde_json::Value)> =
+            [(VERSION_KEY, VERSION.into()), (NOTE_KEY, note.into())].into_iter().chain(differing).collect();
+        let lines: Vec<String> = members.iter().map(|(key, value)| format!("  \"{key}\": {value}")).collect();
+        format!("{{\n{}\n}}\n", lines.join(",\n"))
+    }
 }
+
+/// The version of machine files, and the keys of what is no price.
+#[cfg(feature = "json")]
+const VERSION: u64 = 1;
+#[cfg(feature = "json")]
+const VERSION_KEY: &str = "version";
+#[cfg(feature = "json")]
+const NOTE_KEY: &str = "note";
 
 /// The members of an object in their order, including repeated ones.
 #[cfg(feature = "json")]
@@ -332,6 +378,9 @@ mod tests {
             let text = format!("{{\"cores\": {cores}, \"one-sided\": \"true\"}}");
             assert_eq!(Machine::from_json(&text), Ok(Machine::FREE.with_cores(4).with_one_sided(true)));
         }
+        let machine = Machine::TCP.with_one_sided(true).with_cores(3).with_synchronisation(-5, 0);
+        let text = machine.to_json("a \"note\"\nof two lines");
+        assert_eq!(Machine::from_json(&text), Ok(machine), "{text}");
         let cases = [
             ("", "line 1, column 1: EOF while parsing a value"),
             ("[]", "line 1, column 1: invalid type: sequence, expected an object of prices"),
@@ -341,6 +390,8 @@ mod tests {
             ("{\"hop\": 5}", "hop: found 5, expected a price"),
             ("{\"hops\": \"5us\"}", "unknown key \"hops\""),
             ("{\"hop\": [1]}", "hop: found [1]"),
+            ("{\"version\": 2}", "version: found 2, expected 1"),
+            ("{\"version\": \"1\"}", "version: found \"1\", expected 1"),
         ];
         for (text, reason) in cases {
             let message = Machine::from_json(text).unwrap_err().to_string();

@@ -105,7 +105,7 @@ enum What {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Backend {
+pub(crate) enum Backend {
     /// Run threads of this process
     Local,
     /// Run processes of this machine over TCP, which are started anew for every round
@@ -114,16 +114,16 @@ enum Backend {
 }
 
 /// Parses a block size. Buffers for several blocks must fit in memory.
-fn block(text: &str) -> Result<usize, String> {
+pub(crate) fn block(text: &str) -> Result<usize, String> {
     let bytes = size(text)?;
     usize::try_from(bytes).ok().filter(|bytes| *bytes <= 1 << 30).ok_or_else(|| "expected at most 1G".to_owned())
 }
 
 /// A group of benchmarks that are compared: a network and a block size.
 #[derive(Clone, Debug)]
-struct Cell {
-    topology: Arc<dyn Topology>,
-    bytes: usize,
+pub(crate) struct Cell {
+    pub(crate) topology: Arc<dyn Topology>,
+    pub(crate) bytes: usize,
 }
 
 /// The name of a benchmark.
@@ -179,7 +179,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Open the files first: an invalid path must fail before the measurements.
     let document = arguments.csv.as_deref().map(Document::create).transpose()?;
     let picture = arguments.plot.as_deref().map(Document::create).transpose()?;
-    let setting = Setting { backend: arguments.backend, barrier: arguments.barrier };
+    let setting = Setting { backend: arguments.backend, barrier: arguments.barrier, bare: !arguments.barrier };
     let mut cells = Vec::new();
     for topology in &networks {
         for &bytes in &arguments.bytes {
@@ -213,6 +213,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let alone = [&arguments.csv, &arguments.plot].into_iter().flatten().any(|path| is_standard(path));
     if alone { Ok(()) } else { print(&table(&rows)) }
+}
+
+/// Measures algorithms on the networks and with the blocks of the cells that they fit, by calls that
+/// do not overlap. Returns for each cell the names of those that fit and the medians, in seconds.
+pub(crate) fn medians(
+    cells: &[(Cell, Collective, Vec<String>)],
+    backend: Backend,
+    rounds: u32,
+) -> Result<Vec<Vec<(String, f64)>>, Failure> {
+    let mut all = Vec::new();
+    for (cell, collective, names) in cells {
+        // Calls with a root could overlap.
+        let setting = Setting { backend, barrier: collective.root().is_some(), bare: false };
+        all.push((cell, transfers::benchmarks(cell, collective, names, setting)?));
+    }
+    let steps: usize = all.iter().map(|(_, benchmarks)| benchmarks.len()).sum();
+    let mut progress = Progress::new("measuring", "measurements").of(Some(steps as u64 * u64::from(rounds)));
+    let mut medians = Vec::new();
+    for (cell, benchmarks) in all {
+        let rows = compare(cell, benchmarks, rounds, &mut progress)?;
+        medians.push(rows.into_iter().map(|row| (row.name.algorithm, row.median)).collect());
+    }
+    Ok(medians)
 }
 
 /// Measures all benchmarks of a cell in turn, for several rounds.

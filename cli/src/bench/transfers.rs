@@ -27,22 +27,23 @@ pub(super) struct Setting {
     pub(super) backend: Backend,
     /// See [`Sampling::barrier`].
     pub(super) barrier: bool,
+    /// Whether alltoall among threads is also measured by the bare exchanges, which have no barrier.
+    pub(super) bare: bool,
 }
 
-/// Returns the benchmarks of a cell: the algorithms that fit, and for alltoall among threads also
-/// the bare exchanges.
+/// Returns the benchmarks of a cell: the bare exchanges, if they are wanted, and the algorithms
+/// that fit.
 pub(super) fn benchmarks(
     cell: &Cell,
     collective: &Collective,
     algorithms: &[String],
-    Setting { backend, barrier }: Setting,
+    Setting { backend, barrier, bare }: Setting,
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let Cell { topology, bytes } = cell;
     let ranks = topology.ranks();
     let sampling = Sampling { barrier, ..Sampling::default() };
     let mut all: Vec<Box<dyn Benchmark>> = Vec::new();
-    // The bare exchanges have no barrier.
-    if collective.name() == Bare::COLLECTIVE && backend == Backend::Local && !barrier {
+    if bare && collective.name() == Bare::COLLECTIVE && backend == Backend::Local {
         for kind in Kind::ALL {
             all.push(Box::new(Bare { kind, ranks, bytes: *bytes, sampling }));
         }

@@ -28,6 +28,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use necklace::error::{JobCause, shown};
+use necklace::load_machine;
+use necklace::machine::Machine;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -49,8 +51,8 @@ Examples:
 
 The environment of each rank has NECKLACE_RANK, NECKLACE_SIZE, NECKLACE_ROOT (the address where rank 0 accepts the
 other ranks) and NECKLACE_KEY_FILE (a file with the key of this job, which only this user can read). It also has
-NECKLACE_TOPOLOGY, NECKLACE_ALGORITHM, NECKLACE_TIMEOUT and NECKLACE_ARRIVAL_TIMEOUT, if they are given as options
-or in the environment of this command. Ranks on other hosts run in the same working directory, and receive the
+NECKLACE_TOPOLOGY, NECKLACE_ALGORITHM, NECKLACE_MACHINE, NECKLACE_TIMEOUT and NECKLACE_ARRIVAL_TIMEOUT, if they are
+given as options or in the environment of this command. Ranks on other hosts run in the same working directory, and receive the
 variables RUST_* and NECKLACE_* of this command, except those of one job or one host. Standard input is empty.
 
 Within a Slurm allocation, the ranks run on its nodes (SLURM_JOB_NODELIST), with a slot for each task
@@ -98,6 +100,11 @@ pub(crate) struct Arguments {
     /// Use algorithm A for alltoall, or several as alltoall=ring,allgather=ring
     #[arg(long, value_name = "A,..", value_parser = NonEmptyStringValueParser::new())]
     algorithm: Option<String>,
+
+    /// Choose algorithms by the prices of machine M: a name, NAME:key=price,.. or a machine file, as
+    /// `necklace tune` writes it [default: NECKLACE_MACHINE, or the prices of TCP on one host]
+    #[arg(long, value_name = "M", value_parser = load_machine)]
+    machine: Option<Machine>,
 
     /// Fail a call if a process is silent or messages make no progress for S seconds, and the job
     /// if a host is silent for S seconds; off sets no limit [default: NECKLACE_TIMEOUT, or 300]
@@ -208,6 +215,7 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         algorithm: Some(algorithm.to_owned()),
         timeout: None,
         arrival_timeout: None,
+        machine: None,
         hosts: vec![vec![Host::here()]],
         hostfile: None,
         remote_shell: None,
@@ -268,6 +276,7 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
     let own = [("NECKLACE_SIZE", Some(size.to_string())), ("NECKLACE_TOPOLOGY", topology.map(|(_, text)| text))];
     let given = [
         ("--algorithm", "NECKLACE_ALGORITHM", arguments.algorithm.clone()),
+        ("--machine", "NECKLACE_MACHINE", arguments.machine.map(|machine| machine.to_string())),
         ("--timeout", "NECKLACE_TIMEOUT", arguments.timeout.map(|timeout| timeout.to_string())),
         ("--arrival-timeout", "NECKLACE_ARRIVAL_TIMEOUT", arguments.arrival_timeout.map(|timeout| timeout.to_string())),
     ];
@@ -303,6 +312,7 @@ fn check_settings(given: &[(&str, &str, Option<String>)]) -> Result<(), Failure>
                 format!("{}: found {found}, expected {expected}", set_by(name))
             }
             JobCause::Argument { place, source, .. } => format!("{}: {source}", set_by(place)),
+            JobCause::Machine { place, source, .. } => format!("{}: {source}", set_by(place)),
             _ => error.to_string(),
         })
     })

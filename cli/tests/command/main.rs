@@ -12,5 +12,6 @@ mod picture;
 mod plan;
 #[cfg(unix)]
 mod run;
+mod tune;
 mod usage;
 mod verify;

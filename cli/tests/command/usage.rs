@@ -114,7 +114,7 @@ fn two_outputs_to_one_file_are_refused() {
 
 #[test]
 fn block_sizes_have_the_same_units_in_every_command() {
-    for command in ["plan", "cost", "simulate", "bench"] {
+    for command in ["plan", "cost", "simulate", "bench", "tune"] {
         let help = printed(&[command, "--help"]);
         assert!(help.contains("suffixes K, M and G stand for powers of 1024"), "{help}");
     }
@@ -148,14 +148,15 @@ fn long_arguments_are_shortened_in_errors() {
     let sized = [on, &["--bytes=8"]].concat();
     let bench = ["--ranks=2", "--bytes=8", "--rounds=1"];
     // A change of the help's layout must not hide options from this test.
-    let commands: [(&str, &[&str], usize); 7] = [
+    let commands: [(&str, &[&str], usize); 8] = [
         ("plan", on, 12),
         ("cost", &sized, 8),
         ("simulate", &sized, 8),
         ("verify", &[], 0),
         ("bench", &bench, 8),
-        ("run", &["--ranks=1", "--hosts=localhost"], 6),
+        ("run", &["--ranks=1", "--hosts=localhost"], 7),
         ("sweep", &["--ranks=1"], 3),
+        ("tune", &bench, 6),
     ];
     let long = |start: &str, part: &str| start.to_owned() + &part.repeat(LONG / part.len());
     let values = [

@@ -322,6 +322,7 @@ fn settings_that_ranks_would_refuse_start_no_rank() {
         ("NECKLACE_ALGORITHM", "foo", unknown),
         ("NECKLACE_ALGORITHM", "gatherall=ring", "unknown collective \"gatherall\""),
         ("NECKLACE_ALGORITHM", "bruck:radix=1", "expected radix="),
+        ("NECKLACE_MACHINE", "cray", "unknown machine \"cray\""),
         ("NECKLACE_TIMEOUT", "0", "a whole number of seconds, at least 1, or off"),
         ("NECKLACE_ARRIVAL_TIMEOUT", "soon", "a whole number of seconds, at least 1, or off"),
     ] {
