@@ -7,8 +7,11 @@ use std::sync::Arc;
 use crate::machine::{Machine, MachineError};
 use crate::topology::{Named, ParseError, Topology, edge_list, embedded, parse_or_file};
 
-/// The largest edge list and the largest machine file, in bytes.
+/// The largest edge list, in bytes.
 const LARGEST: u64 = 256 << 20;
+
+/// The largest machine file, in bytes.
+#[cfg(feature = "json")]
 const LARGEST_MACHINE: u64 = 64 << 10;
 
 /// Loads the network that a topology text names, also from a file.

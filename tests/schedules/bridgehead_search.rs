@@ -206,7 +206,7 @@ fn auto_is_as_cheap_as_a_name_alone() {
     let networks =
         networks.into_iter().chain(["torus:1x30", "torus:3x3x3x3", "mesh:12x12", "mesh:3x40", "ring:3", "ring:4"]);
     let charges_for_rounds = Machine::FREE.with_channel(1000).with_startup(10_000_000).with_hop(100_000);
-    let machines = [charges_for_rounds, Machine::PARAGON, Machine::MPI, Machine::TCP];
+    let machines = [charges_for_rounds, Machine::PARAGON, Machine::TCP];
     for (text, machine) in networks.flat_map(|text| machines.map(|machine| (text, machine))) {
         for (ports, words) in [(Ports::All, ""), (Ports::All, ":colours=one"), (Ports::One, ":ports=one")] {
             let collectives = ["allgather", "reduce_scatter", "allreduce", "broadcast", "reduce"];
