@@ -168,8 +168,8 @@ fn environment_sets_the_machine() {
             comm.explain(&crate::collective::Collective::Alltoall, 8).unwrap().algorithm.name()
         })
     };
-    // Few start-ups, or little volume.
-    assert!(chosen("free:startup=1s").unwrap().iter().all(|name| name.starts_with("bruck")));
+    // Few messages, or little volume.
+    assert!(chosen("free:message=1s").unwrap().iter().all(|name| name.starts_with("bruck")));
     assert!(chosen("free:byte=1s").unwrap().iter().all(|name| name.starts_with("direct")));
     let error = chosen("free:bytes=1s").unwrap_err();
     assert!(matches!(error.cause(), JobCause::Machine { .. }), "{error}");
