@@ -96,7 +96,7 @@
 //! | `local` | ranks as threads: [`local`], [`launch()`](fn@launch), [`transport::local`] | yes |
 //! | `tcp` | ranks as processes: [`launch()`](fn@launch) under a launcher, [`connect`], `transport::tcp` | no |
 //! | `mpi` | ranks of Open MPI or MPICH: [`launch()`](fn@launch) under `mpirun`, [`connect`], `transport::mpi`. Needs one of these libraries and libclang | no |
-//! | `json` | schedules as JSON: `schedule::json`; machines from files | no |
+//! | `json` | schedules as JSON: `schedule::json`; machine files: [`load_machine`], `Machine::to_json` | no |
 //! | `half` | reductions of `f16` and `bf16` of the crate `half` | no |
 //! | `ndarray` | a rank's part of a distributed array as a view of the crate `ndarray`: [`array`] | no |
 //! | `num-complex` | reductions of complex numbers of the crate `num-complex` | no |

@@ -53,12 +53,19 @@ pub fn load(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
 ///
 /// # Errors
 ///
-/// [`MachineError::Unknown`] if no machine and no file has this name; [`MachineError::File`] if the
+/// [`MachineError::UnknownFile`] if no machine and no file has this name; [`MachineError::File`] if the
 /// file cannot be read, is not a regular file, is larger than 64 KiB or is not a machine file;
 /// otherwise as [`Machine::from_str`](std::str::FromStr).
 pub fn load_machine(text: &str) -> Result<Machine, MachineError> {
     match text.parse() {
-        Err(MachineError::Unknown(_)) if fs::exists(text).unwrap_or(false) => machine_file(text),
+        // A path may also have a colon.
+        Err(MachineError::Unknown(_)) => match fs::exists(text) {
+            Ok(true) => machine_file(text),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Err(MachineError::File { path: text.to_owned(), reason: error.to_string() })
+            }
+            _ => Err(MachineError::UnknownFile(text.to_owned())),
+        },
         parsed => parsed,
     }
 }
@@ -116,7 +123,7 @@ mod tests {
     fn machine_is_loaded_by_name_or_from_a_file() {
         let path = std::env::temp_dir().join(format!("necklace machine {}.json", std::process::id()));
         let text = path.to_str().unwrap();
-        assert!(matches!(load_machine(text), Err(MachineError::Unknown(_))));
+        assert!(matches!(load_machine(text), Err(MachineError::UnknownFile(name)) if name == text));
         fs::write(&path, r#"{"version": 1, "startup": "3 us", "note": "by hand"}"#).unwrap();
         assert_eq!(load_machine(text), Ok(Machine::FREE.with_startup(3_000_000)));
         fs::write(&path, r#"{"version": 2, "startup": "3 us"}"#).unwrap();
@@ -129,6 +136,7 @@ mod tests {
         assert!(matches!(load_machine(folder.to_str().unwrap()), Err(MachineError::File { .. })));
         assert_eq!(load_machine("tcp:byte=7ns"), Ok(Machine::TCP.with_byte(7_000)));
         assert!(matches!(load_machine("tcp:bite=7ns"), Err(MachineError::Key { .. })));
+        assert!(matches!(load_machine("a:b.json"), Err(MachineError::UnknownFile(name)) if name == "a:b.json"));
     }
 
     #[test]

@@ -84,7 +84,8 @@ impl Options {
     /// Sets the prices by which `auto` chooses. The default is the
     /// [endpoint's machine](crate::transport::Endpoint::machine).
     ///
-    /// All ranks use the machine of rank 0.
+    /// All ranks use the machine of rank 0. `NECKLACE_MACHINE` overrides it, except in a launch of
+    /// [threads](crate::launch::Launch::threads).
     #[must_use]
     pub fn machine(self, machine: Machine) -> Self {
         Self { machine: Some(machine), ..self }

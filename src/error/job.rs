@@ -122,7 +122,7 @@ pub enum JobCause {
         /// The mistake.
         source: ArgumentError,
     },
-    /// The prices that `auto` shall compare are not those of a machine.
+    /// The machine that `auto` is to use is invalid.
     #[error("{place}: {source}")]
     #[non_exhaustive]
     Machine {

@@ -27,7 +27,7 @@ use crate::error::JobError;
 /// | `NECKLACE_BACKEND` | `local`: threads of this process, whatever else is set ([`connect`] refuses it); `tcp`: a rank over TCP; `mpi`: a rank of MPI |
 /// | `NECKLACE_TOPOLOGY` | the network, such as `torus:4x4`; complete unless set |
 /// | `NECKLACE_ALGORITHM` | the algorithm of alltoall, or several as `alltoall=ring,allgather=ring`; parts made by [`split`](Communicator::split) inherit those that fit them. [The log](crate::communicator#what-is-logged) says what runs |
-/// | `NECKLACE_MACHINE` | the prices by which `auto` chooses, in place of those of the backend: a [machine](crate::machine#text), such as `tcp:startup=12us`, or the name of a [machine file](crate::machine#file), which `necklace tune` writes; the ranks use those of rank 0 |
+/// | `NECKLACE_MACHINE` | the prices by which `auto` chooses: a [machine](crate::machine#text), such as `tcp:startup=12us`, or the path of a [machine file](crate::machine#file), which every rank reads (feature `json`); unless set, those of [`Options::machine`](crate::Options::machine) or of the backend. All ranks use the prices of rank 0 |
 /// | `NECKLACE_TIMEOUT` | the maximum time in seconds without progress in a call while a process does not answer or messages are under way, and until all ranks have joined, or `off`; 300 unless set |
 /// | `NECKLACE_ARRIVAL_TIMEOUT` | how many seconds a call waits for a rank that answers but has not called, or `off`; 1800 unless set |
 /// | threads | |
@@ -80,7 +80,7 @@ use crate::error::JobError;
 /// - [`JobCause::Network`] if the network is invalid or does not have as many nodes as there are
 ///   ranks, [`JobCause::Ranks`] for no ranks or too many.
 /// - [`JobCause::Argument`] if an algorithm is unknown or does not fit, or an option is invalid.
-/// - [`JobCause::Machine`] if `NECKLACE_MACHINE` is not a machine.
+/// - [`JobCause::Machine`] if `NECKLACE_MACHINE` is neither a machine nor a machine file.
 /// - `JobCause::Join`, over MPI `JobCause::Mpi`, if a rank cannot join the job, and
 ///   [`JobCause::Thread`] if the thread of a rank cannot be started.
 /// - [`JobCause::Panicked`] if the closure panics. The other ranks get an error in their calls. If

@@ -88,7 +88,12 @@ fn backend_rows_are_distinct_and_built_ones_can_be_entered() {
 
 #[test]
 fn launch_of_threads_ignores_the_environment() {
-    let environment = [("NECKLACE_BACKEND", "tcp"), ("NECKLACE_RANKS", "3"), ("NECKLACE_TOPOLOGY", "ring:3")];
+    let environment = [
+        ("NECKLACE_BACKEND", "tcp"),
+        ("NECKLACE_RANKS", "3"),
+        ("NECKLACE_TOPOLOGY", "ring:3"),
+        ("NECKLACE_MACHINE", "cray"),
+    ];
     assert_eq!(ranks(Launch::threads().ranks(2), &environment), ["complete:2"; 2]);
     let error = Launch::threads().connect().unwrap_err();
     assert!(matches!(error.cause(), JobCause::NotProcesses), "{error}");

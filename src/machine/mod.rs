@@ -37,7 +37,7 @@
 //!  "switching": "cut-through"}
 //! ```
 //!
-//! It may also have `"version": 1`, the version of this form, and a `"note"` of any text.
+//! It may also have `"version": 1`, the version of the format, and a `"note"` of any text.
 //! [`load_machine`](crate::load_machine) reads a machine file; `necklace tune` measures a machine
 //! and writes one.
 

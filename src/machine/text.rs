@@ -11,9 +11,12 @@ use crate::quote::{quoted, shown};
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// No machine has this name, and no file.
-    #[error("unknown machine {}; expected one of {names}, or a machine file", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
+    /// No machine has this name.
+    #[error("unknown machine {}; expected one of {names}", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
     Unknown(String),
+    /// No machine and no file has this name.
+    #[error("unknown machine {}; expected one of {names}, or the path of a machine file", quoted(.0), names = Machine::names().collect::<Vec<_>>().join(", "))]
+    UnknownFile(String),
     /// No price has this name.
     #[error("unknown key {} of a machine; expected one of {keys}", quoted(key), keys = Machine::TABLE.map(|(key, _)| key).join(", "))]
     #[non_exhaustive]
@@ -155,8 +158,8 @@ impl Machine {
         Self::FREE.set_all(texts.iter().map(|(key, text)| (key.as_str(), text.as_str())))
     }
 
-    /// Returns the machine as JSON, from which [`from_json`](Self::from_json) reads an equal one,
-    /// with a note for people. Needs the feature `json`.
+    /// Returns the text of a machine file with a note, from which [`from_json`](Self::from_json) reads
+    /// an equal machine. Needs the feature `json`.
     #[cfg(feature = "json")]
     #[must_use]
     pub fn to_json(&self, note: &str) -> String {
@@ -170,7 +173,7 @@ impl Machine {
     }
 }
 
-/// The version of machine files, and the keys of what is no price.
+/// The version of machine files, and the keys that are not prices.
 #[cfg(feature = "json")]
 const VERSION: u64 = 1;
 #[cfg(feature = "json")]

@@ -158,7 +158,7 @@ fn bench(topology: &str, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let lab = Lab::build(parse(topology)?, arguments.settings)?;
     let mut job = Job::start(&lab, &std::env::current_exe()?, &["rank"])?;
     let machine = measure::machine(&mut job, 4 * arguments.calls)?;
-    let document = measure::document(&machine);
+    let document = machine.to_json("measured by necklace-lab");
     let Settings { rate, piece, .. } = arguments.settings;
     println!("{topology}, {} Mbit/s a direction of a link, pieces of {piece} bytes", rate as f64 / 1e6);
     print!("measured: {document}");

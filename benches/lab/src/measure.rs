@@ -48,22 +48,6 @@ pub fn machine(job: &mut Job<'_>, calls: usize) -> Result<Machine, LabError> {
         .with_hop(price(hop)))
 }
 
-/// Returns a machine as a JSON file for the command.
-#[must_use]
-pub fn document(machine: &Machine) -> String {
-    let Machine { startup, message, byte, channel, hop, .. } = *machine;
-    let price = |picoseconds: u64| format!("{picoseconds} ps");
-    let machine = serde_json::json!({
-        "startup": price(startup),
-        "message": price(message),
-        "byte": price(byte),
-        "channel": price(channel),
-        "hop": price(hop),
-        "switching": "cut-through",
-    });
-    format!("{machine:#}\n")
-}
-
 /// Returns the time of each call, which is that of its slowest rank.
 #[must_use]
 pub fn slowest(times: &[Vec<f64>]) -> Vec<f64> {
@@ -84,12 +68,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    #[test]
-    fn command_reads_the_document() {
-        let machine = Machine::FREE.with_startup(1).with_message(20_000_001).with_channel(800_000).with_hop(3);
-        assert_eq!(Machine::from_json(&document(&machine)), Ok(machine));
-    }
 
     #[test]
     fn call_takes_as_long_as_its_slowest_rank() {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use necklace::collective::Collective;
 use necklace::error::BuildError;
+use necklace::machine::Machine;
 use necklace::topology::Topology;
 
 #[cfg(unix)]
@@ -179,7 +180,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Open the files first: an invalid path must fail before the measurements.
     let document = arguments.csv.as_deref().map(Document::create).transpose()?;
     let picture = arguments.plot.as_deref().map(Document::create).transpose()?;
-    let setting = Setting { backend: arguments.backend, barrier: arguments.barrier, bare: !arguments.barrier };
+    let setting =
+        Setting { backend: arguments.backend, barrier: arguments.barrier, bare: !arguments.barrier, machine: None };
     let mut cells = Vec::new();
     for topology in &networks {
         for &bytes in &arguments.bytes {
@@ -215,17 +217,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if alone { Ok(()) } else { print(&table(&rows)) }
 }
 
-/// Measures algorithms on the networks and with the blocks of the cells that they fit, by calls that
-/// do not overlap. Returns for each cell the names of those that fit and the medians, in seconds.
+/// Measures the named algorithms in the cells that they fit, by calls that do not overlap, whatever
+/// machine the environment names. Returns for each cell these algorithms and their medians, in
+/// seconds.
 pub(crate) fn medians(
     cells: &[(Cell, Collective, Vec<String>)],
     backend: Backend,
     rounds: u32,
+    machine: Machine,
 ) -> Result<Vec<Vec<(String, f64)>>, Failure> {
     let mut all = Vec::new();
     for (cell, collective, names) in cells {
         // Calls with a root could overlap.
-        let setting = Setting { backend, barrier: collective.root().is_some(), bare: false };
+        let setting = Setting { backend, barrier: collective.root().is_some(), bare: false, machine: Some(machine) };
         all.push((cell, transfers::benchmarks(cell, collective, names, setting)?));
     }
     let steps: usize = all.iter().map(|(_, benchmarks)| benchmarks.len()).sum();

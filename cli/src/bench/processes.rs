@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use necklace::collective::Collective;
 use necklace::launch;
+use necklace::machine::Machine;
 use necklace_bare::pin;
 
 use super::transfers::{Call, Sampling};
@@ -23,6 +24,7 @@ pub(super) struct Processes {
     pub(super) algorithm: String,
     pub(super) bytes: usize,
     pub(super) sampling: Sampling,
+    pub(super) machine: Option<Machine>,
 }
 
 impl Benchmark for Processes {
@@ -32,7 +34,7 @@ impl Benchmark for Processes {
     }
 
     fn measure(&mut self) -> Result<Vec<f64>, Failure> {
-        let Self { topology, collective, algorithm, bytes, sampling } = self;
+        let Self { topology, collective, algorithm, bytes, sampling, machine } = self;
         let chosen = format!("{}={algorithm}", collective.name());
         sampling.keep(|sampling| {
             let rank = Rank {
@@ -42,7 +44,7 @@ impl Benchmark for Processes {
                 samples: sampling.samples,
                 barrier: sampling.barrier,
             };
-            let printed = ranks_of_own(topology, &chosen, &rank.words())?;
+            let printed = ranks_of_own(topology, &chosen, *machine, &rank.words())?;
             let times: Option<Vec<f64>> = printed.lines().map(|line| line.parse().ok()).collect();
             let times = times.filter(|times| times.len() == sampling.samples);
             times.ok_or_else(|| {

@@ -11,6 +11,7 @@ use necklace::algorithm::{find, registry};
 use necklace::collective::Collective;
 use necklace::error::{ArgumentError, Error};
 use necklace::launch::Launch;
+use necklace::machine::Machine;
 use necklace::op::{Max, Sum};
 use necklace::topology::Topology;
 use necklace_bare::{Kind, members, pin};
@@ -29,6 +30,8 @@ pub(super) struct Setting {
     pub(super) barrier: bool,
     /// Whether alltoall among threads is also measured by the bare exchanges, which have no barrier.
     pub(super) bare: bool,
+    /// The machine of processes, in place of that of the environment.
+    pub(super) machine: Option<Machine>,
 }
 
 /// Returns the benchmarks of a cell: the bare exchanges, if they are wanted, and the algorithms
@@ -37,7 +40,7 @@ pub(super) fn benchmarks(
     cell: &Cell,
     collective: &Collective,
     algorithms: &[String],
-    Setting { backend, barrier, bare }: Setting,
+    Setting { backend, barrier, bare, machine }: Setting,
 ) -> Result<Vec<Box<dyn Benchmark>>, Failure> {
     let Cell { topology, bytes } = cell;
     let ranks = topology.ranks();
@@ -57,7 +60,7 @@ pub(super) fn benchmarks(
             #[cfg(unix)]
             Backend::Tcp => {
                 let topology = topology.text();
-                Box::new(Processes { topology, collective, algorithm, bytes: *bytes, sampling })
+                Box::new(Processes { topology, collective, algorithm, bytes: *bytes, sampling, machine })
             }
         });
     }

@@ -51,9 +51,10 @@ Examples:
 
 The environment of each rank has NECKLACE_RANK, NECKLACE_SIZE, NECKLACE_ROOT (the address where rank 0 accepts the
 other ranks) and NECKLACE_KEY_FILE (a file with the key of this job, which only this user can read). It also has
-NECKLACE_TOPOLOGY, NECKLACE_ALGORITHM, NECKLACE_MACHINE, NECKLACE_TIMEOUT and NECKLACE_ARRIVAL_TIMEOUT, if they are
-given as options or in the environment of this command. Ranks on other hosts run in the same working directory, and receive the
-variables RUST_* and NECKLACE_* of this command, except those of one job or one host. Standard input is empty.
+NECKLACE_TOPOLOGY, NECKLACE_ALGORITHM, NECKLACE_MACHINE (as prices, also if a file is named), NECKLACE_TIMEOUT and
+NECKLACE_ARRIVAL_TIMEOUT, if they are given as options or in the environment of this command. Ranks on other hosts
+run in the same working directory, and receive the variables RUST_* and NECKLACE_* of this command, except those of
+one job or one host. Standard input is empty.
 
 Within a Slurm allocation, the ranks run on its nodes (SLURM_JOB_NODELIST), with a slot for each task
 (SLURM_TASKS_PER_NODE). --hosts and --hostfile override this; --hosts localhost runs all ranks here.
@@ -101,8 +102,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A,..", value_parser = NonEmptyStringValueParser::new())]
     algorithm: Option<String>,
 
-    /// Choose algorithms by the prices of machine M: a name, NAME:key=price,.. or a machine file, as
-    /// `necklace tune` writes it [default: NECKLACE_MACHINE, or the prices of TCP on one host]
+    /// Choose algorithms by the prices of machine M: NAME, NAME:key=price,.. or a machine file that
+    /// `necklace tune` has written [default: NECKLACE_MACHINE, or the program's, or those of TCP]
     #[arg(long, value_name = "M", value_parser = load_machine)]
     machine: Option<Machine>,
 
@@ -206,7 +207,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 /// Runs this command with `arguments` as the ranks of a local job, one rank per node, and returns
 /// their output. A signal ends this process, and thereby the job.
-pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]) -> Result<String, Failure> {
+pub(crate) fn ranks_of_own(
+    topology: &str,
+    algorithm: &str,
+    machine: Option<Machine>,
+    arguments: &[String],
+) -> Result<String, Failure> {
     let own = env::current_exe().map_err(|error| Failure::of("the necklace command", &error))?;
     let words = [own.into_os_string()].into_iter().chain(arguments.iter().map(OsString::from));
     let arguments = Arguments {
@@ -215,7 +221,7 @@ pub(crate) fn ranks_of_own(topology: &str, algorithm: &str, arguments: &[String]
         algorithm: Some(algorithm.to_owned()),
         timeout: None,
         arrival_timeout: None,
-        machine: None,
+        machine,
         hosts: vec![vec![Host::here()]],
         hostfile: None,
         remote_shell: None,
@@ -281,7 +287,10 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         ("--arrival-timeout", "NECKLACE_ARRIVAL_TIMEOUT", arguments.arrival_timeout.map(|timeout| timeout.to_string())),
     ];
     check_settings(&given)?;
-    let given = given.into_iter().map(|(_, variable, value)| (variable, value));
+    // The ranks may be on hosts that do not have the file.
+    let named = || load_machine(&env::var("NECKLACE_MACHINE").ok()?).ok();
+    let machine = arguments.machine.or_else(named).map(|machine| machine.to_string());
+    let given = given.into_iter().map(|(_, variable, value)| (variable, value)).chain([("NECKLACE_MACHINE", machine)]);
     let set = own.into_iter().chain(given).filter_map(|(name, value)| Some((name.into(), value?.into())));
     Ok(Job {
         places,

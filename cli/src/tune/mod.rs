@@ -1,6 +1,5 @@
-//! `necklace tune`: measures calls on this machine, fits the prices of a machine to their times, and
-//! says how good the fit is: how close the predicted times are, and how fast the algorithms would be
-//! that `auto` takes by these prices.
+//! `necklace tune`: measures calls on this machine and fits prices to their times. Reports the error
+//! of the predicted times, and how the cheapest of the measured algorithms compares with the fastest.
 
 mod fit;
 
@@ -33,16 +32,16 @@ Examples:
   necklace tune --backend tcp -n 2,4,16 --bytes 8,1M --csv times.csv
   necklace run -n 8 --machine machine.json -- ./program
 
-A machine is the prices of a start-up, a message, a byte and the combination of a byte. They are fitted to the
-median times of several algorithms of alltoall, allgather, broadcast and allreduce, on complete networks, and to
-which of them is the fastest. If that comes closer, the ranks share the cores of this machine. A barrier, whose time
-does not count, stands before each broadcast.
+The prices of a start-up, of a message, of a byte and of the combination of a byte are fitted to the median times of
+several algorithms of alltoall, allgather, broadcast and allreduce, on complete networks. The machine also has the
+number of cores, which the ranks of a host share. A barrier, which is not timed, precedes each broadcast.
 
-The report shows how far predicted times are from measured ones: the typical factor (the root mean square of its
-logarithm) and the largest. It also compares the cheapest algorithm by price with the fastest one, for each
-collective, number of ranks and block size, by the usual prices of the backend and by the fitted ones.
+The report shows how far predicted times are from measured ones: the typical factor (the exponential of the root mean
+square of the logarithms) and the largest. It also compares the cheapest of the measured algorithms with the fastest,
+for each collective, number of ranks and block size, by the fitted prices and by the usual ones of the backend.
 
-Programs take the machine from NECKLACE_MACHINE, or from `necklace run --machine`.
+Programs read the machine from NECKLACE_MACHINE, which `necklace run --machine` sets. It replaces all prices of the
+backend.
 
 Exit status: 0 on success; 1 if an operation failed; 2 if the command line is wrong or asks for the impossible.";
 
@@ -61,9 +60,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "local", alias = "transport")]
     backend: Backend,
 
-    /// Measure with these numbers of ranks
+    /// Measure with these numbers of ranks, 2 to 32
     #[arg(short = 'n', long, value_name = "N,..", value_delimiter = ',', default_value = "2,4,8",
-          value_parser = clap::value_parser!(u32).range(2..=256))]
+          value_parser = clap::value_parser!(u32).range(2..=32))]
     ranks: Vec<u32>,
 
     /// Measure with these block sizes in bytes, at most 1G; suffixes K, M and G stand for powers of
@@ -96,19 +95,20 @@ struct Call {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     once("--ranks", &arguments.ranks)?;
     once("--bytes", &arguments.bytes)?;
+    if arguments.bytes.iter().all(|bytes| *bytes < LONG) {
+        return Err(Failure::Usage(format!(
+            "--bytes: the price of a byte shows in blocks of at least {LONG}; add 64K"
+        )));
+    }
     apart(&[("--out", arguments.out.as_deref()), ("--csv", arguments.csv.as_deref())])?;
     // Open the files first: an invalid path must fail before the measurements.
     let file = arguments.out.as_deref().map(Document::create).transpose()?;
     let times = arguments.csv.as_deref().map(Document::create).transpose()?;
     let calls = measure(arguments)?;
     let samples: Vec<Sample> = calls.iter().map(|call| call.sample.clone()).collect();
-    let usual = match arguments.backend {
-        Backend::Local => Machine::THREADS,
-        #[cfg(unix)]
-        Backend::Tcp => Machine::TCP,
-    };
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
-    let machine = fit::fit(&samples, usual, &[0, cores]);
+    let usual = usual(arguments.backend).with_cores(cores);
+    let machine = fit::fit(&samples, usual);
     let error = error(&calls, &samples, &machine);
     let choices = choices(&samples, &machine);
     if let Some(file) = file {
@@ -127,13 +127,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     ))
 }
 
+/// The least size of long blocks, whose bytes cost more than their message.
+const LONG: usize = 4 << 10;
+
+/// Returns the prices that a backend has unless told otherwise.
+fn usual(backend: Backend) -> Machine {
+    match backend {
+        Backend::Local => Machine::THREADS,
+        #[cfg(unix)]
+        Backend::Tcp => Machine::TCP,
+    }
+}
+
 /// Measures the calls of all networks and block sizes.
 fn measure(arguments: &Arguments) -> Result<Vec<Call>, Failure> {
     let (mut cells, mut demands) = (Vec::new(), BTreeMap::new());
     for &ranks in &arguments.ranks {
         let topology = necklace::load(&format!("complete:{ranks}")).map_err(BuildError::from)?;
         for (collective, names) in MEASURED {
-            let Some(collective) = Collective::named(collective, Rank::default()) else { continue };
+            let collective = Collective::named(collective, Rank::default())
+                .ok_or_else(|| Failure::Failed(format!("no collective {collective}")))?;
             let problem = problem(Arc::clone(&topology), collective.clone(), false)?;
             let problem = on_hosts(problem, Some(ranks))?;
             let mut fitting = Vec::new();
@@ -149,16 +162,17 @@ fn measure(arguments: &Arguments) -> Result<Vec<Call>, Failure> {
             }
         }
     }
-    let measured = medians(&cells, arguments.backend, arguments.rounds)?;
+    let measured = medians(&cells, arguments.backend, arguments.rounds, usual(arguments.backend))?;
     let mut calls = Vec::new();
     for (case, ((cell, collective, _), medians)) in cells.into_iter().zip(measured).enumerate() {
         let ranks = cell.topology.ranks();
         for (algorithm, median) in medians {
-            if let Some(demand) = demands.get(&(ranks as u32, collective.name(), algorithm.as_str())) {
-                let (demand, block_bytes) = (demand.clone(), cell.bytes as u64);
-                let sample = Sample { case, demand, block_bytes, measured: (median * SECOND).max(1.0) };
-                calls.push(Call { collective: collective.clone(), algorithm, ranks, sample });
-            }
+            let demand = demands.get(&(ranks as u32, collective.name(), algorithm.as_str()));
+            let demand = demand.filter(|_| median.is_finite());
+            let no_times = || Failure::Failed(format!("no times of {collective} by {algorithm} on {ranks} ranks"));
+            let (demand, block_bytes) = (demand.ok_or_else(no_times)?.clone(), cell.bytes as u64);
+            let sample = Sample { case, demand, block_bytes, measured: (median * SECOND).max(1.0) };
+            calls.push(Call { collective: collective.clone(), algorithm, ranks, sample });
         }
     }
     Ok(calls)
@@ -170,13 +184,15 @@ const MICRO: f64 = 1e6;
 
 /// Returns the error of the fit, in words.
 fn error(calls: &[Call], samples: &[Sample], machine: &Machine) -> String {
-    let typical = fit::error(samples, machine).exp();
+    let typical = fit::error(samples, machine);
     let name = |call: &Call| {
         let Call { collective, algorithm, ranks, sample } = call;
         let factor = sample.predicted(machine) / sample.measured;
         let (factor, way) = if factor < 1.0 { (1.0 / factor, "low") } else { (factor, "high") };
         let bytes = sample.block_bytes;
-        format!("; {factor:.2} too {way} for {collective} by {algorithm}, {ranks} ranks, {bytes} bytes a block")
+        format!(
+            "; at worst {factor:.2} times too {way} for {collective} by {algorithm}, {ranks} ranks, {bytes} bytes a block"
+        )
     };
     let worst = fit::worst(samples, machine).map_or(String::new(), |at| name(&calls[at]));
     format!("predicted times of {} calls are off by a factor of {typical:.2}{worst}", calls.len())
@@ -184,7 +200,7 @@ fn error(calls: &[Call], samples: &[Sample], machine: &Machine) -> String {
 
 /// Returns how the cheapest algorithms by price compare with the fastest ones, in words.
 fn choices(samples: &[Sample], machine: &Machine) -> String {
-    let ratios: Vec<f64> = fit::choices(samples, machine).collect();
+    let ratios = fit::choices(samples, machine);
     let near = ratios.iter().filter(|ratio| **ratio <= NEAR).count();
     let worst = ratios.iter().copied().fold(1.0, f64::max);
     format!(
@@ -234,9 +250,9 @@ mod tests {
         let calls = [call("near", 1, 100.0), call("far", 2, 800.0)];
         let samples = calls.each_ref().map(|call| call.sample.clone());
         let text = error(&calls, &samples, &Machine::FREE.with_startup(100));
-        assert!(text.contains("4.00 too low for alltoall by far, 4 ranks, 8 bytes a block"), "{text}");
+        assert!(text.contains("4.00 times too low for alltoall by far, 4 ranks, 8 bytes a block"), "{text}");
         let text = error(&calls, &samples, &Machine::FREE.with_startup(10_000));
-        assert!(text.contains("100.00 too high for alltoall by near"), "{text}");
+        assert!(text.contains("100.00 times too high for alltoall by near"), "{text}");
         let rows = records(&calls, &Machine::FREE.with_startup(1_000_000));
         assert_eq!(rows[2], ["alltoall", "far", "4", "8", "0.0008", "2.0000"]);
     }

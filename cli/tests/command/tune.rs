@@ -2,10 +2,11 @@
 //! asserts a time.
 
 use std::fs;
+use std::process::Command;
 
 use necklace::machine::Machine;
 
-use crate::support::{directory, necklace, printed, refused};
+use crate::support::{directory, necklace, printed, refused, stdout};
 
 /// The least that is measured.
 const QUICK: [&str; 7] = ["tune", "--ranks", "2,3", "--bytes", "8,4K", "--rounds", "1"];
@@ -17,7 +18,8 @@ fn machine_is_reported_and_its_file_read_by_other_commands() {
     let report = printed(&[&QUICK[..], &["--out", file]].concat());
     let text = report.lines().find_map(|line| line.strip_prefix("machine ")).expect("the machine").trim();
     let machine: Machine = text.parse().unwrap();
-    assert!(machine.startup > 0 && machine.one_sided && machine.channel == 0, "{text}");
+    assert!(machine.one_sided && machine.channel == 0 && machine.cores > 0, "{text}");
+    assert_ne!(machine, Machine::THREADS.with_cores(machine.cores));
     assert!(report.contains("are off by a factor of ") && report.contains(" of 16 cases"), "{report}");
     let json = fs::read_to_string(file).unwrap();
     assert_eq!(Machine::from_json(&json), Ok(machine));
@@ -52,20 +54,26 @@ fn measured_and_predicted_times_are_written_for_every_call() {
 #[test]
 #[cfg(unix)]
 fn processes_are_measured() {
-    let quick = ["tune", "--backend", "tcp", "--ranks", "2", "--bytes", "8", "--rounds", "1", "--out", "-"];
+    let quick = ["tune", "--backend", "tcp", "--ranks", "2", "--bytes", "8,4K", "--rounds", "1", "--out", "-"];
     let machine = Machine::from_json(&printed(&quick)).unwrap();
-    assert!(machine.startup + machine.message > 0 && !machine.one_sided, "{machine}");
+    assert!(!machine.one_sided && machine != Machine::TCP.with_cores(machine.cores), "{machine}");
 }
 
 #[test]
 #[cfg(unix)]
-fn ranks_take_the_machine_that_run_names() {
+fn run_passes_a_machine_as_prices() {
     let file = directory("machine").join("machine.json");
     let echo = ["--no-prefix", "-n", "1", "--", "sh", "-c", "echo $NECKLACE_MACHINE"];
     fs::write(&file, Machine::TCP.with_startup(7_000_000).to_json("seven")).unwrap();
     for machine in [file.to_str().unwrap(), "tcp:startup=7us"] {
         assert_eq!(printed(&[&["run", "--machine", machine], &echo[..]].concat()), "tcp:startup=7us\n");
     }
+    let variable = Command::new(env!("CARGO_BIN_EXE_necklace"))
+        .args([&["run"], &echo[..]].concat())
+        .env("NECKLACE_MACHINE", &file)
+        .output()
+        .unwrap();
+    assert_eq!(stdout(&variable), "tcp:startup=7us\n");
     fs::write(&file, r#"{"version": 3}"#).unwrap();
     let broken = [&["run", "--machine", file.to_str().unwrap()], &echo[..]].concat();
     refused(&necklace(&broken), &["--machine", "machine.json: version: found 3, expected 1"]);
@@ -74,8 +82,9 @@ fn ranks_take_the_machine_that_run_names() {
 
 #[test]
 fn impossible_measurements_are_refused() {
-    refused(&necklace(&["tune", "--ranks", "1"]), &["1 is not in 2..=256"]);
+    refused(&necklace(&["tune", "--ranks", "1"]), &["1 is not in 2..=32"]);
     refused(&necklace(&["tune", "--ranks", "2,2"]), &["--ranks: duplicate value 2"]);
     refused(&necklace(&["tune", "--bytes", "2G"]), &["expected at most 1G"]);
+    refused(&necklace(&["tune", "--bytes", "0,8"]), &["--bytes: ", "blocks of at least 4096"]);
     refused(&necklace(&["tune", "--out", "-", "--csv", "-"]), &["--out", "--csv", "both write to "]);
 }

@@ -92,6 +92,7 @@ fn two_outputs_to_one_file_are_refused() {
         ([&["cost"], &sized[..]].concat(), ["--csv", "--plot"]),
         ([&["simulate"], &sized[..]].concat(), ["--csv", "--plot"]),
         (vec!["bench", "--ranks", "2", "--bytes", "8", "--rounds", "1"], ["--csv", "--plot"]),
+        (vec!["tune", "--ranks", "2", "--bytes", "4K", "--rounds", "1"], ["--out", "--csv"]),
     ];
     for (command, [one, other]) in &commands {
         // A missing file, an existing one, a link, and standard output.
@@ -156,7 +157,7 @@ fn long_arguments_are_shortened_in_errors() {
         ("bench", &bench, 8),
         ("run", &["--ranks=1", "--hosts=localhost"], 7),
         ("sweep", &["--ranks=1"], 3),
-        ("tune", &bench, 6),
+        ("tune", &["--ranks=2", "--bytes=4K", "--rounds=1"], 6),
     ];
     let long = |start: &str, part: &str| start.to_owned() + &part.repeat(LONG / part.len());
     let values = [
@@ -225,11 +226,10 @@ fn failed_commands_exit_with_1() {
 #[test]
 fn help_has_examples_and_the_version_of_the_package() {
     assert_eq!(printed(&["--version"]), concat!("necklace ", env!("CARGO_PKG_VERSION"), "\n"));
-    for arguments in
-        [&["--help"][..], &["plan", "--help"], &["cost", "--help"], &["simulate", "--help"], &["verify", "--help"]]
-    {
-        assert!(printed(arguments).contains("Examples:\n  necklace "), "{arguments:?}");
+    for command in ["plan", "cost", "simulate", "verify", "bench", "tune", "run"] {
+        assert!(printed(&[command, "--help"]).contains("Examples:\n  necklace "), "{command}");
     }
+    assert!(printed(&["--help"]).contains("Examples:\n  necklace "));
 }
 
 #[test]
