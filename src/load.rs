@@ -49,7 +49,7 @@ pub fn load(text: &str) -> Result<Arc<dyn Topology>, ParseError> {
 /// Loads the machine that a text names: `NAME`, `NAME:key=price,..` or the path of a
 /// [machine file](crate::machine#file), which needs the feature `json`.
 ///
-/// A name of the table [above](crate::machine) is not taken for a path.
+/// A name of a [predefined machine](crate::machine) is not taken for a path.
 ///
 /// # Errors
 ///

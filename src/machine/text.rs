@@ -138,24 +138,19 @@ impl Machine {
                 expected: PRICE,
             }),
         };
-        let unread = |key: &str, value: &serde_json::Value| match key {
-            VERSION_KEY if *value == VERSION => Ok(true),
-            VERSION_KEY => Err(MachineError::Value {
-                key: key.to_owned(),
-                found: crate::quote::shortened(&value.to_string()).into_owned(),
-                expected: "1",
-            }),
-            key => Ok(key == NOTE_KEY),
-        };
-        let mut prices = Vec::with_capacity(pairs.len());
+        let mut texts = Vec::with_capacity(pairs.len());
         for (key, value) in pairs {
-            if !unread(&key, &value)? {
-                prices.push((key, value));
+            match key.as_str() {
+                NOTE_KEY => {}
+                VERSION_KEY if value == VERSION => {}
+                VERSION_KEY => {
+                    let found = crate::quote::shortened(&value.to_string()).into_owned();
+                    return Err(MachineError::Value { key, found, expected: "1" });
+                }
+                _ => texts.push((text(&key, value)?, key)),
             }
         }
-        let texts = prices.into_iter().map(|(key, value)| text(&key, value).map(|text| (key, text)));
-        let texts = texts.collect::<Result<Vec<_>, _>>()?;
-        Self::FREE.set_all(texts.iter().map(|(key, text)| (key.as_str(), text.as_str())))
+        Self::FREE.set_all(texts.iter().map(|(text, key)| (key.as_str(), text.as_str())))
     }
 
     /// Returns the text of a machine file with a note, from which [`from_json`](Self::from_json) reads

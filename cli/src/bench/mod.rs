@@ -148,7 +148,7 @@ trait Benchmark {
 }
 
 /// The figures of a benchmark, in seconds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Row {
     name: Name,
     ranks: usize,
@@ -198,14 +198,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
     }
-    let benchmarks: usize = cells.iter().map(|(_, benchmarks)| benchmarks.len()).sum();
-    let steps = benchmarks as u64 * u64::from(arguments.rounds);
-    let mut progress = Progress::new("measuring", "measurements").of(Some(steps));
-    let mut rows = Vec::new();
-    for (cell, benchmarks) in cells {
-        rows.extend(compare(&cell, benchmarks, arguments.rounds, &mut progress)?);
-    }
-    drop(progress);
+    let rows = compare_all(cells, arguments.rounds)?.concat();
     if let Some(document) = document {
         document.fill(|out| write_csv(out, records(&rows)))?;
     }
@@ -226,20 +219,22 @@ pub(crate) fn medians(
     rounds: u32,
     machine: Machine,
 ) -> Result<Vec<Vec<(String, f64)>>, Failure> {
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(cells.len());
     for (cell, collective, names) in cells {
         // Calls with a root could overlap.
         let setting = Setting { backend, barrier: collective.root().is_some(), bare: false, machine: Some(machine) };
-        all.push((cell, transfers::benchmarks(cell, collective, names, setting)?));
+        all.push((cell.clone(), transfers::benchmarks(cell, collective, names, setting)?));
     }
-    let steps: usize = all.iter().map(|(_, benchmarks)| benchmarks.len()).sum();
-    let mut progress = Progress::new("measuring", "measurements").of(Some(steps as u64 * u64::from(rounds)));
-    let mut medians = Vec::new();
-    for (cell, benchmarks) in all {
-        let rows = compare(cell, benchmarks, rounds, &mut progress)?;
-        medians.push(rows.into_iter().map(|row| (row.name.algorithm, row.median)).collect());
-    }
-    Ok(medians)
+    let medians = |rows: Vec<Row>| rows.into_iter().map(|row| (row.name.algorithm, row.median)).collect();
+    Ok(compare_all(all, rounds)?.into_iter().map(medians).collect())
+}
+
+/// Measures the benchmarks of all cells, one cell after the other, and shows the progress.
+fn compare_all(cells: Vec<(Cell, Vec<Box<dyn Benchmark>>)>, rounds: u32) -> Result<Vec<Vec<Row>>, Failure> {
+    let benchmarks: usize = cells.iter().map(|(_, benchmarks)| benchmarks.len()).sum();
+    let steps = benchmarks as u64 * u64::from(rounds);
+    let mut progress = Progress::new("measuring", "measurements").of(Some(steps));
+    cells.into_iter().map(|(cell, benchmarks)| compare(&cell, benchmarks, rounds, &mut progress)).collect()
 }
 
 /// Measures all benchmarks of a cell in turn, for several rounds.

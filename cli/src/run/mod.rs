@@ -287,11 +287,15 @@ fn job(arguments: &Arguments) -> Result<Job, Failure> {
         ("--arrival-timeout", "NECKLACE_ARRIVAL_TIMEOUT", arguments.arrival_timeout.map(|timeout| timeout.to_string())),
     ];
     check_settings(&given)?;
-    // The ranks may be on hosts that do not have the file.
-    let named = || load_machine(&env::var("NECKLACE_MACHINE").ok()?).ok();
-    let machine = arguments.machine.or_else(named).map(|machine| machine.to_string());
-    let given = given.into_iter().map(|(_, variable, value)| (variable, value)).chain([("NECKLACE_MACHINE", machine)]);
-    let set = own.into_iter().chain(given).filter_map(|(name, value)| Some((name.into(), value?.into())));
+    let given = given.into_iter().map(|(_, variable, value)| (variable, value));
+    // The variable may name a file that other hosts do not have.
+    let named = env::var("NECKLACE_MACHINE").ok().filter(|_| arguments.machine.is_none());
+    let prices = named.and_then(|text| Some(load_machine(&text).ok()?.to_string()));
+    let set = own
+        .into_iter()
+        .chain(given)
+        .chain([("NECKLACE_MACHINE", prices)])
+        .filter_map(|(name, value)| Some((name.into(), value?.into())));
     Ok(Job {
         places,
         reach,

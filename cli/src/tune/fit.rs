@@ -6,6 +6,7 @@
 //! instead of the fastest. Both are ratios, so a case of a microsecond counts as much as one of a
 //! second.
 
+use necklace::collective::Collective;
 use necklace::cost::Demand;
 use necklace::machine::Machine;
 
@@ -15,6 +16,8 @@ pub(super) struct Sample {
     /// The case: calls of the same collective, number of ranks and block size, one after the other,
     /// have the same number.
     pub(super) case: usize,
+    pub(super) collective: Collective,
+    pub(super) algorithm: String,
     pub(super) demand: Demand,
     pub(super) block_bytes: u64,
     /// In picoseconds, more than 0.
@@ -109,12 +112,11 @@ pub(super) fn choices(samples: &[Sample], machine: &Machine) -> Vec<f64> {
     ratios(samples, &predictions(samples, machine)).collect()
 }
 
-/// Returns the place of the sample whose predicted time is farthest from the measured one, by their
-/// ratio.
-pub(super) fn worst(samples: &[Sample], machine: &Machine) -> Option<usize> {
+/// Returns the sample whose predicted time is farthest from the measured one, by their ratio.
+pub(super) fn worst<'a>(samples: &'a [Sample], machine: &Machine) -> Option<&'a Sample> {
     let predicted = predictions(samples, machine);
-    let deviations = deviations(samples, &predicted).map(f64::abs).enumerate();
-    deviations.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(place, _)| place)
+    let deviations = samples.iter().zip(deviations(samples, &predicted).map(f64::abs));
+    deviations.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(sample, _)| sample)
 }
 
 fn predictions(samples: &[Sample], machine: &Machine) -> Vec<f64> {
@@ -156,11 +158,14 @@ mod tests {
 
     use necklace::Rank;
     use necklace::algorithm::find;
-    use necklace::collective::Collective;
     use necklace::schedule::{Hosts, Problem};
     use necklace::topology::parse;
 
     use super::*;
+
+    fn sample(case: usize, demand: Demand, block_bytes: u64, measured: f64) -> Sample {
+        Sample { case, collective: Collective::Alltoall, algorithm: "any".into(), demand, block_bytes, measured }
+    }
 
     /// Returns samples that take exactly what a machine's prices say.
     fn of(machine: &Machine) -> Vec<Sample> {
@@ -174,7 +179,7 @@ mod tests {
                 let demand = Demand::claimed(&*find(&collective, name).unwrap(), &problem).unwrap();
                 for block_bytes in [8, 1 << 10, 1 << 16] {
                     let measured = demand.price(machine, block_bytes).total as f64;
-                    samples.push(Sample { case: samples.len(), demand: demand.clone(), block_bytes, measured });
+                    samples.push(sample(samples.len(), demand.clone(), block_bytes, measured));
                 }
             }
         }
@@ -208,7 +213,7 @@ mod tests {
         let sample = |case, startups, measured| {
             let mut demand = Demand::default();
             demand.startups = startups;
-            Sample { case, demand, block_bytes: 0, measured }
+            sample(case, demand, 0, measured)
         };
         let samples = [sample(0, 1, 300.0), sample(0, 2, 200.0), sample(1, 3, 100.0), sample(1, 4, 500.0)];
         let machine = Machine::FREE.with_startup(100);
@@ -224,9 +229,9 @@ mod tests {
         samples.truncate(2);
         samples[1].measured *= 4.0;
         assert!((error(&samples, &Machine::TCP).ln() - 4_f64.ln() / 2_f64.sqrt()).abs() < 1e-9);
-        assert_eq!(worst(&samples, &Machine::TCP), Some(1));
+        assert!(std::ptr::eq(worst(&samples, &Machine::TCP).unwrap(), &raw const samples[1]));
         samples[0].measured /= 5.0;
-        assert_eq!(worst(&samples, &Machine::TCP), Some(0));
+        assert!(std::ptr::eq(worst(&samples, &Machine::TCP).unwrap(), &raw const samples[0]));
     }
 
     #[test]

@@ -84,14 +84,6 @@ pub(crate) struct Arguments {
     csv: Option<PathBuf>,
 }
 
-/// A call that is measured.
-struct Call {
-    collective: Collective,
-    algorithm: String,
-    ranks: usize,
-    sample: Sample,
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     once("--ranks", &arguments.ranks)?;
     once("--bytes", &arguments.bytes)?;
@@ -104,19 +96,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Open the files first: an invalid path must fail before the measurements.
     let file = arguments.out.as_deref().map(Document::create).transpose()?;
     let times = arguments.csv.as_deref().map(Document::create).transpose()?;
-    let calls = measure(arguments)?;
-    let samples: Vec<Sample> = calls.iter().map(|call| call.sample.clone()).collect();
+    let samples = measure(arguments)?;
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
     let usual = usual(arguments.backend).with_cores(cores);
     let machine = fit::fit(&samples, usual);
-    let error = error(&calls, &samples, &machine);
+    let error = error(&samples, &machine);
     let choices = choices(&samples, &machine);
     if let Some(file) = file {
         let note = format!("{error}; {choices}");
         file.fill(|out| out.write_all(machine.to_json(&note).as_bytes()))?;
     }
     if let Some(times) = times {
-        times.fill(|out| write_csv(out, records(&calls, &machine)))?;
+        times.fill(|out| write_csv(out, records(&samples, &machine)))?;
     }
     if [&arguments.out, &arguments.csv].into_iter().flatten().any(|path| is_standard(path)) {
         return Ok(());
@@ -140,7 +131,7 @@ fn usual(backend: Backend) -> Machine {
 }
 
 /// Measures the calls of all networks and block sizes.
-fn measure(arguments: &Arguments) -> Result<Vec<Call>, Failure> {
+fn measure(arguments: &Arguments) -> Result<Vec<Sample>, Failure> {
     let (mut cells, mut demands) = (Vec::new(), BTreeMap::new());
     for &ranks in &arguments.ranks {
         let topology = necklace::load(&format!("complete:{ranks}")).map_err(BuildError::from)?;
@@ -163,19 +154,20 @@ fn measure(arguments: &Arguments) -> Result<Vec<Call>, Failure> {
         }
     }
     let measured = medians(&cells, arguments.backend, arguments.rounds, usual(arguments.backend))?;
-    let mut calls = Vec::new();
+    let mut samples = Vec::new();
     for (case, ((cell, collective, _), medians)) in cells.into_iter().zip(measured).enumerate() {
         let ranks = cell.topology.ranks();
         for (algorithm, median) in medians {
             let demand = demands.get(&(ranks as u32, collective.name(), algorithm.as_str()));
             let demand = demand.filter(|_| median.is_finite());
             let no_times = || Failure::Failed(format!("no times of {collective} by {algorithm} on {ranks} ranks"));
-            let (demand, block_bytes) = (demand.ok_or_else(no_times)?.clone(), cell.bytes as u64);
-            let sample = Sample { case, demand, block_bytes, measured: (median * SECOND).max(1.0) };
-            calls.push(Call { collective: collective.clone(), algorithm, ranks, sample });
+            let demand = demand.ok_or_else(no_times)?.clone();
+            let (collective, block_bytes) = (collective.clone(), cell.bytes as u64);
+            let measured = (median * SECOND).max(1.0);
+            samples.push(Sample { case, collective, algorithm, demand, block_bytes, measured });
         }
     }
-    Ok(calls)
+    Ok(samples)
 }
 
 /// A second and a microsecond in picoseconds.
@@ -183,19 +175,19 @@ const SECOND: f64 = 1e12;
 const MICRO: f64 = 1e6;
 
 /// Returns the error of the fit, in words.
-fn error(calls: &[Call], samples: &[Sample], machine: &Machine) -> String {
+fn error(samples: &[Sample], machine: &Machine) -> String {
     let typical = fit::error(samples, machine);
-    let name = |call: &Call| {
-        let Call { collective, algorithm, ranks, sample } = call;
+    let name = |sample: &Sample| {
+        let Sample { collective, algorithm, demand, block_bytes, .. } = sample;
         let factor = sample.predicted(machine) / sample.measured;
         let (factor, way) = if factor < 1.0 { (1.0 / factor, "low") } else { (factor, "high") };
-        let bytes = sample.block_bytes;
         format!(
-            "; at worst {factor:.2} times too {way} for {collective} by {algorithm}, {ranks} ranks, {bytes} bytes a block"
+            "; at worst {factor:.2} times too {way} for {collective} by {algorithm}, {} ranks, {block_bytes} bytes a block",
+            demand.ranks
         )
     };
-    let worst = fit::worst(samples, machine).map_or(String::new(), |at| name(&calls[at]));
-    format!("predicted times of {} calls are off by a factor of {typical:.2}{worst}", calls.len())
+    let worst = fit::worst(samples, machine).map_or(String::new(), name);
+    format!("predicted times of {} calls are off by a factor of {typical:.2}{worst}", samples.len())
 }
 
 /// Returns how the cheapest algorithms by price compare with the fastest ones, in words.
@@ -214,12 +206,13 @@ fn choices(samples: &[Sample], machine: &Machine) -> String {
 const NEAR: f64 = 1.1;
 
 /// Returns the records of the CSV document.
-fn records(calls: &[Call], machine: &Machine) -> Vec<Vec<String>> {
+fn records(samples: &[Sample], machine: &Machine) -> Vec<Vec<String>> {
     let names = ["collective", "algorithm", "ranks", "block_bytes", "measured_us", "predicted_us"];
     let mut records = vec![names.map(str::to_owned).to_vec()];
-    for Call { collective, algorithm, ranks, sample } in calls {
-        let mut record = vec![collective.text(), algorithm.clone(), ranks.to_string(), sample.block_bytes.to_string()];
-        record.extend([sample.measured, sample.predicted(machine)].map(|time| format!("{:.4}", time / MICRO)));
+    for sample in samples {
+        let Sample { collective, algorithm, demand, block_bytes, measured, .. } = sample;
+        let mut record = vec![collective.text(), algorithm.clone(), demand.ranks.to_string(), block_bytes.to_string()];
+        record.extend([*measured, sample.predicted(machine)].map(|time| format!("{:.4}", time / MICRO)));
         records.push(record);
     }
     records
@@ -229,29 +222,34 @@ fn records(calls: &[Call], machine: &Machine) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn call(algorithm: &str, startups: u64, measured: f64) -> Call {
+    fn call(algorithm: &str, startups: u64, measured: f64) -> Sample {
         let mut demand = Demand::default();
-        demand.startups = startups;
-        let sample = Sample { case: 0, demand, block_bytes: 8, measured };
-        Call { collective: Collective::Alltoall, algorithm: algorithm.into(), ranks: 4, sample }
+        (demand.startups, demand.ranks) = (startups, 4);
+        Sample {
+            case: 0,
+            collective: Collective::Alltoall,
+            algorithm: algorithm.into(),
+            demand,
+            block_bytes: 8,
+            measured,
+        }
     }
 
     #[test]
     fn cheapest_algorithm_is_compared_with_the_fastest() {
         let machine = Machine::FREE.with_startup(100);
-        let text = choices(&[call("slow", 1, 300.0).sample, call("fast", 2, 200.0).sample], &machine);
+        let text = choices(&[call("slow", 1, 300.0), call("fast", 2, 200.0)], &machine);
         assert!(text.contains("in 0 of 1 cases, 1.50 times"), "{text}");
-        let text = choices(&[call("fast", 1, 200.0).sample, call("slow", 2, 300.0).sample], &machine);
+        let text = choices(&[call("fast", 1, 200.0), call("slow", 2, 300.0)], &machine);
         assert!(text.contains("in 1 of 1 cases, 1.00 times"), "{text}");
     }
 
     #[test]
     fn error_names_the_farthest_call_and_its_side() {
         let calls = [call("near", 1, 100.0), call("far", 2, 800.0)];
-        let samples = calls.each_ref().map(|call| call.sample.clone());
-        let text = error(&calls, &samples, &Machine::FREE.with_startup(100));
+        let text = error(&calls, &Machine::FREE.with_startup(100));
         assert!(text.contains("4.00 times too low for alltoall by far, 4 ranks, 8 bytes a block"), "{text}");
-        let text = error(&calls, &samples, &Machine::FREE.with_startup(10_000));
+        let text = error(&calls, &Machine::FREE.with_startup(10_000));
         assert!(text.contains("100.00 times too high for alltoall by near"), "{text}");
         let rows = records(&calls, &Machine::FREE.with_startup(1_000_000));
         assert_eq!(rows[2], ["alltoall", "far", "4", "8", "0.0008", "2.0000"]);
