@@ -13,12 +13,14 @@ pub(crate) struct Stage {
     /// The axis that is divided here and whole at the next stage. The array can be transformed and sent
     /// in portions along it.
     pub(crate) along: Option<usize>,
+    /// Whether the last work leaves its lines contiguous, in another order of memory.
+    pub(crate) turns: bool,
 }
 
 impl Stage {
     /// A stage that does not change the extents.
     pub(crate) fn on(distribution: Distribution, work: Vec<Work>) -> Self {
-        Self { entry: distribution.clone(), exit: distribution, work, along: None }
+        Self { entry: distribution.clone(), exit: distribution, work, along: None, turns: false }
     }
 
     /// A stage in which nothing is done.
@@ -57,7 +59,9 @@ impl Layout<'_> {
     /// Returns the stages of the transform. Each transforms all whole axes that are left. Between two
     /// stages, the next axis becomes whole, and a finished one is divided in its place.
     ///
-    /// With `natural`, further stages undo these exchanges.
+    /// With `natural`, further stages undo these exchanges. Otherwise, after an odd number of them, the
+    /// last lines become contiguous: a transform in place has the array in another buffer then, and
+    /// moves it back as it transforms these.
     pub(crate) fn stages(&self, natural: bool) -> Result<Vec<Stage>, ArrayError> {
         let (mut extents, mut splits, mut pending) = (self.extents.clone(), self.splits.clone(), self.axes.clone());
         let mut stages = Vec::new();
@@ -73,7 +77,7 @@ impl Layout<'_> {
                 work.push(Work::Lines { axis, modes: self.modes[axis] });
             }
             let next = pending.last().copied();
-            stages.push(Stage { entry, exit: self.distribution(&extents, &splits)?, work, along: next });
+            stages.push(Stage { entry, exit: self.distribution(&extents, &splits)?, work, along: next, turns: false });
             let Some(next) = next else { break };
             // Of the axes after it, the first one leaves the longest rows.
             let done = |axis: &usize| splits[*axis] == Split::Whole && !pending.contains(axis);
@@ -83,13 +87,23 @@ impl Layout<'_> {
             swaps.push((next, given_up));
         }
         if natural {
-            for (next, given_up) in swaps.into_iter().rev() {
+            for &(next, given_up) in swaps.iter().rev() {
                 if let Some(stage) = stages.last_mut().filter(|stage| !stage.work.is_empty()) {
                     stage.along = Some(given_up);
                 }
                 splits.swap(next, given_up);
                 stages.push(Stage::idle(self.distribution(&extents, &splits)?));
             }
+        }
+        let last_axis = extents.len() - 1;
+        let order = |axis: usize| (0..=last_axis).filter(|&other| other != axis).chain([axis]).collect::<Vec<_>>();
+        if let (false, 1, true) = (natural, self.batch, swaps.len() % 2 == 1)
+            && let Some(stage) = stages.last_mut()
+            && let Some(&Work::Lines { axis, .. }) = stage.work.last()
+            && axis < last_axis
+        {
+            stage.exit = stage.exit.clone().in_order(&order(axis))?;
+            stage.turns = true;
         }
         Ok(stages)
     }

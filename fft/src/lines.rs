@@ -33,43 +33,29 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Returns all lines.
-    pub(crate) fn whole(&self) -> Window {
-        Window { outer: 0..self.outer, inner: 0..self.inner }
-    }
-
     /// Returns the length of the array with all points.
     pub(crate) fn points(&self) -> usize {
         self.outer * self.length * self.inner
     }
 
-    /// Calls the function for each group of at most `most` lines of a window: the first line's place
-    /// in the array of `rows[0]` rows before and of `rows[1]` after, and the number of lines. An array
-    /// that grows is taken from its end, so that one buffer can have both.
-    fn groups(&self, window: Window, most: usize, rows: [usize; 2], mut group: impl FnMut([usize; 2], usize)) {
-        let Window { outer, inner } = window;
+    /// Calls the function for each group of at most `most` lines: with the outer position, the first
+    /// inner one, and the number of lines. An array that grows is taken from its end, so that one
+    /// buffer can have both.
+    fn groups(&self, most: usize, grows: bool, mut group: impl FnMut(usize, usize, usize)) {
         let mut slice = |slice: usize| {
-            for first in inner.clone().step_by(most) {
-                let place = rows.map(|rows| slice * rows * self.inner + first);
-                group(place, most.min(inner.end - first));
+            for first in (0..self.inner).step_by(most) {
+                group(slice, first, most.min(self.inner - first));
             }
         };
-        match rows[0] < rows[1] {
-            true => outer.rev().for_each(&mut slice),
-            false => outer.for_each(&mut slice),
+        match grows {
+            true => (0..self.outer).rev().for_each(&mut slice),
+            false => (0..self.outer).for_each(&mut slice),
         }
     }
 }
 
-/// The lines at these outer and inner positions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    pub(crate) outer: Range<usize>,
-    pub(crate) inner: Range<usize>,
-}
-
-/// Another axis, along which some lines can be chosen. Outer or inner positions, on its side of the
-/// lines' axis, are an array of `slices` x `extent` x `each`.
+/// Another axis, along which an array is divided into portions. Outer or inner positions, on its side
+/// of the lines' axis, are an array of `slices` x `extent` x `each`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Across {
     pub(crate) is_outer: bool,
@@ -79,17 +65,28 @@ pub(crate) struct Across {
 }
 
 impl Across {
-    /// Returns the windows of the lines at these indices of the axis.
-    pub(crate) fn windows(self, shape: Shape, range: Range<usize>) -> impl Iterator<Item = Window> {
-        let Self { is_outer, slices, extent, each } = self;
-        (0..slices).map(move |slice| {
-            let [start, end] = [range.start, range.end].map(|index| (slice * extent + index) * each);
-            match is_outer {
-                true => Window { outer: start..end, inner: 0..shape.inner },
-                false => Window { outer: 0..shape.outer, inner: start..end },
-            }
-        })
+    /// Returns a portion with this number of indices as an array of its own.
+    pub(crate) fn portion(self, shape: Shape, indices: usize) -> Shape {
+        let positions = self.slices * indices * self.each;
+        match self.is_outer {
+            true => Shape { outer: positions, ..shape },
+            false => Shape { inner: positions, ..shape },
+        }
     }
+
+    /// Returns the position, on the side of this axis, of a position within the portion at some indices.
+    pub(crate) fn position(self, within: usize, indices: &Range<usize>) -> usize {
+        let (slice, rest) = (within / (indices.len() * self.each), within % (indices.len() * self.each));
+        (slice * self.extent + indices.start) * self.each + rest
+    }
+}
+
+/// A portion of an array.
+pub(crate) struct Portion<'a, C> {
+    /// The indices of the axis that is divided.
+    pub(crate) indices: Range<usize>,
+    /// The whole array, if the lines are there before, or there after the way back.
+    pub(crate) whole: Option<&'a mut [C]>,
 }
 
 /// The memory that lines are gathered in, and that of rustfft.
@@ -135,39 +132,45 @@ impl<T: Float> Lines<T> {
         let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
         let fitting = GATHERED / size_of::<Complex<T>>() / pitch::<Complex<T>>(length);
         let width = fitting.clamp(WIDTH[0], WIDTH[1]);
-        let gathered = if shape.inner == 1 && shape.modes == shape.length { 0 } else { width.min(shape.inner) };
-        space.grow(gathered, length, forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len()));
+        let ways = [&forward, &inverse].into_iter();
+        let scratch = ways.flat_map(|fft| [fft.get_inplace_scratch_len(), fft.get_outofplace_scratch_len()]).max();
+        space.grow(width.min(shape.inner), length, scratch.unwrap_or(0));
         Self { shape, across, width, forward, inverse }
     }
 
-    /// Transforms the lines of the array at the beginning of `data` and multiplies them by a factor:
-    /// all of them, or those at some indices of the other axis.
+    /// Whether it can take the lines of a portion from the whole array, and put them back there: they
+    /// are gathered, and a group of lines lies together there too.
+    pub(crate) fn reaches_whole(&self) -> bool {
+        let Shape { length, modes, inner, .. } = self.shape;
+        let is_together = |across: Across| across.is_outer || across.slices == 1;
+        !(inner == 1 && modes == length) && self.across.is_some_and(is_together)
+    }
+
+    /// Transforms the lines of the array at the beginning of `data` and multiplies them by a factor.
+    /// The array is the whole one, or a portion with a number of indices of the other axis.
     pub(crate) fn run(
         &self,
         data: &mut [Complex<T>],
         inverse: bool,
         factor: T,
-        some: Option<Range<usize>>,
+        portion: Option<Portion<'_, Complex<T>>>,
         space: &mut Space<T>,
     ) {
-        match self.across.zip(some) {
-            Some((across, range)) => across
-                .windows(self.shape, range)
-                .for_each(|window| self.run_window(data, inverse, factor, window, space)),
-            None => self.run_window(data, inverse, factor, self.shape.whole(), space),
-        }
-    }
-
-    fn run_window(&self, data: &mut [Complex<T>], inverse: bool, factor: T, window: Window, space: &mut Space<T>) {
-        let Shape { length, modes, inner, .. } = self.shape;
-        if self.shape.points() == 0 || window.outer.is_empty() || window.inner.is_empty() {
+        let mut portion = self.across.zip(portion);
+        let shape = match &portion {
+            Some((across, portion)) => across.portion(self.shape, portion.indices.len()),
+            None => self.shape,
+        };
+        let Shape { length, modes, inner, .. } = shape;
+        if shape.points() == 0 {
             return;
         }
         let fft = if inverse { &self.inverse } else { &self.forward };
         let Space { lines, scratch } = space;
-        if inner == 1 && modes == length {
+        let is_apart = portion.as_ref().is_some_and(|(_, portion)| portion.whole.is_some());
+        if inner == 1 && modes == length && !is_apart {
             let band = (BAND / size_of::<Complex<T>>() / length).max(1) * length;
-            for band in data[window.outer.start * length..window.outer.end * length].chunks_mut(band) {
+            for band in data[..shape.points()].chunks_mut(band) {
                 fft.process_with_scratch(band, scratch);
                 if factor != T::one() {
                     band.iter_mut().for_each(|value| *value = value.scale(factor));
@@ -177,56 +180,114 @@ impl<T: Float> Lines<T> {
         }
         let pitch = pitch::<Complex<T>>(length);
         let rows = if inverse { [modes, length] } else { [length, modes] };
-        self.shape.groups(window, self.width, rows, |[from, to], width| {
-            match inverse {
-                true => self.spread(&data[from..], lines, width),
-                false => gather(&data[from..], lines, [length, width, inner]),
+        shape.groups(self.width, rows[0] < rows[1], |outer, first, width| {
+            let [from, to] = rows.map(|rows| outer * rows * inner + first);
+            let mut whole = portion.as_mut().and_then(|(across, Portion { indices, whole })| {
+                let whole = whole.as_deref_mut()?;
+                let at = |is_outer, at| if across.is_outer == is_outer { across.position(at, indices) } else { at };
+                Some(&mut whole[at(true, outer) * length * self.shape.inner + at(false, first)..])
+            });
+            let keeps_some = modes < length;
+            match &whole {
+                _ if inverse && keeps_some => {
+                    for (column, line) in lines.chunks_exact_mut(pitch).take(width).enumerate() {
+                        self.spread(&data[from + column..], &mut line[..length], inner);
+                    }
+                }
+                Some(whole) if !inverse => gather(whole, lines, [length, width, self.shape.inner]),
+                _ => gather(&data[from..], lines, [length, width, inner]),
             }
             for line in lines.chunks_exact_mut(pitch).take(width) {
                 fft.process_with_scratch(&mut line[..length], scratch);
+                if keeps_some && !inverse && factor != T::one() {
+                    line.iter_mut().for_each(|value| *value = value.scale(factor));
+                }
             }
-            match inverse {
-                true => scatter(lines, &mut data[to..], [length, width, inner], factor),
-                false => self.keep(lines, &mut data[to..], width, factor),
+            match &mut whole {
+                _ if !inverse && keeps_some => {
+                    for (column, line) in lines.chunks_exact(pitch).take(width).enumerate() {
+                        self.keep(&line[..length], &mut data[to + column..], inner);
+                    }
+                }
+                Some(whole) if inverse => scatter(lines, whole, [length, width, self.shape.inner], factor),
+                _ => scatter(lines, &mut data[to..], [length, width, inner], factor),
             }
         });
     }
 
-    /// Gathers the frequencies that are kept, with zeros for the others. The one at half of the
-    /// extent stands for two, as long as there are more.
-    fn spread(&self, from: &[Complex<T>], lines: &mut [Complex<T>], width: usize) {
+    /// Transforms the lines of one array into another, in which they are contiguous, in the same order,
+    /// and multiplies them by a factor. The inverse brings them back from there. Uses the first array
+    /// as memory.
+    pub(crate) fn turn(
+        &self,
+        from: &mut [Complex<T>],
+        to: &mut [Complex<T>],
+        inverse: bool,
+        factor: T,
+        space: &mut Space<T>,
+    ) {
         let Shape { length, modes, inner, .. } = self.shape;
-        if modes == length {
-            return gather(from, lines, [length, width, inner]);
+        if self.shape.points() == 0 {
+            return;
         }
-        let (positive, pitch) = (modes.div_ceil(2), pitch::<Complex<T>>(length));
-        for (column, line) in lines.chunks_exact_mut(pitch).take(width).enumerate() {
-            let kept = |row: usize| from[row * inner + column];
-            line[..length].fill(Complex::default());
-            (0..positive).for_each(|row| line[row] = kept(row));
-            (positive..modes).for_each(|row| line[length - modes + row] = kept(row));
-            if modes.is_multiple_of(2) {
-                let half = kept(positive).scale(nearest::<T>(0.5));
-                line[positive] = half;
-                line[length - positive] = half;
+        let fft = if inverse { &self.inverse } else { &self.forward };
+        let Space { lines, scratch } = space;
+        let pitch = pitch::<Complex<T>>(length);
+        self.shape.groups(self.width, false, |outer, first, width| {
+            let place = outer * length * inner + first;
+            let turned = (outer * inner + first) * modes..(outer * inner + first + width) * modes;
+            if !inverse {
+                gather(&from[place..], lines, [length, width, inner]);
             }
+            let turned = if inverse { &mut from[turned] } else { &mut to[turned] };
+            for (line, turned) in lines.chunks_exact_mut(pitch).zip(turned.chunks_exact_mut(modes)) {
+                let line = &mut line[..length];
+                match (inverse, modes == length) {
+                    (false, true) => fft.process_outofplace_with_scratch(line, turned, scratch),
+                    (true, true) => fft.process_outofplace_with_scratch(turned, line, scratch),
+                    (false, false) => {
+                        fft.process_with_scratch(line, scratch);
+                        self.keep(line, turned, 1);
+                    }
+                    (true, false) => {
+                        self.spread(turned, line, 1);
+                        fft.process_with_scratch(line, scratch);
+                    }
+                }
+                if !inverse && factor != T::one() {
+                    turned.iter_mut().for_each(|value| *value = value.scale(factor));
+                }
+            }
+            if inverse {
+                scatter(lines, &mut to[place..], [length, width, inner], factor);
+            }
+        });
+    }
+
+    /// Takes the frequencies of a line that are kept, which are `distance` apart, with zeros for the
+    /// others. The one at half of the extent stands for two, as long as there are more.
+    fn spread(&self, from: &[Complex<T>], line: &mut [Complex<T>], distance: usize) {
+        let Shape { length, modes, .. } = self.shape;
+        let positive = modes.div_ceil(2);
+        let kept = |row: usize| from[row * distance];
+        line.fill(Complex::default());
+        (0..positive).for_each(|row| line[row] = kept(row));
+        (positive..modes).for_each(|row| line[length - modes + row] = kept(row));
+        if modes.is_multiple_of(2) {
+            let half = kept(positive).scale(nearest::<T>(0.5));
+            line[positive] = half;
+            line[length - positive] = half;
         }
     }
 
     /// The opposite of [`spread`](Self::spread).
-    fn keep(&self, lines: &[Complex<T>], to: &mut [Complex<T>], width: usize, factor: T) {
-        let Shape { length, modes, inner, .. } = self.shape;
-        if modes == length {
-            return scatter(lines, to, [length, width, inner], factor);
-        }
-        let (positive, pitch) = (modes.div_ceil(2), pitch::<Complex<T>>(length));
-        for (column, line) in lines.chunks_exact(pitch).take(width).enumerate() {
-            let mut keep = |row: usize, value: Complex<T>| to[row * inner + column] = value.scale(factor);
-            (0..positive).for_each(|row| keep(row, line[row]));
-            (positive..modes).for_each(|row| keep(row, line[length - modes + row]));
-            if modes.is_multiple_of(2) {
-                keep(positive, line[positive] + line[length - positive]);
-            }
+    fn keep(&self, line: &[Complex<T>], to: &mut [Complex<T>], distance: usize) {
+        let Shape { length, modes, .. } = self.shape;
+        let positive = modes.div_ceil(2);
+        (0..positive).for_each(|row| to[row * distance] = line[row]);
+        (positive..modes).for_each(|row| to[row * distance] = line[length - modes + row]);
+        if modes.is_multiple_of(2) {
+            to[positive * distance] = line[positive] + line[length - positive];
         }
     }
 }

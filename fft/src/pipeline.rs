@@ -1,15 +1,16 @@
 //! Executes the stages of a transform, and the exchanges between them.
 
+use std::mem;
 use std::ops::Range;
 
 use necklace::Communicator;
-use necklace::communicator::Redistribution;
+use necklace::communicator::PortionedRedistribution;
 use num_complex::Complex;
 use rustfft::FftPlanner;
 
 use crate::float::root;
 use crate::layout::{Stage, Work};
-use crate::lines::{Across, Lines, Shape, Space};
+use crate::lines::{Across, Lines, Portion, Shape, Space};
 use crate::{Distribution, Error, FftError, Float};
 
 /// The maximum number of messages that a rank sends in all portions of an exchange.
@@ -19,8 +20,10 @@ const MOST_MESSAGES: usize = 1 << 14;
 pub(crate) struct Pipeline<T: Float> {
     stages: Vec<Local<T>>,
     /// The exchange after each stage but the last.
-    exchanges: Vec<Redistribution<Complex<T>>>,
+    exchanges: Vec<PortionedRedistribution<Complex<T>>>,
     pub(crate) space: Space<T>,
+    /// A portion, while it is in the cache.
+    portion: Vec<Complex<T>>,
 }
 
 /// A stage on one rank.
@@ -28,6 +31,10 @@ struct Local<T> {
     /// The lengths of the array when it arrives and when it leaves, forward.
     lengths: [usize; 2],
     steps: Vec<Step<T>>,
+    /// The last transform, if it leaves its lines contiguous, in another buffer.
+    turn: Option<Lines<T>>,
+    /// The extents before, along, and after the axis that is divided into portions.
+    along: [usize; 3],
 }
 
 enum Step<T> {
@@ -44,6 +51,9 @@ pub(crate) struct Run<T> {
     pub(crate) factor: T,
 }
 
+/// What is done with an array before the first stage, and after it on the way back.
+pub(crate) type End<'a, T> = &'a mut dyn FnMut(&mut [Complex<T>], Option<Range<usize>>, &mut Space<T>);
+
 impl<T: Float> Pipeline<T> {
     /// Plans stages, one or more. Collective.
     #[track_caller]
@@ -59,21 +69,35 @@ impl<T: Float> Pipeline<T> {
         let mut space = Space::new();
         let mut locals: Vec<Local<T>> =
             stages.iter().map(|stage| Local::new(stage, comm.rank(), planner, &mut space)).collect();
-        // The factor is applied where each element is written for the last time, forward.
+        // The factor is applied where each element is written for the last time, forward: if the last stage
+        // turns its lines, there.
+        let turns = locals.iter().any(|local| local.turn.is_some());
         let steps = locals.iter_mut().flat_map(|local| &mut local.steps).rev();
         let mut scales = steps.filter_map(|step| if let Step::Lines(_, scales) = step { Some(scales) } else { None });
-        scales.next().into_iter().for_each(|scales| *scales = true);
+        scales.next().into_iter().for_each(|scales| *scales = !turns);
         let mut exchanges = Vec::new();
         for (stage, next) in stages.iter().zip(&stages[1..]) {
             let (axis, portions) = (stage.along.unwrap_or(0), portions::<T>(stage, portion, comm.size()));
             exchanges.push(comm.redistribute_portions_init(&stage.exit, &next.entry, axis, portions)?);
         }
-        Ok(Self { stages: locals, exchanges, space })
+        let apart = locals
+            .iter()
+            .zip(&exchanges)
+            .filter(|(stage, exchange)| exchange.portions() > 1 && stage.slice(&(0..0)).is_none());
+        let longest =
+            apart.flat_map(|(_, exchange)| (0..exchange.portions()).map(|portion| exchange.portion_len(portion)));
+        let portion = vec![Complex::default(); longest.max().unwrap_or(0)];
+        Ok(Self { stages: locals, exchanges, space, portion })
     }
 
-    /// Returns the lengths that the stages need in a direction, in the order of the execution.
+    /// Returns the lengths that the stages need in a direction, in the order of the execution: two, if
+    /// a stage turns its lines.
     pub(crate) fn needs(&self, inverse: bool) -> Vec<usize> {
-        let mut needs: Vec<usize> = self.stages.iter().map(|stage| stage.lengths[0].max(stage.lengths[1])).collect();
+        let of_stage = |stage: &Local<T>| match (stage.lengths, &stage.turn) {
+            ([before, after], Some(_)) => vec![before, after],
+            ([before, after], None) => vec![before.max(after)],
+        };
+        let mut needs: Vec<usize> = self.stages.iter().flat_map(of_stage).collect();
         if inverse {
             needs.reverse();
         }
@@ -91,51 +115,38 @@ impl<T: Float> Pipeline<T> {
     /// Executes the stages. The array is at the beginning of the route's first buffer. Afterwards it
     /// is at the beginning of its last one.
     ///
-    /// `end` is called on the array, or on a portion of it, before the first stage, and after it on the
-    /// way back.
+    /// `end` is called on the array before the first stage, and after it on the way back. Or on a
+    /// portion of it, with its indices: then the array itself is elsewhere.
     #[track_caller]
     pub(crate) fn run(
         &mut self,
-        Run { inverse, factor }: Run<T>,
-        route: &[usize],
+        run: Run<T>,
+        mut route: &[usize],
         buffers: &mut [&mut [Complex<T>]; 4],
-        mut end: impl FnMut(&mut [Complex<T>], Option<Range<usize>>, &mut Space<T>),
+        end: Option<End<'_, T>>,
     ) -> Result<(), Error> {
-        let Self { stages, exchanges, space } = self;
-        let count = stages.len();
-        let run = Run { inverse, factor };
-        let mut work = |at: usize, data: &mut [Complex<T>], some: Option<Range<usize>>| {
-            if at == 0 && !inverse {
-                end(data, some.clone(), space);
+        let Self { stages, exchanges, space, portion } = self;
+        let Some((last, others)) = stages.split_last() else { return Ok(()) };
+        let mut worker = Worker { run, end, space, portion };
+        if run.inverse {
+            if last.turn.is_some() {
+                worker.turn(last, pair(buffers, route, 0));
+                route = &route[1..];
             }
-            stages[at].run(run, data, some.clone(), space);
-            if at == 0 && inverse {
-                end(data, some, space);
-            }
-        };
-        if inverse {
-            work(count - 1, buffers[route[0]], None);
+            worker.work(last, others.is_empty(), buffers[route[0]], None);
         }
-        for turn in 1..count {
-            let at = if inverse { count - 1 - turn } else { turn - 1 };
-            let (stage, next, exchange) = (&stages[at], &stages[at + 1], &mut exchanges[at]);
-            let places = [route[turn - 1], route[turn]];
-            let [from, to] = buffers.get_disjoint_mut(places).expect("an exchange between two buffers");
-            for portion in 0..exchange.portions() {
-                let some = (exchange.portions() > 1).then(|| exchange.portion(portion));
-                if inverse {
-                    let (from, into) = (&from[..next.lengths[0]], &mut to[..stage.lengths[1]]);
-                    exchange.execute_back_portion(portion, from, into)?;
-                    work(at, to, some);
-                } else {
-                    work(at, from, some);
-                    let (from, into) = (&from[..stage.lengths[1]], &mut to[..next.lengths[0]]);
-                    exchange.execute_portion(portion, from, into)?;
-                }
-            }
+        for hop in 0..others.len() {
+            let at = if run.inverse { others.len() - 1 - hop } else { hop };
+            let [from, to] = pair(buffers, route, hop);
+            let (array, next) = if run.inverse { (to, from) } else { (from, to) };
+            let next = &mut next[..stages[at + 1].lengths[0]];
+            worker.exchange(&stages[at], at == 0, &mut exchanges[at], array, next)?;
         }
-        if !inverse {
-            work(count - 1, buffers[route[count - 1]], None);
+        if !run.inverse {
+            worker.work(last, others.is_empty(), buffers[route[others.len()]], None);
+            if last.turn.is_some() {
+                worker.turn(last, pair(buffers, route, others.len()));
+            }
         }
         Ok(())
     }
@@ -148,9 +159,92 @@ impl<T: Float> Pipeline<T> {
     }
 }
 
+/// An execution of the stages.
+struct Worker<'a, 'e, T: Float> {
+    run: Run<T>,
+    end: Option<End<'e, T>>,
+    space: &'a mut Space<T>,
+    /// The memory of a portion.
+    portion: &'a mut [Complex<T>],
+}
+
+impl<T: Float> Worker<'_, '_, T> {
+    /// Executes a stage and the exchange after it, portion by portion; on the way back the exchange and
+    /// then the stage. The array is in `array` at the stage, and in `next` on the other side of the
+    /// exchange.
+    #[track_caller]
+    fn exchange(
+        &mut self,
+        stage: &Local<T>,
+        is_first: bool,
+        exchange: &mut PortionedRedistribution<Complex<T>>,
+        array: &mut [Complex<T>],
+        next: &mut [Complex<T>],
+    ) -> Result<(), Error> {
+        let inverse = self.run.inverse;
+        if exchange.portions() == 1 {
+            let length = stage.lengths[1];
+            if inverse {
+                exchange.execute_back(0, next, &mut array[..length])?;
+                self.work(stage, is_first, array, None);
+            } else {
+                self.work(stage, is_first, array, None);
+                exchange.execute(0, &array[..length], next)?;
+            }
+            return Ok(());
+        }
+        let is_elsewhere = is_first && self.end.is_some();
+        let memory = mem::take(&mut self.portion);
+        for number in 0..exchange.portions() {
+            let (indices, length) = (exchange.positions(number), exchange.portion_len(number));
+            let (portion, whole) = match stage.slice(&indices) {
+                Some(slice) => (&mut array[slice], None),
+                None => (&mut memory[..length], Some(&mut *array).filter(|_| !is_elsewhere)),
+            };
+            if inverse {
+                exchange.execute_back(number, next, portion)?;
+                self.work(stage, is_first, portion, Some(Portion { indices, whole }));
+            } else {
+                self.work(stage, is_first, portion, Some(Portion { indices, whole }));
+                exchange.execute(number, portion, next)?;
+            }
+        }
+        self.portion = memory;
+        Ok(())
+    }
+
+    /// Executes a stage on an array or a portion of it. Before the first one, or after it on the way
+    /// back, comes the end.
+    fn work(
+        &mut self,
+        stage: &Local<T>,
+        is_first: bool,
+        data: &mut [Complex<T>],
+        portion: Option<Portion<'_, Complex<T>>>,
+    ) {
+        let Self { run, end, space, .. } = self;
+        let mut end = end.as_mut().filter(|_| is_first);
+        let some = portion.as_ref().map(|portion| portion.indices.clone());
+        if let Some(end) = end.as_mut().filter(|_| !run.inverse) {
+            end(data, some.clone(), space);
+        }
+        stage.run(*run, data, portion, space);
+        if let Some(end) = end.filter(|_| run.inverse) {
+            end(data, some, space);
+        }
+    }
+
+    /// Executes the transform of a stage that turns its lines, from one buffer to another.
+    fn turn(&mut self, stage: &Local<T>, [from, to]: [&mut [Complex<T>]; 2]) {
+        if let Some(lines) = &stage.turn {
+            lines.turn(from, to, self.run.inverse, self.run.factor, self.space);
+        }
+    }
+}
+
 impl<T: Float> Local<T> {
     fn new(stage: &Stage, rank: usize, planner: &mut FftPlanner<T>, space: &mut Space<T>) -> Self {
-        let Stage { entry, exit, work, along } = stage;
+        let Stage { entry, exit, work, along, .. } = stage;
         let mut extents = entry.local_shape(rank);
         let mut step = |work: &Work| match *work {
             Work::Lines { axis, modes } => {
@@ -161,36 +255,80 @@ impl<T: Float> Local<T> {
             }
             Work::Twiddle => Step::Twiddle(roots(entry, rank), entry.batch()),
         };
-        let steps = work.iter().map(&mut step).collect();
-        Self { lengths: [entry.local_len(rank), exit.local_len(rank)], steps }
+        let mut steps: Vec<Step<T>> = work.iter().map(&mut step).collect();
+        let turned = if stage.turns { steps.pop() } else { None };
+        let turn = turned.and_then(|step| if let Step::Lines(lines, _) = step { Some(lines) } else { None });
+        let Shape { outer, length, inner, .. } = shape(exit, &extents, along.unwrap_or(0), 0);
+        Self { lengths: [entry.local_len(rank), exit.local_len(rank)], steps, turn, along: [outer, length, inner] }
     }
 
-    /// Works on the array at the beginning of `data`, or on some indices of the axis along which it is
-    /// sent in portions.
+    /// Returns the place of a portion in the whole array, if it is contiguous there.
+    fn slice(&self, indices: &Range<usize>) -> Option<Range<usize>> {
+        let [outer, _, inner] = self.along;
+        (outer == 1).then(|| indices.start * inner..indices.end * inner)
+    }
+
+    /// Calls the function for each contiguous piece of a portion, at these indices of its axis, and for
+    /// its place in the whole array.
+    fn copy(
+        &self,
+        indices: &Range<usize>,
+        portion: &mut [Complex<T>],
+        mut copy: impl FnMut(&mut [Complex<T>], Range<usize>),
+    ) {
+        let [outer, extent, inner] = self.along;
+        let each = indices.len() * inner;
+        for (at, piece) in portion.chunks_exact_mut(each.max(1)).take(outer).enumerate() {
+            let first = (at * extent + indices.start) * inner;
+            copy(piece, first..first + each);
+        }
+    }
+
+    /// Works on the array at the beginning of `data`: the whole one, or a portion along the axis along
+    /// which it is sent in portions. With the whole one beside, the portion is taken from there, or put
+    /// back there.
     fn run(
         &self,
         Run { inverse, factor }: Run<T>,
         data: &mut [Complex<T>],
-        some: Option<Range<usize>>,
+        mut portion: Option<Portion<'_, Complex<T>>>,
         space: &mut Space<T>,
     ) {
-        let mut step = |step: &Step<T>| match step {
-            Step::Lines(lines, scales) => {
-                let factor = if *scales { factor } else { T::one() };
-                lines.run(data, inverse, factor, some.clone(), space);
-            }
-            Step::Twiddle(roots, batch) => {
-                for (values, root) in data.chunks_mut(*batch).zip(roots) {
-                    let root = if inverse { root.conj() } else { *root };
-                    values.iter_mut().for_each(|value| *value = *value * root);
+        let (mut forth, mut back) = (self.steps.iter(), self.steps.iter().rev());
+        let steps: &mut dyn Iterator<Item = &Step<T>> = if inverse { &mut back } else { &mut forth };
+        let reaches = matches!(self.steps.first(), Some(Step::Lines(lines, _)) if lines.reaches_whole());
+        if let Some(Portion { indices, whole: Some(whole) }) = portion.as_ref().filter(|_| !inverse && !reaches) {
+            self.copy(indices, data, |piece, place| piece.copy_from_slice(&whole[place]));
+        }
+        for (at, step) in steps.enumerate() {
+            let is_first = at == if inverse { self.steps.len() - 1 } else { 0 };
+            let portion = portion.as_mut().map(|Portion { indices, whole }| Portion {
+                indices: indices.clone(),
+                whole: whole.as_deref_mut().filter(|_| is_first && reaches),
+            });
+            match step {
+                Step::Lines(lines, scales) => {
+                    let factor = if *scales { factor } else { T::one() };
+                    lines.run(data, inverse, factor, portion, space);
+                }
+                Step::Twiddle(roots, batch) => {
+                    for (values, root) in data.chunks_mut(*batch).zip(roots) {
+                        let root = if inverse { root.conj() } else { *root };
+                        values.iter_mut().for_each(|value| *value = *value * root);
+                    }
                 }
             }
-        };
-        match inverse {
-            false => self.steps.iter().for_each(&mut step),
-            true => self.steps.iter().rev().for_each(&mut step),
+        }
+        if let Some(Portion { indices, whole: Some(whole) }) = portion.filter(|_| inverse && !reaches) {
+            self.copy(&indices, data, |piece, place| whole[place].copy_from_slice(piece));
         }
     }
+}
+
+/// Returns the buffers that an array is moved between, from one place of a route to the next.
+fn pair<'a, C>(buffers: &'a mut [&mut [C]; 4], route: &[usize], at: usize) -> [&'a mut [C]; 2] {
+    let [from, to] = buffers.get_disjoint_mut([route[at], route[at + 1]]).expect("a move between two buffers");
+    [from, to]
 }
 
 /// Returns a part with these extents as seen along an axis. Parts lie in memory row by row.

@@ -5,7 +5,7 @@ use std::fmt;
 use num_complex::Complex;
 
 use crate::float::nearest;
-use crate::pipeline::{Pipeline, Run};
+use crate::pipeline::{End, Pipeline, Run};
 use crate::real_lines::RealLines;
 use crate::route::{DATA, RESULT, Route};
 use crate::{Distribution, Error, FftError, Float};
@@ -124,12 +124,13 @@ impl<T: Float> RealTransform<T> {
         let (first, rest) = scratch.split_at_mut(*first);
         let mut buffers = [&mut [][..], first, &mut rest[..*second], spectrum];
         let run = Run { inverse: false, factor: T::one() };
-        pipeline.run(run, route, &mut buffers, |into, some, space| match kind {
+        let end: End<'_, T> = &mut |into, some, space| match kind {
             Ends::Lines(lines) => lines.forward(array, into, *factor, some, space),
             Ends::Complex { .. } => {
                 into.iter_mut().zip(&*array).for_each(|(into, value)| *into = Complex::from(*value * *factor));
             }
-        })?;
+        };
+        pipeline.run(run, route, &mut buffers, Some(end))?;
         Pipeline::copy([route[route.len() - 1], RESULT], *length, &mut buffers);
         Ok(())
     }
@@ -160,12 +161,13 @@ impl<T: Float> RealTransform<T> {
             rest.fill(Complex::default());
         }
         let run = Run { inverse: true, factor: T::one() };
-        pipeline.run(run, route, &mut buffers, |from, some, space| match kind {
+        let end: End<'_, T> = &mut |from, some, space| match kind {
             Ends::Lines(lines) => lines.inverse(from, array, *factor, some, space),
             Ends::Complex { .. } => {
                 array.iter_mut().zip(from).for_each(|(into, value)| *into = value.re * *factor);
             }
-        })
+        };
+        pipeline.run(run, route, &mut buffers, Some(end))
     }
 
     fn check(&self, [array, spectrum]: [usize; 2], scratch: usize) -> Result<(), FftError> {

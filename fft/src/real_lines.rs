@@ -8,7 +8,7 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 
 use crate::Float;
 use crate::float::nearest;
-use crate::lines::{Across, Shape, Space, Window};
+use crate::lines::{Across, Shape, Space};
 
 /// The transforms of all real lines along an axis, from one array into another: of `length` real
 /// numbers into `length / 2 + 1` frequencies, of which `modes / 2 + 1` are kept.
@@ -49,7 +49,7 @@ impl<T: Float> RealLines<T> {
     }
 
     /// Transforms real numbers, which are used as memory, and multiplies by a factor: all lines, or
-    /// those at some indices of the other axis.
+    /// into a portion those at some indices of the other axis.
     pub(crate) fn forward(
         &mut self,
         from: &mut [T],
@@ -60,8 +60,9 @@ impl<T: Float> RealLines<T> {
     ) {
         let Shape { length, modes, inner, .. } = self.shape;
         let kept = frequencies(modes);
-        self.for_each_line(some, |Self { line, half, forward, .. }, outer, column| {
-            let (from, to) = (&mut from[outer * length * inner..], &mut to[outer * kept * inner..]);
+        self.for_each_line(some, |Self { line, half, forward, .. }, place, within| {
+            let from = &mut from[place.outer * length * inner..];
+            let to = &mut to[within.outer * kept * within.inner..];
             if inner == 1 && modes == length {
                 let (line, to) = (&mut from[..length], &mut to[..kept]);
                 forward.process_with_scratch(line, to, &mut space.scratch).expect("lengths that were planned");
@@ -70,20 +71,20 @@ impl<T: Float> RealLines<T> {
                 }
                 return;
             }
-            line.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * inner + column]);
+            line.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * inner + place.column]);
             forward.process_with_scratch(line, half, &mut space.scratch).expect("lengths that were planned");
             if halved(modes, length) {
                 half[modes / 2] = Complex::new(nearest::<T>(2.0) * half[modes / 2].re, T::zero());
             }
             for (row, value) in half[..kept].iter().enumerate() {
-                to[row * inner + column] = value.scale(factor);
+                to[row * within.inner + within.column] = value.scale(factor);
             }
         });
     }
 
-    /// Transforms frequencies back, and multiplies by a factor: all lines, or those at some indices
-    /// of the other axis. Ignores the imaginary parts of the first frequency and of that at half the
-    /// extent.
+    /// Transforms frequencies back, and multiplies by a factor: all lines, or from a portion those at
+    /// some indices of the other axis. Ignores the imaginary parts of the first frequency and of that
+    /// at half the extent.
     pub(crate) fn inverse(
         &mut self,
         from: &[Complex<T>],
@@ -94,10 +95,11 @@ impl<T: Float> RealLines<T> {
     ) {
         let Shape { length, modes, inner, .. } = self.shape;
         let kept = frequencies(modes);
-        self.for_each_line(some, |Self { line, half, inverse, .. }, outer, column| {
-            let (from, to) = (&from[outer * kept * inner..], &mut to[outer * length * inner..]);
+        self.for_each_line(some, |Self { line, half, inverse, .. }, place, within| {
+            let from = &from[within.outer * kept * within.inner..];
+            let to = &mut to[place.outer * length * inner..];
             let (known, rest) = half.split_at_mut(kept);
-            known.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * inner + column]);
+            known.iter_mut().enumerate().for_each(|(row, value)| *value = from[row * within.inner + within.column]);
             rest.fill(Complex::default());
             if halved(modes, length) {
                 half[modes / 2] = Complex::new(half[modes / 2].re * nearest::<T>(0.5), T::zero());
@@ -108,25 +110,38 @@ impl<T: Float> RealLines<T> {
             }
             inverse.process_with_scratch(half, line, &mut space.scratch).expect("lengths that were planned");
             for (row, value) in line.iter().enumerate() {
-                to[row * inner + column] = *value * factor;
+                to[row * inner + place.column] = *value * factor;
             }
         });
     }
 
-    /// Calls the function for each line, with its outer and inner position.
-    fn for_each_line(&mut self, some: Option<Range<usize>>, mut each: impl FnMut(&mut Self, usize, usize)) {
+    /// Calls the function for each line, with its place in the whole array and in the portion.
+    fn for_each_line(&mut self, some: Option<Range<usize>>, mut each: impl FnMut(&mut Self, Place, Place)) {
         let Self { shape, across, .. } = *self;
-        if shape.points() == 0 {
+        let some = across.zip(some);
+        let within = some.as_ref().map_or(shape, |(across, range)| across.portion(shape, range.len()));
+        if within.points() == 0 {
             return;
         }
-        let mut window = |Window { outer, inner }: Window| {
-            outer.for_each(|outer| inner.clone().for_each(|column| each(self, outer, column)));
+        let position = |is_outer: bool, position: usize| match &some {
+            Some((across, range)) if across.is_outer == is_outer => across.position(position, range),
+            _ => position,
         };
-        match across.zip(some) {
-            Some((across, range)) => across.windows(shape, range).for_each(window),
-            None => window(shape.whole()),
+        for outer in 0..within.outer {
+            for column in 0..within.inner {
+                let place = Place { outer: position(true, outer), column: position(false, column), inner: shape.inner };
+                each(self, place, Place { outer, column, inner: within.inner });
+            }
         }
     }
+}
+
+/// The place of a line in an array.
+struct Place {
+    outer: usize,
+    column: usize,
+    /// The distance of rows.
+    inner: usize,
 }
 
 /// Whether the last frequency that is kept stands for two.

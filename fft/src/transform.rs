@@ -177,7 +177,7 @@ impl<T: Float> Transform<T> {
         let mut buffers = [data, first, &mut rest[..*second], result];
         Pipeline::copy([DATA, route[0]], pipeline.length(inverse), &mut buffers);
         let run = Run { inverse, factor: factors[usize::from(inverse)] };
-        pipeline.run(run, route, &mut buffers, |_, _, _| {})?;
+        pipeline.run(run, route, &mut buffers, None)?;
         let end = [DATA, RESULT][across];
         Pipeline::copy([route[route.len() - 1], end], pipeline.length(!inverse), &mut buffers);
         Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::joined;
 use super::part::Part;
-use super::{ArrayError, Split, boxes};
+use super::{ArrayError, Portion, Portions, Split, boxes};
 use crate::hash::digest;
 use crate::ids::Node;
 use crate::topology::{Coordinates, Grid, Topology};
@@ -276,13 +276,7 @@ impl Distribution {
     /// Returns the length of a rank's buffer in elements, with those between rows.
     #[must_use]
     pub fn local_len(&self, rank: usize) -> usize {
-        let mut local = self.local_shape(rank);
-        if local.contains(&0) {
-            return 0;
-        }
-        let fastest = self.fastest();
-        local[fastest] = self.padding.unwrap_or(local[fastest]);
-        local.into_iter().product::<usize>() * self.batch
+        self.length(self.local_shape(rank), self.padding)
     }
 
     /// Returns the indices of an axis that a rank has, if they are consecutive, as they are unless
@@ -374,15 +368,29 @@ impl Distribution {
         }
     }
 
+    /// Returns the length of a buffer of these extents, with rows that are as long as `padding` says.
+    fn length(&self, mut extents: Vec<usize>, padding: Option<usize>) -> usize {
+        if extents.contains(&0) {
+            return 0;
+        }
+        let fastest = self.fastest();
+        extents[fastest] = padding.unwrap_or(extents[fastest]);
+        extents.into_iter().product::<usize>() * self.batch
+    }
+
     /// Returns the distance in a rank's buffer between elements that are neighbours along each
     /// axis.
     pub(super) fn distances(&self, rank: usize) -> Vec<usize> {
-        let (local, fastest) = (self.local_shape(rank), self.fastest());
-        let (mut distances, mut distance) = (vec![0; local.len()], self.batch);
+        self.distances_within(&self.local_shape(rank), self.padding)
+    }
+
+    fn distances_within(&self, extents: &[usize], padding: Option<usize>) -> Vec<usize> {
+        let fastest = self.fastest();
+        let (mut distances, mut distance) = (vec![0; extents.len()], self.batch);
         for &axis in self.order.iter().rev() {
             distances[axis] = distance;
-            let row = self.padding.filter(|_| axis == fastest);
-            distance *= row.unwrap_or(local[axis]).max(1);
+            let row = padding.filter(|_| axis == fastest);
+            distance *= row.unwrap_or(extents[axis]).max(1);
         }
         distances
     }
@@ -414,9 +422,15 @@ impl Distribution {
         }
     }
 
-    /// Returns the positions along an axis of one of the portions of a rank's part.
-    pub(crate) fn portion(&self, rank: usize, axis: usize, portion: usize, portions: usize) -> Range<usize> {
-        self.part_of(rank, axis).portion(portion, portions)
+    /// Returns one of the portions of a rank's part.
+    pub(crate) fn portion(&self, rank: usize, portion: usize, Portions { axis, count }: Portions) -> Portion {
+        let positions = self.part_of(rank, axis).portion(portion, count);
+        let mut extents = self.local_shape(rank);
+        extents[axis] = positions.len();
+        // Portions of rows have no elements between them.
+        let padding = self.padding.filter(|_| count == 1 || axis != self.fastest());
+        let distances = self.distances_within(&extents, padding);
+        Portion { positions, distances, length: self.length(extents, padding) }
     }
 
     fn part_of(&self, rank: usize, axis: usize) -> Part {

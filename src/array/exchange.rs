@@ -1,10 +1,11 @@
 //! The blocks that ranks exchange when the distribution of an array changes.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::distribution::Division;
-use super::part::{Part, Piece};
-use super::{ArrayError, Distribution};
+use super::part::Piece;
+use super::{ArrayError, Distribution, Portion, Portions};
 use crate::ids::Node;
 use crate::plan::Strided;
 use crate::topology::{Grid, Topology};
@@ -42,31 +43,25 @@ impl Exchange {
     }
 
     /// Returns the blocks of a rank in each portion of an exchange that has been checked, for the ranks
-    /// [`together`] with it. Takes time and memory in proportion to the portions, these ranks and the
-    /// pieces of the blocks. Fails if a block has too many pieces.
+    /// [`together`] with it. The parts before are divided into portions, each in a buffer of its own.
+    /// Takes time and memory in proportion to the portions, these ranks and the pieces of the blocks.
+    /// Fails if a block has too many pieces.
     pub(crate) fn portions(
         from: &Distribution,
         to: &Distribution,
         (rank, ranks): (usize, &[usize]),
-        Portions { axis, count }: Portions,
+        portions: Portions,
     ) -> Result<Vec<Self>, ArrayError> {
         let nesting = nesting(from, to);
         let one = |portion| {
-            let portion = (axis, portion, count);
-            let side = |distances, sends| Side { from, to, nesting: &nesting, distances, sends, portion };
-            let from = side(from.distances(rank), true).blocks(rank, ranks)?;
-            let into = side(to.distances(rank), false).blocks(rank, ranks)?;
+            let Portion { positions, distances, .. } = from.portion(rank, portion, portions);
+            let side = |distances, sent| Side { from, to, nesting: &nesting, distances, sent, portions, portion };
+            let from = side(distances, Some(positions)).blocks(rank, ranks)?;
+            let into = side(to.distances(rank), None).blocks(rank, ranks)?;
             Ok(Self { from, into })
         };
-        (0..count).map(one).collect()
+        (0..portions.count).map(one).collect()
     }
-}
-
-/// Into how many portions an exchange is divided, along which axis: those of each sender's part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Portions {
-    pub(crate) axis: usize,
-    pub(crate) count: usize,
 }
 
 /// Returns the order in which the elements of a block are sent: that of the memory after, with the
@@ -120,16 +115,17 @@ struct Side<'a> {
     nesting: &'a [usize],
     /// In this rank's buffer.
     distances: Vec<usize>,
-    sends: bool,
-    /// The axis that is divided into portions, the number of this portion, and of all.
-    portion: (usize, usize, usize),
+    /// The positions of this rank's portion along the divided axis, if it sends.
+    sent: Option<Range<usize>>,
+    portions: Portions,
+    portion: usize,
 }
 
 impl Side<'_> {
     fn blocks(&self, rank: usize, peers: &[usize]) -> Result<Vec<Vec<Strided>>, ArrayError> {
         // Many peers have the same coordinate along an axis.
         let mut known: HashMap<(usize, usize), Vec<Strided>> = HashMap::new();
-        let peer_side = if self.sends { self.to } else { self.from };
+        let peer_side = if self.sent.is_some() { self.to } else { self.from };
         let mut block = |&peer: &usize| {
             let mut block = vec![Strided::run(0, self.from.batch())];
             // The last axis is the innermost, so it is put first.
@@ -153,21 +149,25 @@ impl Side<'_> {
     /// Returns the indices of an axis that are exchanged with peers of a coordinate, as places in
     /// this rank's buffer.
     fn pieces(&self, rank: usize, axis: usize, peer: usize) -> Vec<Strided> {
-        let own = if self.sends { self.from } else { self.to };
+        let own = if self.sent.is_some() { self.from } else { self.to };
         let mine = own.part(axis, own.coordinate(rank, axis));
-        let sent = |part: Part| match self.portion {
-            (divided, portion, of) if divided == axis => part.at(part.portion(portion, of)),
-            _ => part,
-        };
-        let shared = match self.sends {
-            true => sent(mine).shared(&self.to.part(axis, peer)),
-            false => sent(self.from.part(axis, peer)).shared(&mine),
+        let is_divided = axis == self.portions.axis;
+        let (shared, origin) = match self.sent.clone() {
+            Some(positions) if is_divided => {
+                (mine.at(positions.clone()).shared(&self.to.part(axis, peer)), positions.start)
+            }
+            Some(_) => (mine.shared(&self.to.part(axis, peer)), 0),
+            None => {
+                let part = self.from.part(axis, peer);
+                let part = if is_divided { part.at(part.portion(self.portion, self.portions.count)) } else { part };
+                (part.shared(&mine), 0)
+            }
         };
         let distance = self.distances[axis];
         let place = |Piece { start, dimensions }: Piece| {
-            let first = mine.position(start);
+            let first = mine.position(start) - origin;
             let dimension = |place: Strided, &(count, step): &(usize, usize)| {
-                let step = if count > 1 { mine.position(start + step) - first } else { 1 };
+                let step = if count > 1 { mine.position(start + step) - origin - first } else { 1 };
                 place.repeated(count, step * distance)
             };
             dimensions.iter().rev().fold(Strided::run(first * distance, 1), dimension)

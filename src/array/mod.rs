@@ -10,15 +10,17 @@ mod error;
 mod exchange;
 mod grid_choice;
 mod part;
+mod portion;
 mod split;
 #[cfg(feature = "ndarray")]
 mod views;
 
 pub use distribution::Distribution;
 pub use error::ArrayError;
-pub(crate) use exchange::{Exchange, Portions, together};
+pub(crate) use exchange::{Exchange, together};
 pub use grid_choice::{GridCandidate, GridChoice};
 /// The crate `ndarray`, in the version that the views use.
 #[cfg(feature = "ndarray")]
 pub use ndarray;
+pub(crate) use portion::{Portion, Portions};
 pub use split::Split;

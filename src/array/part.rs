@@ -73,7 +73,7 @@ impl Part {
         }
         let count = self.count();
         let blocks = even_range(count.div_ceil(self.block), portions, portion);
-        blocks.start * self.block..(blocks.end * self.block).min(count)
+        (blocks.start * self.block).min(count)..(blocks.end * self.block).min(count)
     }
 
     /// Returns the indices at the positions of a portion.
@@ -205,7 +205,9 @@ mod tests {
                 let portion = part.at(range.clone());
                 (0..extent).filter(move |&index| has(&portion, index))
             });
-            found.eq((0..extent).filter(|&index| has(&part, index))) && most.unwrap() - least.unwrap() <= 1
+            found.eq((0..extent).filter(|&index| has(&part, index)))
+                && positions.iter().all(|range| range.start <= range.end && range.end <= part.count())
+                && most.unwrap() - least.unwrap() <= 1
         }
 
         fn shared_indices_are_those_of_both(

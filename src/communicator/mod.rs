@@ -41,7 +41,7 @@
 // `halo.rs` those in a process grid; `neighbour_key.rs` and `neighbour_call.rs` are their keys and
 // plans.
 // `permute.rs` permutes distributed arrays, and `permute_report.rs` has its costs.
-// `redistribution.rs` takes arrays from one distribution to another.
+// `redistribution.rs` takes arrays from one distribution to another, `portioned.rs` in portions.
 // `persistent.rs` has the plans that a program keeps. `split.rs` makes communicators from
 // communicators, `local_parts.rs` tracks those made without a message, `cartesian.rs` has those
 // with a process grid.
@@ -77,6 +77,7 @@ mod permute;
 mod permute_report;
 mod persistent;
 mod planned_call;
+mod portioned;
 mod redistribution;
 mod split;
 mod start;
@@ -99,6 +100,7 @@ pub use options::Options;
 pub use pending::{Pending, Request};
 pub use permute_report::PermuteReport;
 pub use persistent::Persistent;
+pub use portioned::PortionedRedistribution;
 pub use redistribution::Redistribution;
 pub use start::Scope;
 pub use using::Using;

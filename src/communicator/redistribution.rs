@@ -1,7 +1,6 @@
 //! Redistribution of arrays.
 
 use std::fmt;
-use std::ops::Range;
 
 use bytemuck::Pod;
 
@@ -19,12 +18,7 @@ use crate::select::Terms;
 /// own, of the ranks that may exchange elements with each other, so its methods take none. An
 /// execution allocates nothing, except the first one in one buffer.
 pub struct Redistribution<T> {
-    comm: Communicator,
-    /// The plans of all portions, there and back. None back if it is made once.
-    plans: [Vec<Persistent<T>>; 2],
-    axis: usize,
-    /// This rank in the communicator that the distributions are over.
-    rank: usize,
+    planned: Planned<T>,
     distributions: [Distribution; 2],
     /// The lengths of the buffers, in elements.
     lengths: [usize; 2],
@@ -37,25 +31,46 @@ pub struct Redistribution<T> {
 const BUFFERS: [&str; 2] = ["buffer `before`", "buffer `after`"];
 
 /// Checks the lengths of the buffers.
-fn check_lengths(found: [usize; 2], expected: [usize; 2]) -> Result<(), ArgumentError> {
+pub(super) fn check_lengths(found: [usize; 2], expected: [usize; 2]) -> Result<(), ArgumentError> {
     let mut each = BUFFERS.into_iter().zip(found).zip(expected);
     each.try_for_each(|((what, found), expected)| check(what, found, expected))
 }
 
 /// A redistribution to be planned.
 #[derive(Clone, Copy)]
-struct Request<'a> {
-    before: &'a Distribution,
-    after: &'a Distribution,
-    portions: Portions,
+pub(super) struct Redistributed<'a> {
+    pub(super) before: &'a Distribution,
+    pub(super) after: &'a Distribution,
+    pub(super) portions: Portions,
     /// The lengths of the buffers, if it is executed once: then the way back is not planned.
     once: Option<[usize; 2]>,
 }
 
-impl<'a> Request<'a> {
-    /// Requests a plan for any number of executions, there and back, in one portion.
-    fn of(before: &'a Distribution, after: &'a Distribution) -> Self {
-        Self { before, after, portions: Portions { axis: 0, count: 1 }, once: None }
+impl<'a> Redistributed<'a> {
+    /// A redistribution that is executed any number of times, there and back.
+    pub(super) fn new(before: &'a Distribution, after: &'a Distribution, portions: Portions) -> Self {
+        Self { before, after, portions, once: None }
+    }
+}
+
+/// Without portions.
+const WHOLE: Portions = Portions { axis: 0, count: 1 };
+
+/// The plans of a redistribution.
+pub(super) struct Planned<T> {
+    /// The communicator of the ranks that exchange elements.
+    pub(super) comm: Communicator,
+    /// The plans of each portion.
+    pub(super) there: Vec<Persistent<T>>,
+    /// The plans of each portion back; none if it is executed once.
+    pub(super) back: Vec<Persistent<T>>,
+}
+
+impl<T: Pod> Planned<T> {
+    /// Moves everything, of a redistribution without portions.
+    fn run(&mut self, back: bool, from: &[T], to: &mut [T]) -> Result<(), Error> {
+        let plans = if back { &mut self.back } else { &mut self.there };
+        plans.iter_mut().try_for_each(|plan| plan.execute(&mut self.comm, from, to))
     }
 }
 
@@ -72,14 +87,8 @@ impl<T: Pod> Redistribution<T> {
     /// length; otherwise see [`Communicator`].
     #[track_caller]
     pub fn execute(&mut self, before: &[T], after: &mut [T]) -> Result<(), Error> {
-        self.moved(before, after, "execute")
-    }
-
-    #[track_caller]
-    fn moved(&mut self, before: &[T], after: &mut [T], call: &'static str) -> Result<(), Error> {
-        self.check([before.len(), after.len()], call)?;
-        let Self { comm, plans, .. } = self;
-        plans[0].iter_mut().try_for_each(|plan| plan.execute(comm, before, after))
+        self.check([before.len(), after.len()], "execute")?;
+        self.planned.run(false, before, after)
     }
 
     /// Moves the elements of `after` back to their places in `before`. Collective, as
@@ -91,61 +100,7 @@ impl<T: Pod> Redistribution<T> {
     #[track_caller]
     pub fn execute_back(&mut self, after: &[T], before: &mut [T]) -> Result<(), Error> {
         self.check([before.len(), after.len()], "execute_back")?;
-        let Self { comm, plans, .. } = self;
-        plans[1].iter_mut().try_for_each(|plan| plan.execute(comm, after, before))
-    }
-
-    /// Returns the number of portions, 1 unless planned
-    /// [otherwise](Communicator::redistribute_portions_init).
-    #[must_use]
-    pub fn portions(&self) -> usize {
-        self.plans[0].len()
-    }
-
-    /// Returns the positions of a portion within this rank's part before, along the axis that is
-    /// divided into portions. Empty if there is no such portion.
-    #[must_use]
-    pub fn portion(&self, portion: usize) -> Range<usize> {
-        let portions = self.portions();
-        if portion < portions { self.before().portion(self.rank, self.axis, portion, portions) } else { 0..0 }
-    }
-
-    /// Moves the elements of one portion of each rank to their places in `after`, which keeps its
-    /// other elements. Collective, as [`execute`](Self::execute).
-    ///
-    /// # Errors
-    ///
-    /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Portion`] if
-    /// there is no such portion; otherwise those of [`execute`](Self::execute).
-    #[track_caller]
-    pub fn execute_portion(&mut self, portion: usize, before: &[T], after: &mut [T]) -> Result<(), Error> {
-        self.check([before.len(), after.len()], "execute_portion")?;
-        let plan = self.planned(portion, "execute_portion")?;
-        self.plans[0][plan].execute(&mut self.comm, before, after)
-    }
-
-    /// Moves the elements of one portion of each rank back to their places in `before`, which keeps
-    /// its other elements. Collective, as [`execute`](Self::execute).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`execute_portion`](Self::execute_portion).
-    #[track_caller]
-    pub fn execute_back_portion(&mut self, portion: usize, after: &[T], before: &mut [T]) -> Result<(), Error> {
-        self.check([before.len(), after.len()], "execute_back_portion")?;
-        let plan = self.planned(portion, "execute_back_portion")?;
-        self.plans[1][plan].execute(&mut self.comm, after, before)
-    }
-
-    /// Returns the number of a portion that exists.
-    #[track_caller]
-    fn planned(&self, portion: usize, call: &'static str) -> Result<usize, Error> {
-        let portions = self.portions();
-        if portion < portions {
-            return Ok(portion);
-        }
-        let error = ArrayError::Portion { found: portion, portions };
-        Err(self.comm.context.error_of(call)(error))
+        self.planned.run(true, after, before)
     }
 
     /// Moves the elements within one buffer, which is at least as long as the longer part: each
@@ -158,7 +113,7 @@ impl<T: Pod> Redistribution<T> {
     /// Those of [`execute`](Self::execute).
     #[track_caller]
     pub fn execute_in_place(&mut self, buffer: &mut [T]) -> Result<(), Error> {
-        self.moved_in_place(buffer, true)
+        self.moved_in_place(buffer, false)
     }
 
     /// Moves the elements back within one buffer, as [`execute_in_place`](Self::execute_in_place).
@@ -168,27 +123,25 @@ impl<T: Pod> Redistribution<T> {
     /// Those of [`execute`](Self::execute).
     #[track_caller]
     pub fn execute_back_in_place(&mut self, buffer: &mut [T]) -> Result<(), Error> {
-        self.moved_in_place(buffer, false)
+        self.moved_in_place(buffer, true)
     }
 
     #[track_caller]
-    fn moved_in_place(&mut self, buffer: &mut [T], forward: bool) -> Result<(), Error> {
+    fn moved_in_place(&mut self, buffer: &mut [T], back: bool) -> Result<(), Error> {
         let longer = self.lengths[0].max(self.lengths[1]);
-        let call = if forward { "execute_in_place" } else { "execute_back_in_place" };
+        let call = if back { "execute_back_in_place" } else { "execute_in_place" };
         let length = BufferLength::AtLeast(longer);
-        length.check("buffer", buffer.len()).map_err(self.comm.context.error_of(call))?;
-        self.copy.resize(longer, T::zeroed());
-        let [before, after] = self.lengths;
-        let (way, from, to) = if forward { (0, before, after) } else { (1, after, before) };
-        let Self { comm, plans, copy, .. } = self;
-        let copy = &mut copy[..from];
-        copy.copy_from_slice(&buffer[..from]);
-        plans[way].iter_mut().try_for_each(|plan| plan.execute(comm, copy, &mut buffer[..to]))
+        length.check("buffer", buffer.len()).map_err(self.planned.comm.context.error_of(call))?;
+        let Self { planned, copy, lengths: [before, after], .. } = self;
+        let (from, to) = if back { (*after, *before) } else { (*before, *after) };
+        copy.clear();
+        copy.extend_from_slice(&buffer[..from]);
+        planned.run(back, copy, &mut buffer[..to])
     }
 
     #[track_caller]
     fn check(&self, found: [usize; 2], call: &'static str) -> Result<(), Error> {
-        check_lengths(found, self.lengths).map_err(self.comm.context.error_of(call))
+        check_lengths(found, self.lengths).map_err(self.planned.comm.context.error_of(call))
     }
 
     /// Returns the distribution before.
@@ -206,19 +159,19 @@ impl<T: Pod> Redistribution<T> {
     /// Returns the communicator of the ranks that may exchange elements with this one.
     #[must_use]
     pub fn communicator(&self) -> &Communicator {
-        &self.comm
+        &self.planned.comm
     }
 
     /// Returns that communicator, to [abort](Communicator::abort) the exchange or for other calls.
     #[must_use]
     pub fn communicator_mut(&mut self) -> &mut Communicator {
-        &mut self.comm
+        &mut self.planned.comm
     }
 }
 
 impl<T> fmt::Debug for Redistribution<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { comm, distributions: [before, after], .. } = self;
+        let Self { planned: Planned { comm, .. }, distributions: [before, after], .. } = self;
         f.debug_struct("Redistribution")
             .field("before", before)
             .field("after", after)
@@ -291,9 +244,9 @@ impl Communicator {
         after: &Distribution,
         into: &mut [T],
     ) -> Result<(), Error> {
-        let planned =
-            self.redistribution(Request { once: Some([from.len(), into.len()]), ..Request::of(before, after) });
-        planned.map_err(self.context.error_of("redistribute"))?.moved(from, into, "redistribute")
+        let once = Some([from.len(), into.len()]);
+        let planned = self.redistribution(Redistributed { once, ..Redistributed::new(before, after, WHOLE) });
+        planned.map_err(self.context.error_of("redistribute"))?.run(false, from, into)
     }
 
     /// Plans to take an array of `T` from one distribution to another of the same shape. Collective.
@@ -343,63 +296,16 @@ impl Communicator {
         before: &Distribution,
         after: &Distribution,
     ) -> Result<Redistribution<T>, Error> {
-        self.redistribution(Request::of(before, after)).map_err(self.context.error_of("redistribute_init"))
+        let planned = self.redistribution(Redistributed::new(before, after, WHOLE));
+        let planned = planned.map_err(self.context.error_of("redistribute_init"))?;
+        let lengths = [before, after].map(|distribution| distribution.local_len(self.rank()));
+        let distributions = [before.clone(), after.clone()];
+        Ok(Redistribution { planned, distributions, lengths, copy: Vec::new() })
     }
 
-    /// Plans to take an array from one distribution to another in portions, to compute between them.
-    /// Collective.
-    ///
-    /// Each rank's part before is divided along an axis into portions, whose numbers of indices differ
-    /// by at most one, or by one block where blocks are dealt. A portion is moved by
-    /// [`execute_portion`](Redistribution::execute_portion), so a rank can compute a portion and
-    /// send it while it is in the cache, and on the way back compute each portion when it has
-    /// arrived. Choose an axis that the exchange makes whole: then every rank has something to send
-    /// and to receive in each portion. [`execute`](Redistribution::execute) moves all portions, one
-    /// after the other.
-    ///
-    /// Otherwise as [`redistribute_init`](Self::redistribute_init). Takes time and memory for each
-    /// portion.
-    ///
-    /// ```
-    /// use necklace::array::Distribution;
-    ///
-    /// let sums = necklace::local::run(3, |mut comm| {
-    ///     let rows = Distribution::slabs(&[12, 5], 0, 3).unwrap();
-    ///     let columns = Distribution::slabs(&[12, 5], 1, 3).unwrap();
-    ///     let (mut mine, mut received) = (vec![0; 20], vec![0; columns.local_len(comm.rank())]);
-    ///     let mut plan = comm.redistribute_portions_init(&rows, &columns, 0, 2)?;
-    ///     for portion in 0..2 {
-    ///         // Two of this rank's four rows.
-    ///         let rows = plan.portion(portion);
-    ///         mine[5 * rows.start..5 * rows.end].fill(portion + 1);
-    ///         plan.execute_portion(portion, &mine, &mut received)?;
-    ///     }
-    ///     Ok::<_, necklace::Error>(received.iter().sum::<usize>())
-    /// })?;
-    /// assert_eq!(sums[0].as_ref().unwrap(), &(2 * 6 * (1 + 2)));
-    /// # Ok::<(), necklace::JobError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Axis`] unless
-    /// there is such an axis, with [`ArrayError::Portions`] unless there are 1 to as many portions as
-    /// the axis has indices; otherwise those of [`redistribute_init`](Self::redistribute_init).
-    #[track_caller]
-    pub fn redistribute_portions_init<T: Pod>(
-        &mut self,
-        before: &Distribution,
-        after: &Distribution,
-        axis: usize,
-        portions: usize,
-    ) -> Result<Redistribution<T>, Error> {
-        let portions = Portions { axis, count: portions };
-        let planned = self.redistribution(Request { portions, ..Request::of(before, after) });
-        planned.map_err(self.context.error_of("redistribute_portions_init"))
-    }
-
-    fn redistribution<T: Pod>(&mut self, request: Request<'_>) -> Result<Redistribution<T>, CallError> {
-        let Request { before, after, portions, once } = request;
+    /// Plans a redistribution, on which the ranks agree. Collective.
+    pub(super) fn redistribution<T: Pod>(&mut self, wanted: Redistributed<'_>) -> Result<Planned<T>, CallError> {
+        let Redistributed { before, after, portions, once } = wanted;
         for distribution in [before, after] {
             let (found, ranks) = (distribution.ranks(), self.size());
             if found != ranks {
@@ -418,7 +324,7 @@ impl Communicator {
         let purpose =
             format!("{kind}redistribution of {before} to {after}{divided}, of {bytes}-byte elements ({name})");
         self.barrier_for(self.local_parts.said_in(purpose.clone().into()))?;
-        let planned = self.planned(request);
+        let planned = self.planned(wanted);
         // The ranks have different numbers of pieces and runs. One that cannot plan tells the others; if
         // none can, they agree.
         let outcome = if planned.is_ok() { "planned" } else { "refused" };
@@ -426,9 +332,9 @@ impl Communicator {
         planned.and_then(|planned| told.map(|()| planned))
     }
 
-    /// Makes the plans of an exchange on which the ranks agree. Fails on this rank alone.
-    fn planned<T: Pod>(&mut self, request: Request<'_>) -> Result<Redistribution<T>, CallError> {
-        let Request { before, after, portions, once } = request;
+    /// Makes the plans of a redistribution on which the ranks agree. Fails on this rank alone.
+    fn planned<T: Pod>(&mut self, wanted: Redistributed<'_>) -> Result<Planned<T>, CallError> {
+        let Redistributed { before, after, portions, once } = wanted;
         let rank = self.rank();
         let ranks = together(before, after, rank);
         let context = self.next_context(ranks[0] as u64);
@@ -447,8 +353,7 @@ impl Communicator {
         // Others may wait for this rank in the plan of an algorithm that is not direct.
         let plans = plan(&mut comm).inspect_err(|error| comm.abort(&format!("rank {rank} cannot plan: {error}")))?;
         comm.using = None;
-        let distributions = [before.clone(), after.clone()];
-        let lengths = [before.local_len(rank), after.local_len(rank)];
-        Ok(Redistribution { comm, plans, axis: portions.axis, rank, distributions, lengths, copy: Vec::new() })
+        let [there, back] = plans;
+        Ok(Planned { comm, there, back })
     }
 }

@@ -50,13 +50,30 @@ fn redistributions_and_transforms_allocate_nothing() {
         let extents = [24, 20, 30];
         let [rows, columns] = [0, 1].map(|axis| Distribution::slabs(&extents, axis, 4).unwrap());
         let (mut before, mut after) = (vec![1_u64; 3600], vec![0_u64; 3600]);
-        let mut plan = comm.redistribute_portions_init(&rows, &columns, 0, 3).unwrap();
+        let mut plan = comm.redistribute_init(&rows, &columns).unwrap();
         settles(&mut comm, "redistribution", |_| {
             plan.execute(&before, &mut after).unwrap();
-            plan.execute_back_portion(1, &after, &mut before).unwrap();
+            plan.execute_back(&after, &mut before).unwrap();
+            plan.execute_in_place(&mut before).unwrap();
+            plan.execute_back_in_place(&mut before).unwrap();
+        });
+        let mut plan = comm.redistribute_portions_init(&rows, &columns, 0, 3).unwrap();
+        settles(&mut comm, "redistribution in portions", |_| {
+            plan.execute(0, &before[..1200], &mut after).unwrap();
+            plan.execute_back(1, &after, &mut before[..1200]).unwrap();
         });
         let grid = Grid::mesh(&[2, 2]).unwrap();
-        for fft in [Fft::new(&extents).portion(4096), Fft::new(&extents).grid(&grid).transposed(), Fft::new(&[720])] {
+        let pencils = [2, 1].map(|axis| Distribution::pencils(&extents, axis, &grid).unwrap());
+        let mut plan = comm.redistribute_init(&pencils[0], &pencils[1]).unwrap();
+        settles(&mut comm, "redistribution of pencils", |_| plan.execute(&before, &mut after).unwrap());
+        for fft in [
+            Fft::new(&extents).portion(4096),
+            Fft::new(&extents).transposed(),
+            Fft::new(&extents).grid(&grid).transposed(),
+            Fft::new(&extents).modes(&[16, 13, 20]),
+            Fft::new(&[720]),
+            Fft::new(&[720]).cyclic(),
+        ] {
             let mut transform = fft.complex::<f64>(&mut comm).unwrap();
             let mut data = vec![Complex::default(); transform.len()];
             settles(&mut comm, "complex transform", |_| {

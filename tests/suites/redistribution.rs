@@ -16,6 +16,9 @@ struct Placed {
     distribution: Distribution,
     /// The number of each element in the array, in the order of the rank's memory; `None` between rows.
     memory: Vec<Option<usize>>,
+    /// The rank's indices of each axis.
+    mine: Vec<Vec<usize>>,
+    padding: Option<usize>,
 }
 
 /// The indices that a coordinate has, by dealing them out one by one.
@@ -55,7 +58,7 @@ fn cut(whole: Vec<Range<usize>>, parts: usize, dice: &mut Dice) -> Vec<Vec<Range
 fn placed(shape: &[usize], batch: usize, (me, ranks): (usize, usize), dice: &mut Dice) -> Placed {
     let axes = shape.len();
     let whole: Vec<Range<usize>> = shape.iter().map(|&extent| 0..extent).collect();
-    let (distribution, owned): (_, Vec<Vec<Vec<usize>>>) = if dice.below(4) == 0 {
+    let (distribution, mut owned): (_, Vec<Vec<Vec<usize>>>) = if dice.below(4) == 0 {
         let boxes = cut(whole, ranks, dice);
         let owned = boxes.iter().map(|range| range.iter().map(|range| range.clone().collect()).collect()).collect();
         (Distribution::boxes(shape, &boxes).unwrap(), owned)
@@ -96,28 +99,37 @@ fn placed(shape: &[usize], batch: usize, (me, ranks): (usize, usize), dice: &mut
     let distribution = distribution.batched(batch).unwrap().in_order(&order).unwrap();
     let distribution = padding.map_or_else(|| Ok(distribution.clone()), |to| distribution.clone().padded(to)).unwrap();
 
+    let mine = owned.swap_remove(me);
+    let memory = memory(shape, &mine, (&order, padding), batch);
+    Placed { memory, distribution, mine, padding }
+}
+
+/// The number of each element in the memory of a rank that has these indices of each axis.
+fn memory(
+    shape: &[usize],
+    indices: &[Vec<usize>],
+    (order, padding): (&[usize], Option<usize>),
+    batch: usize,
+) -> Vec<Option<usize>> {
     let number = |index: &[usize]| index.iter().zip(shape).fold(0, |number, (at, extent)| number * extent + at);
-    let memory_of = |of: &Vec<Vec<usize>>| {
-        let mut memory = Vec::new();
-        if of.iter().any(Vec::is_empty) {
-            return memory;
+    let mut memory = Vec::new();
+    if indices.iter().any(Vec::is_empty) {
+        return memory;
+    }
+    let counts: Vec<usize> = order.iter().map(|&axis| indices[axis].len()).collect();
+    for position in 0..counts.iter().product() {
+        let (mut index, mut rest) = (vec![0; shape.len()], position);
+        for (&axis, count) in order.iter().zip(&counts).rev() {
+            index[axis] = indices[axis][rest % count];
+            rest /= count;
         }
-        let counts: Vec<usize> = order.iter().map(|&axis| of[axis].len()).collect();
-        for position in 0..counts.iter().product() {
-            let (mut index, mut rest) = (vec![0; axes], position);
-            for (&axis, count) in order.iter().zip(&counts).rev() {
-                index[axis] = of[axis][rest % count];
-                rest /= count;
-            }
-            memory.extend((0..batch).map(|i| Some(number(&index) * batch + i)));
-            let row = counts[axes - 1];
-            if (position + 1) % row == 0 {
-                memory.extend(vec![None; (padding.unwrap_or(row) - row) * batch]);
-            }
+        memory.extend((0..batch).map(|i| Some(number(&index) * batch + i)));
+        let row = counts[counts.len() - 1];
+        if (position + 1) % row == 0 {
+            memory.extend(vec![None; (padding.unwrap_or(row) - row) * batch]);
         }
-        memory
-    };
-    Placed { memory: memory_of(&owned[me]), distribution }
+    }
+    memory
 }
 
 /// The memory of a rank, with the given number in each element.
@@ -157,21 +169,26 @@ impl RandomExchange for Redistributed {
             let portions = 1 + dice.below(shape[axis].clamp(1, 3));
             let [from, to] = [&before.distribution, &after.distribution];
             let mut in_portions = comm.redistribute_portions_init::<T>(from, to, axis, portions).unwrap();
-            let (mut found, mut back) = (vec![poison(); wanted_after.len()], vec![poison(); wanted_before.len()]);
+            let (mut found, mut moved) = (vec![poison(); wanted_after.len()], 0);
             // In any order.
             for portion in dice.order(portions) {
-                // What is not in the portion is not looked at.
-                let positions = in_portions.portion(portion);
-                let indices: Vec<usize> = from.indices(me, axis).skip(positions.start).take(positions.len()).collect();
-                let mut sent = vec![poison(); wanted_before.len()];
-                for (at, _) in from.elements(me).filter(|(_, index)| indices.contains(&index[axis])) {
-                    sent[at..at + batch].copy_from_slice(&wanted_before[at..at + batch]);
-                }
-                in_portions.execute_portion(portion, &sent, &mut found).unwrap();
-                in_portions.execute_back_portion(portion, &wanted_after, &mut back).unwrap();
+                // An array of its own, with some indices of the axis.
+                let positions = in_portions.positions(portion);
+                let mut indices = before.mine.clone();
+                indices[axis] = indices[axis][positions].to_vec();
+                let divides_rows = portions > 1 && from.order().last() == Some(&axis);
+                let padding = before.padding.filter(|_| !divides_rows);
+                let memory = memory(&shape, &indices, (from.order(), padding), batch);
+                assert_eq!(in_portions.portion_len(portion), memory.len(), "{}", what("a portion"));
+                let sent = filled::<T>(&memory, seed << 8 ^ turn);
+                in_portions.execute(portion, &sent, &mut found).unwrap();
+                let mut received = vec![poison(); sent.len()];
+                in_portions.execute_back(portion, &wanted_after, &mut received).unwrap();
+                same(comm, &what("the way back of a portion"), &received, &sent);
+                moved += memory.iter().flatten().count();
             }
+            assert_eq!(moved, before.memory.iter().flatten().count(), "{}", what("all portions"));
             same(comm, &what("redistribution in portions"), &found, &wanted_after);
-            same(comm, &what("the way back in portions"), &back, &wanted_before);
 
             let longer = back.len().max(found.len());
             let mut buffer = back.clone();
@@ -191,7 +208,7 @@ impl RandomExchange for Redistributed {
 }
 
 /// Compares what a distribution says with the places of its elements.
-fn check_queries(Placed { distribution, memory }: &Placed, rank: usize, shape: &[usize]) {
+fn check_queries(Placed { distribution, memory, .. }: &Placed, rank: usize, shape: &[usize]) {
     let batch = distribution.batch();
     assert_eq!(distribution.local_len(rank), memory.len(), "{distribution}");
     let local: usize = distribution.local_shape(rank).iter().product();
@@ -364,12 +381,17 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
                 assert!(error.contains(words), "{error}");
             }
             let mut in_two = portions(&mut comm, 1, 2).unwrap();
-            let found = of(in_two.execute_portion(2, &vec![0; lengths[0]], &mut vec![0; lengths[1]]).unwrap_err());
+            let found = of(in_two.execute(2, &[], &mut vec![0; lengths[1]]).unwrap_err());
             assert!(found.to_string().contains("no portion 2; a redistribution of 2 has 0 to 1"), "{found}");
-            assert_eq!(
-                (in_two.portions(), in_two.portion(0), in_two.portion(1), in_two.portion(2)),
-                (2, 0..4, 4..7, 0..0)
-            );
+            let positions = [0, 1, 2].map(|portion| in_two.positions(portion));
+            assert_eq!((in_two.portions(), positions), (2, [0..4, 4..7, 0..0]));
+            let each = lengths[0] / 7;
+            assert_eq!([0, 1, 2].map(|portion| in_two.portion_len(portion)), [4 * each, 3 * each, 0]);
+            let error = in_two.execute(1, &vec![0; 4 * each], &mut vec![0; lengths[1]]).unwrap_err().to_string();
+            assert!(error.contains(&format!("has {} elements; expected {}", 4 * each, 3 * each)), "{error}");
+            let error =
+                in_two.execute_back(0, &vec![0; lengths[1] + 1], &mut vec![0; 4 * each]).unwrap_err().to_string();
+            assert!(error.contains("execute_back") && error.contains("buffer `after`"), "{error}");
 
             // One rank has another idea.
             let wanted = if comm.rank() == 1 { &rows } else { &columns };

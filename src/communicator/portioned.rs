@@ -1,0 +1,179 @@
+//! Redistribution of arrays in portions.
+
+use std::fmt;
+use std::ops::Range;
+
+use bytemuck::Pod;
+
+use super::Communicator;
+use super::redistribution::{Planned, Redistributed, check_lengths};
+use crate::array::{ArrayError, Distribution, Portion, Portions};
+use crate::error::{CallError, Error};
+
+/// A persistent plan that takes an array from one distribution to another, and back, in portions.
+///
+/// Made by [`redistribute_portions_init`](Communicator::redistribute_portions_init). Each rank's
+/// part before is divided into portions, each of them an array in a buffer of its own. One buffer
+/// can serve for all, and stay in the cache. The plan has a communicator of its own, of the ranks
+/// that may exchange elements with each other. An execution allocates nothing.
+pub struct PortionedRedistribution<T> {
+    planned: Planned<T>,
+    /// This rank's portions.
+    portions: Vec<Portion>,
+    distributions: [Distribution; 2],
+    /// The length of the buffer after, in elements.
+    length: usize,
+}
+
+impl<T: Pod> PortionedRedistribution<T> {
+    /// Returns the number of portions.
+    #[must_use]
+    pub fn portions(&self) -> usize {
+        self.portions.len()
+    }
+
+    /// Returns the positions of a portion within this rank's part before, along the axis that is
+    /// divided. Empty if there is no such portion.
+    #[must_use]
+    pub fn positions(&self, portion: usize) -> Range<usize> {
+        self.portions.get(portion).map_or(0..0, |portion| portion.positions.clone())
+    }
+
+    /// Returns the length of a portion's buffer, in elements. 0 if there is no such portion.
+    ///
+    /// The portion lies in it as the part lies in its memory, with fewer indices of the axis that is
+    /// divided: in the same order, and [padded](Distribution::padded) unless rows are divided.
+    #[must_use]
+    pub fn portion_len(&self, portion: usize) -> usize {
+        self.portions.get(portion).map_or(0, |portion| portion.length)
+    }
+
+    /// Moves the elements of one portion of each rank to their places in `after`, which keeps its
+    /// other elements. Collective among the ranks that may exchange elements.
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Portion`] if
+    /// there is no such portion; [`ArgumentError::Length`](crate::error::ArgumentError::Length) if a
+    /// buffer has another length; otherwise see [`Communicator`].
+    #[track_caller]
+    pub fn execute(&mut self, portion: usize, before: &[T], after: &mut [T]) -> Result<(), Error> {
+        self.check(portion, [before.len(), after.len()], "execute")?;
+        let Planned { comm, there, .. } = &mut self.planned;
+        there[portion].execute(comm, before, after)
+    }
+
+    /// Moves the elements of one portion of each rank back to the portion's buffer. Collective, as
+    /// [`execute`](Self::execute).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`execute`](Self::execute).
+    #[track_caller]
+    pub fn execute_back(&mut self, portion: usize, after: &[T], before: &mut [T]) -> Result<(), Error> {
+        self.check(portion, [before.len(), after.len()], "execute_back")?;
+        let Planned { comm, back, .. } = &mut self.planned;
+        back[portion].execute(comm, after, before)
+    }
+
+    #[track_caller]
+    fn check(&self, portion: usize, [before, after]: [usize; 2], call: &'static str) -> Result<(), Error> {
+        let checked = || -> Result<(), CallError> {
+            let missing = ArrayError::Portion { found: portion, portions: self.portions.len() };
+            let Portion { length, .. } = self.portions.get(portion).ok_or(missing)?;
+            Ok(check_lengths([before, after], [*length, self.length])?)
+        };
+        checked().map_err(self.planned.comm.context.error_of(call))
+    }
+
+    /// Returns the distribution before.
+    #[must_use]
+    pub fn before(&self) -> &Distribution {
+        &self.distributions[0]
+    }
+
+    /// Returns the distribution after.
+    #[must_use]
+    pub fn after(&self) -> &Distribution {
+        &self.distributions[1]
+    }
+
+    /// Returns the communicator of the ranks that may exchange elements with this one.
+    #[must_use]
+    pub fn communicator(&self) -> &Communicator {
+        &self.planned.comm
+    }
+
+    /// Returns that communicator, to [abort](Communicator::abort) the exchange or for other calls.
+    #[must_use]
+    pub fn communicator_mut(&mut self) -> &mut Communicator {
+        &mut self.planned.comm
+    }
+}
+
+impl<T> fmt::Debug for PortionedRedistribution<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { planned: Planned { comm, .. }, portions, distributions: [before, after], .. } = self;
+        f.debug_struct("PortionedRedistribution")
+            .field("before", before)
+            .field("after", after)
+            .field("portions", &portions.len())
+            .field("comm", comm)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Communicator {
+    /// Plans to take an array from one distribution to another in portions, to compute between them.
+    /// Collective.
+    ///
+    /// Each rank's part before is divided along an axis into portions, whose numbers of indices differ
+    /// by at most one, or by one block where blocks are dealt. A rank can compute a portion in a small
+    /// buffer and [send](PortionedRedistribution::execute) it from there while it is in the cache, and
+    /// on the way back compute each portion when it has arrived. Choose an axis that the exchange makes
+    /// whole: then every rank has something to send and to receive in each portion.
+    ///
+    /// Otherwise as [`redistribute_init`](Self::redistribute_init). Takes time and memory for each
+    /// portion.
+    ///
+    /// ```
+    /// use necklace::array::Distribution;
+    ///
+    /// let sums = necklace::local::run(3, |mut comm| {
+    ///     let rows = Distribution::slabs(&[12, 5], 0, 3).unwrap();
+    ///     let columns = Distribution::slabs(&[12, 5], 1, 3).unwrap();
+    ///     let (mut two_rows, mut received) = (vec![0; 10], vec![0; columns.local_len(comm.rank())]);
+    ///     // This rank's four rows are sent by twos.
+    ///     let mut plan = comm.redistribute_portions_init(&rows, &columns, 0, 2)?;
+    ///     for portion in 0..plan.portions() {
+    ///         two_rows.fill(portion + 1);
+    ///         plan.execute(portion, &two_rows, &mut received)?;
+    ///     }
+    ///     Ok::<_, necklace::Error>(received.iter().sum::<usize>())
+    /// })?;
+    /// assert_eq!(sums[0].as_ref().unwrap(), &(2 * 6 * (1 + 2)));
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Axis`] unless
+    /// there is such an axis, with [`ArrayError::Portions`] unless there are 1 to as many portions as
+    /// the axis has indices; otherwise those of [`redistribute_init`](Self::redistribute_init).
+    #[track_caller]
+    pub fn redistribute_portions_init<T: Pod>(
+        &mut self,
+        before: &Distribution,
+        after: &Distribution,
+        axis: usize,
+        portions: usize,
+    ) -> Result<PortionedRedistribution<T>, Error> {
+        let divided = Portions { axis, count: portions };
+        let planned = self.redistribution(Redistributed::new(before, after, divided));
+        let planned = planned.map_err(self.context.error_of("redistribute_portions_init"))?;
+        let rank = self.rank();
+        let portions = (0..portions).map(|portion| before.portion(rank, portion, divided)).collect();
+        let distributions = [before.clone(), after.clone()];
+        Ok(PortionedRedistribution { planned, portions, distributions, length: after.local_len(rank) })
+    }
+}
