@@ -30,13 +30,23 @@ struct Arguments {
     grid: Option<Vec<usize>>,
     /// The bytes of a portion.
     portion: Option<usize>,
+    /// Transforms a portion while another one is moved.
+    overlap: bool,
 }
 
 impl Arguments {
     fn read(mut given: Parser) -> Result<Self, lexopt::Error> {
         // Without arguments, as by `cargo bench`, run a short trial.
-        let mut read =
-            Self { shape: vec![64; 3], ranks: 2, calls: 3, real: false, transposed: false, grid: None, portion: None };
+        let mut read = Self {
+            shape: vec![64; 3],
+            ranks: 2,
+            calls: 3,
+            real: false,
+            transposed: false,
+            grid: None,
+            portion: None,
+            overlap: false,
+        };
         let extents = |parser: &mut Parser| -> Result<Vec<usize>, lexopt::Error> {
             let text = parser.value()?.string()?;
             text.split('x').map(|extent| extent.parse().map_err(|_| format!("{text}: not extents").into())).collect()
@@ -50,6 +60,7 @@ impl Arguments {
                 Arg::Long("calls") => read.calls = given.value()?.parse()?,
                 Arg::Long("real") => read.real = true,
                 Arg::Long("transposed") => read.transposed = true,
+                Arg::Long("overlap") => read.overlap = true,
                 // From cargo.
                 Arg::Long("bench") => {}
                 other => return Err(other.unexpected()),
@@ -61,6 +72,7 @@ impl Arguments {
     fn plan(&self) -> Fft {
         let fft = Fft::new(&self.shape);
         let fft = if self.transposed { fft.transposed() } else { fft };
+        let fft = if self.overlap { fft.overlap() } else { fft };
         let fft = self.portion.map_or(fft.clone(), |portion| fft.portion(portion));
         match &self.grid {
             Some(grid) => fft.grid(&Grid::torus(grid).unwrap()),

@@ -10,7 +10,7 @@ use rustfft::FftPlanner;
 use crate::float::nearest;
 use crate::layout::Layout;
 use crate::one_axis::{self, OneAxis};
-use crate::pipeline::{Pipeline, across, shape};
+use crate::pipeline::{Pipeline, Portions, across, shape};
 use crate::real::Ends;
 use crate::real_lines::{RealLines, frequencies};
 use crate::{Distribution, Error, FftError, Float, Norm, RealTransform, Transform};
@@ -49,7 +49,7 @@ pub struct Fft {
     modes: Option<Vec<usize>>,
     transposed: bool,
     cyclic: bool,
-    portion: usize,
+    portions: Portions,
 }
 
 impl Fft {
@@ -69,7 +69,7 @@ impl Fft {
             modes: None,
             transposed: false,
             cyclic: false,
-            portion: PORTION,
+            portions: Portions { bytes: PORTION, overlap: false },
         }
     }
 
@@ -155,7 +155,19 @@ impl Fft {
     /// axis is transformed and divided.
     #[must_use]
     pub fn portion(mut self, bytes: usize) -> Self {
-        self.portion = bytes;
+        self.portions.bytes = bytes;
+        self
+    }
+
+    /// Transforms a portion while the one before is sent, and on the way back while the next one is
+    /// received. Not unless set.
+    ///
+    /// Another thread sends and receives. That helps where portions wait for a network; among threads,
+    /// and where all cores compute, the transform takes longer. A transform then allocates for each
+    /// exchange, and keeps memory for two portions.
+    #[must_use]
+    pub fn overlap(mut self) -> Self {
+        self.portions.overlap = true;
         self
     }
 
@@ -174,7 +186,7 @@ impl Fft {
         if self.is_one_divided_axis(comm)? {
             let OneAxis { input, output, stages } = self.one_axis::<T>(comm, !self.transposed)?;
             return Ok(Transform::new(
-                Pipeline::new(comm, &stages, self.portion, planner)?,
+                Pipeline::new(comm, &stages, self.portions, planner)?,
                 [input, output],
                 self.factors(),
             ));
@@ -184,7 +196,7 @@ impl Fft {
         let stages =
             checked.layout(self.extents.clone(), checked.modes.clone(), self.batch).stages(!self.transposed)?;
         let ends = [&stages[0].entry, &stages[stages.len() - 1].exit].map(Distribution::clone);
-        Ok(Transform::new(Pipeline::new(comm, &stages, self.portion, planner)?, ends, self.factors()))
+        Ok(Transform::new(Pipeline::new(comm, &stages, self.portions, planner)?, ends, self.factors()))
     }
 
     /// Plans the transform of real numbers: of the last axis, n / 2 + 1 of the frequencies are kept,
@@ -202,7 +214,7 @@ impl Fft {
         if self.is_one_divided_axis(comm)? {
             let OneAxis { input, output, stages } = self.one_axis::<T>(comm, true)?;
             let half = one_axis::half(&output, frequencies(self.extents[0]), self.batch)?;
-            let pipeline = Pipeline::new(comm, &stages, self.portion, planner)?;
+            let pipeline = Pipeline::new(comm, &stages, self.portions, planner)?;
             let ends = Ends::complex(&half, self.extents[0], comm.rank());
             return Ok(RealTransform::new(pipeline, [input, half], self.factors(), ends));
         }
@@ -220,7 +232,7 @@ impl Fft {
         extents[axis] = frequencies(modes[axis]);
         modes[axis] = extents[axis];
         let stages = checked.layout(extents, modes, self.batch).stages(!self.transposed)?;
-        let mut pipeline = Pipeline::new(comm, &stages, self.portion, planner)?;
+        let mut pipeline = Pipeline::new(comm, &stages, self.portions, planner)?;
         let seen = shape(&input, &input.local_shape(comm.rank()), axis, checked.modes[axis]);
         let across = stages[0].along.map(|along| across(&input, &input.local_shape(comm.rank()), axis, along));
         let lines = RealLines::new(seen, across, &mut RealFftPlanner::new(), &mut pipeline.space);
@@ -231,12 +243,14 @@ impl Fft {
     /// Checks that all ranks plan the same transform. Collective.
     #[track_caller]
     fn compare(&self, comm: &mut Communicator, kind: &str, bytes: usize) -> Result<(), Error> {
-        let Self { extents, axes, grid, batch, norm, modes, transposed, cyclic, portion } = self;
+        let Self { extents, axes, grid, batch, norm, modes, transposed, cyclic, portions } = self;
+        let Portions { bytes: portion, overlap } = portions;
         let axes = axes.clone().unwrap_or_else(|| (0..extents.len()).collect());
         let (modes, grid) = (modes.as_ref().unwrap_or(extents), grid.as_ref().map(Grid::extents));
         Ok(comm.compare(&format!(
             "{kind} transform of {extents:?} points along {axes:?}, numbers of {bytes} bytes, modes {modes:?}, \
-             grid {grid:?}, batch {batch}, norm {norm:?}, transposed {transposed}, cyclic {cyclic}, portion {portion}"
+             grid {grid:?}, batch {batch}, norm {norm:?}, transposed {transposed}, cyclic {cyclic}, portion {portion}, \
+             overlap {overlap}"
         ))?)
     }
 

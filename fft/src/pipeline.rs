@@ -22,8 +22,18 @@ pub(crate) struct Pipeline<T: Float> {
     /// The exchange after each stage but the last.
     exchanges: Vec<PortionedRedistribution<Complex<T>>>,
     pub(crate) space: Space<T>,
-    /// A portion, while it is in the cache.
-    portion: Vec<Complex<T>>,
+    /// The memory of a portion, and of another one while that is under way if they overlap.
+    memory: [Vec<Complex<T>>; 2],
+    overlaps: bool,
+}
+
+/// How arrays are divided into portions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Portions {
+    /// The size of each.
+    pub(crate) bytes: usize,
+    /// Whether one is transformed while another is moved.
+    pub(crate) overlap: bool,
 }
 
 /// A stage on one rank.
@@ -60,7 +70,7 @@ impl<T: Float> Pipeline<T> {
     pub(crate) fn new(
         comm: &mut Communicator,
         stages: &[Stage],
-        portion: usize,
+        divided: Portions,
         planner: &mut FftPlanner<T>,
     ) -> Result<Self, Error> {
         for part in stages.iter().flat_map(|stage| [&stage.entry, &stage.exit]) {
@@ -77,17 +87,19 @@ impl<T: Float> Pipeline<T> {
         scales.next().into_iter().for_each(|scales| *scales = !turns);
         let mut exchanges = Vec::new();
         for (stage, next) in stages.iter().zip(&stages[1..]) {
-            let (axis, portions) = (stage.along.unwrap_or(0), portions::<T>(stage, portion, comm.size()));
+            let (axis, portions) = (stage.along.unwrap_or(0), portions::<T>(stage, divided.bytes, comm.size()));
             exchanges.push(comm.redistribute_portions_init(&stage.exit, &next.entry, axis, portions)?);
         }
-        let apart = locals
-            .iter()
-            .zip(&exchanges)
-            .filter(|(stage, exchange)| exchange.portions() > 1 && stage.slice(&(0..0)).is_none());
-        let longest =
+        let needs_memory = |(stage, exchange): &(&Local<T>, &PortionedRedistribution<_>)| {
+            exchange.portions() > 1 && (divided.overlap || stage.slice(&(0..0)).is_none())
+        };
+        let apart = locals.iter().zip(&exchanges).filter(needs_memory);
+        let lengths =
             apart.flat_map(|(_, exchange)| (0..exchange.portions()).map(|portion| exchange.portion_len(portion)));
-        let portion = vec![Complex::default(); longest.max().unwrap_or(0)];
-        Ok(Self { stages: locals, exchanges, space, portion })
+        let longest = lengths.max().unwrap_or(0);
+        let memory =
+            [longest, if divided.overlap { longest } else { 0 }].map(|length| vec![Complex::default(); length]);
+        Ok(Self { stages: locals, exchanges, space, memory, overlaps: divided.overlap })
     }
 
     /// Returns the lengths that the stages need in a direction, in the order of the execution: two, if
@@ -125,9 +137,10 @@ impl<T: Float> Pipeline<T> {
         buffers: &mut [&mut [Complex<T>]; 4],
         end: Option<End<'_, T>>,
     ) -> Result<(), Error> {
-        let Self { stages, exchanges, space, portion } = self;
+        let Self { stages, exchanges, space, memory, overlaps } = self;
         let Some((last, others)) = stages.split_last() else { return Ok(()) };
-        let mut worker = Worker { run, end, space, portion };
+        let [one, other] = memory;
+        let mut worker = Worker { run, end, space, memory: [one, other], overlaps: *overlaps };
         if run.inverse {
             if last.turn.is_some() {
                 worker.turn(last, pair(buffers, route, 0));
@@ -164,8 +177,8 @@ struct Worker<'a, 'e, T: Float> {
     run: Run<T>,
     end: Option<End<'e, T>>,
     space: &'a mut Space<T>,
-    /// The memory of a portion.
-    portion: &'a mut [Complex<T>],
+    memory: [&'a mut [Complex<T>]; 2],
+    overlaps: bool,
 }
 
 impl<T: Float> Worker<'_, '_, T> {
@@ -194,7 +207,20 @@ impl<T: Float> Worker<'_, '_, T> {
             return Ok(());
         }
         let is_elsewhere = is_first && self.end.is_some();
-        let memory = mem::take(&mut self.portion);
+        let [memory, other] = mem::take(&mut self.memory);
+        if self.overlaps {
+            let buffers = [&mut *memory, &mut *other];
+            let work = |indices: Range<usize>, portion: &mut [Complex<T>]| {
+                let whole = Some(&mut *array).filter(|_| !is_elsewhere);
+                self.work(stage, is_first, portion, Some(Portion { indices, whole }));
+            };
+            match inverse {
+                false => exchange.execute_overlapped(buffers, next, work)?,
+                true => exchange.execute_back_overlapped(next, buffers, work)?,
+            }
+            self.memory = [memory, other];
+            return Ok(());
+        }
         for number in 0..exchange.portions() {
             let (indices, length) = (exchange.positions(number), exchange.portion_len(number));
             let (portion, whole) = match stage.slice(&indices) {
@@ -209,7 +235,7 @@ impl<T: Float> Worker<'_, '_, T> {
                 exchange.execute(number, portion, next)?;
             }
         }
-        self.portion = memory;
+        self.memory = [memory, other];
         Ok(())
     }
 

@@ -6,9 +6,11 @@ use std::ops::Range;
 use bytemuck::Pod;
 
 use super::Communicator;
+use super::lengths::{BufferLength, check};
+use super::pending::Pending;
 use super::redistribution::{Planned, Redistributed, check_lengths};
 use crate::array::{ArrayError, Distribution, Portion, Portions};
-use crate::error::{CallError, Error};
+use crate::error::{ArgumentError, CallError, Error};
 
 /// A persistent plan that takes an array from one distribution to another, and back, in portions.
 ///
@@ -74,6 +76,134 @@ impl<T: Pod> PortionedRedistribution<T> {
         self.check(portion, [before.len(), after.len()], "execute_back")?;
         let Planned { comm, back, .. } = &mut self.planned;
         back[portion].execute(comm, after, before)
+    }
+
+    /// Computes all portions and moves them, each while the next one is computed. Collective, as
+    /// [`execute`](Self::execute).
+    ///
+    /// `compute` is called for each portion in turn, with its [positions](Self::positions) and the
+    /// buffer to write it into. This is the beginning of one of the two buffers, which are as long as
+    /// the longest portion at least.
+    ///
+    /// A thread that lives as long as the call moves the portions, as one of a
+    /// [`scope`](Communicator::scope) does. That helps where portions wait for a network, and takes
+    /// longer where all cores compute.
+    ///
+    /// ```
+    /// use necklace::array::Distribution;
+    ///
+    /// let sums = necklace::local::run(3, |mut comm| {
+    ///     let [rows, columns] = [0, 1].map(|axis| Distribution::slabs(&[12, 5], axis, 3).unwrap());
+    ///     let (mut one, mut other) = (vec![0; 10], vec![0; 10]);
+    ///     let mut received = vec![0; columns.local_len(comm.rank())];
+    ///     let mut plan = comm.redistribute_portions_init(&rows, &columns, 0, 2)?;
+    ///     plan.execute_overlapped([&mut one, &mut other], &mut received, |positions, rows| {
+    ///         rows.fill(positions.start / 2 + 1);
+    ///     })?;
+    ///     Ok::<_, necklace::Error>(received.iter().sum::<usize>())
+    /// })?;
+    /// assert_eq!(sums[0].as_ref().unwrap(), &(2 * 6 * (1 + 2)));
+    /// # Ok::<(), necklace::JobError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError::Length`](crate::error::ArgumentError::Length) if a buffer is too short or
+    /// `after` has another length, [`Error::Thread`] if there is no thread; otherwise those of
+    /// [`execute`](Self::execute). After one of these, no further portion is computed.
+    ///
+    /// # Panics
+    ///
+    /// If `compute` panics, when the portion under way has been moved.
+    #[track_caller]
+    pub fn execute_overlapped(
+        &mut self,
+        buffers: [&mut [T]; 2],
+        after: &mut [T],
+        mut compute: impl FnMut(Range<usize>, &mut [T]),
+    ) -> Result<(), Error>
+    where
+        T: Send + Sync,
+    {
+        self.check_overlapped(&buffers, after.len(), "execute_overlapped")?;
+        let Self { planned: Planned { comm, there, .. }, portions, .. } = self;
+        let [mut computed, other] = buffers;
+        comm.scope(|scope| {
+            let mut idle = Some((other, after));
+            let mut under_way = None::<Pending<_>>;
+            for (Portion { positions, length, .. }, plan) in portions.iter().zip(there) {
+                compute(positions.clone(), &mut computed[..*length]);
+                if let Some(before) = under_way.take() {
+                    let (buffers, moved) = before.wait();
+                    moved?;
+                    idle = Some(buffers);
+                }
+                let Some((other, after)) = idle.take() else { break };
+                under_way =
+                    Some(scope.start((computed, after), |comm, (portion, after)| {
+                        plan.execute(comm, &portion[..*length], after)
+                    }));
+                computed = other;
+            }
+            under_way.map_or(Ok(()), |last| last.wait().1)
+        })?
+    }
+
+    /// Moves all portions back, and computes each while the next one is under way. Collective, as
+    /// [`execute`](Self::execute).
+    ///
+    /// `compute` is called for each portion in turn, when it has arrived; otherwise as
+    /// [`execute_overlapped`](Self::execute_overlapped).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`execute_overlapped`](Self::execute_overlapped).
+    ///
+    /// # Panics
+    ///
+    /// As [`execute_overlapped`](Self::execute_overlapped).
+    #[track_caller]
+    pub fn execute_back_overlapped(
+        &mut self,
+        after: &[T],
+        buffers: [&mut [T]; 2],
+        mut compute: impl FnMut(Range<usize>, &mut [T]),
+    ) -> Result<(), Error>
+    where
+        T: Send + Sync,
+    {
+        self.check_overlapped(&buffers, after.len(), "execute_back_overlapped")?;
+        let Self { planned: Planned { comm, back, .. }, portions, .. } = self;
+        let [first, mut other] = buffers;
+        comm.scope(|scope| {
+            let mut plans = portions.iter().zip(back);
+            let mut start = |buffer| {
+                let (portion, plan) = plans.next()?;
+                let receive = |comm: &mut Communicator, buffer: &mut &mut [T]| {
+                    plan.execute(comm, after, &mut buffer[..portion.length])
+                };
+                Some((portion, scope.start(buffer, receive)))
+            };
+            let mut under_way = start(first);
+            while let Some((portion, moving)) = under_way.take() {
+                let (computed, moved) = moving.wait();
+                moved?;
+                under_way = start(other);
+                compute(portion.positions.clone(), &mut computed[..portion.length]);
+                other = computed;
+            }
+            Ok(())
+        })?
+    }
+
+    #[track_caller]
+    fn check_overlapped(&self, buffers: &[&mut [T]; 2], after: usize, call: &'static str) -> Result<(), Error> {
+        let longest = BufferLength::AtLeast(self.portions.iter().map(|portion| portion.length).max().unwrap_or(0));
+        let checked = || -> Result<(), ArgumentError> {
+            buffers.iter().try_for_each(|buffer| longest.check("buffer of portions", buffer.len()))?;
+            check("buffer `after`", after, self.length)
+        };
+        checked().map_err(self.planned.comm.context.error_of(call))
     }
 
     #[track_caller]

@@ -169,26 +169,40 @@ impl RandomExchange for Redistributed {
             let portions = 1 + dice.below(shape[axis].clamp(1, 3));
             let [from, to] = [&before.distribution, &after.distribution];
             let mut in_portions = comm.redistribute_portions_init::<T>(from, to, axis, portions).unwrap();
-            let (mut found, mut moved) = (vec![poison(); wanted_after.len()], 0);
-            // In any order.
-            for portion in dice.order(portions) {
-                // An array of its own, with some indices of the axis.
-                let positions = in_portions.positions(portion);
+            // A portion is an array of its own, with some indices of the axis.
+            let portion = |positions: Range<usize>| {
                 let mut indices = before.mine.clone();
                 indices[axis] = indices[axis][positions].to_vec();
                 let divides_rows = portions > 1 && from.order().last() == Some(&axis);
                 let padding = before.padding.filter(|_| !divides_rows);
-                let memory = memory(&shape, &indices, (from.order(), padding), batch);
-                assert_eq!(in_portions.portion_len(portion), memory.len(), "{}", what("a portion"));
-                let sent = filled::<T>(&memory, seed << 8 ^ turn);
-                in_portions.execute(portion, &sent, &mut found).unwrap();
-                let mut received = vec![poison(); sent.len()];
-                in_portions.execute_back(portion, &wanted_after, &mut received).unwrap();
-                same(comm, &what("the way back of a portion"), &received, &sent);
-                moved += memory.iter().flatten().count();
+                filled::<T>(&memory(&shape, &indices, (from.order(), padding), batch), seed << 8 ^ turn)
+            };
+            let mut found = vec![poison(); wanted_after.len()];
+            // In any order.
+            for number in dice.order(portions) {
+                let wanted = portion(in_portions.positions(number));
+                assert_eq!(in_portions.portion_len(number), wanted.len(), "{}", what("a portion"));
+                in_portions.execute(number, &wanted, &mut found).unwrap();
+                let mut back = vec![poison(); wanted.len()];
+                in_portions.execute_back(number, &wanted_after, &mut back).unwrap();
+                same(comm, &what("the way back of a portion"), &back, &wanted);
             }
-            assert_eq!(moved, before.memory.iter().flatten().count(), "{}", what("all portions"));
             same(comm, &what("redistribution in portions"), &found, &wanted_after);
+            let longest = (0..portions).map(|number| in_portions.portion_len(number)).max().unwrap();
+            let [mut one, mut other] = [longest, longest + 1].map(|length| vec![poison::<T>(); length]);
+            let mut found = vec![poison(); wanted_after.len()];
+            let compute = |positions, buffer: &mut [T]| buffer.copy_from_slice(&portion(positions));
+            in_portions.execute_overlapped([&mut one, &mut other], &mut found, compute).unwrap();
+            same(comm, &what("redistribution in overlapped portions"), &found, &wanted_after);
+            let mut arrived = Vec::new();
+            let buffers = [&mut one[..], &mut other];
+            buffers.into_iter().for_each(|buffer| buffer.fill(poison()));
+            let keep = |positions, buffer: &mut [T]| arrived.push((positions, buffer.to_vec()));
+            in_portions.execute_back_overlapped(&wanted_after, [&mut one, &mut other], keep).unwrap();
+            assert_eq!(arrived.len(), portions, "{}", what("portions back"));
+            for (positions, back) in arrived {
+                same(comm, &what("the way back of an overlapped portion"), &back, &portion(positions));
+            }
 
             let longer = back.len().max(found.len());
             let mut buffer = back.clone();

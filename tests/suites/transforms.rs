@@ -28,6 +28,7 @@ struct Case {
     transposed: bool,
     cyclic: bool,
     portion: usize,
+    overlap: bool,
     seed: u64,
 }
 
@@ -78,7 +79,8 @@ impl Case {
         let norm = [Norm::None, Norm::Forward, Norm::Inverse, Norm::Unitary][dice.below(4)];
         let (batch, transposed) = (1 + dice.below(3), dice.below(2) == 0);
         let portion = [0, 100, 1000, 1 << 21][dice.below(4)];
-        Self { extents, axes, modes, grid, batch, norm, transposed, cyclic, portion, seed }
+        let overlap = dice.below(4) == 0;
+        Self { extents, axes, modes, grid, batch, norm, transposed, cyclic, portion, overlap, seed }
     }
 
     fn planner(&self) -> Fft {
@@ -90,6 +92,7 @@ impl Case {
             .portion(self.portion);
         let fft = self.grid.iter().fold(fft, |fft, grid| fft.grid(&Grid::torus(grid).unwrap()));
         let fft = if self.transposed { fft.transposed() } else { fft };
+        let fft = if self.overlap { fft.overlap() } else { fft };
         if self.cyclic { fft.cyclic() } else { fft }
     }
 
