@@ -107,7 +107,8 @@ fn table(largest: usize) {
 }
 
 /// Prints the cost of turning lines along the last axis of an array into lines along the middle
-/// one. Each row of the grid is on its own, so one is planned, by as many threads as it has ranks.
+/// one, on a grid with a thread for each rank: 4096 for 64 x 64. The time is that of all ranks divided
+/// by their number, and includes the barriers of planning.
 fn redistributions(largest: usize) {
     if largest < 16 {
         return;
@@ -115,9 +116,10 @@ fn redistributions(largest: usize) {
     println!("redistribution of 4096 x 4096 x 4096 elements: planning one rank");
     println!("{:>9} {:>10} {:>9} {:>10}", "nodes", "ms", "MB", "peak MB");
     for side in [16, 32, 64].into_iter().filter(|&side| side <= largest) {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(side);
-        let costs = necklace::local::run(side, |mut comm| {
-            let [before, after] = [1, 2].map(|axis| Distribution::slabs(&[4096 / side, 4096, 4096], axis, side));
+        let (cores, ranks) = (std::thread::available_parallelism().map_or(1, usize::from), side * side);
+        let costs = necklace::local::run(ranks, |mut comm| {
+            let grid = Grid::mesh(&[side; 2]).unwrap();
+            let [before, after] = [2, 1].map(|axis| Distribution::pencils(&[4096; 3], axis, &grid));
             comm.barrier().unwrap();
             let memory = MEMORY.current_usage();
             MEMORY.reset_peak_usage();
@@ -131,11 +133,11 @@ fn redistributions(largest: usize) {
             cost
         });
         let (time, kept, peak) = costs.unwrap()[0];
-        let each = |bytes: usize| bytes as f64 / side as f64 / 1e6;
+        let each = |bytes: usize| bytes as f64 / ranks as f64 / 1e6;
         println!(
             "{:>9} {:>10.3} {:>9.2} {:>10.2}",
             format!("{side}x{side}"),
-            time.as_secs_f64() * 1e3 * cores as f64 / side as f64,
+            time.as_secs_f64() * 1e3 * cores as f64 / ranks as f64,
             each(kept),
             each(peak),
         );

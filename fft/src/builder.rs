@@ -10,7 +10,7 @@ use rustfft::FftPlanner;
 use crate::float::nearest;
 use crate::layout::Layout;
 use crate::one_axis::{self, OneAxis};
-use crate::pipeline::{Pipeline, Portions, across, shape};
+use crate::pipeline::{Pipeline, PortionOptions, across, shape};
 use crate::real::Ends;
 use crate::real_lines::{RealLines, frequencies};
 use crate::{Distribution, Error, FftError, Float, Norm, RealTransform, Transform};
@@ -49,7 +49,7 @@ pub struct Fft {
     modes: Option<Vec<usize>>,
     transposed: bool,
     cyclic: bool,
-    portions: Portions,
+    portions: PortionOptions,
 }
 
 impl Fft {
@@ -69,7 +69,7 @@ impl Fft {
             modes: None,
             transposed: false,
             cyclic: false,
-            portions: Portions { bytes: PORTION, overlap: false },
+            portions: PortionOptions { bytes: PORTION, overlap: false },
         }
     }
 
@@ -83,7 +83,8 @@ impl Fft {
     /// Divides the array over this process grid: slabs with one axis of several nodes, pencils with
     /// two, and so on. Its nodes are the ranks, numbered row-major. Its axes of several nodes divide,
     /// in their order, the axes that are not transformed, and then the transformed ones except the last,
-    /// which is whole. One axis alone that is divided takes no grid: [`FftError::OneAxis`].
+    /// which is whole. One axis alone is divided over a grid with one axis of several nodes; with others
+    /// it is an [`FftError::OneAxis`].
     ///
     /// Unless set, it is slabs along the longest axis that is not transformed, if no rank has over a
     /// quarter more than the mean. Otherwise [`grid_for`](Communicator::grid_for) chooses it by price,
@@ -126,6 +127,10 @@ impl Fft {
     /// Leaves the spectrum as the last exchange divides it, which saves the exchanges back: half of
     /// them, or one of three for one axis. [`Transform::output`] says how.
     ///
+    /// After an odd number of exchanges, as of slabs, the axis that is transformed last is then the
+    /// fastest in memory ([`Distribution::order`]), unless there is a batch. Find elements by
+    /// [`Distribution::local_index`] or [`Distribution::elements`].
+    ///
     /// A complex array of one axis that is divided becomes a matrix of A x B, A the largest divisor
     /// that is at most the square root: frequency k + l A is at (k, l). Has no effect on a real array
     /// of one axis, on one rank, or on a [cyclic](Self::cyclic) transform.
@@ -149,18 +154,19 @@ impl Fft {
 
     /// Works on this number of bytes at a time, and sends them before the next ones, 2 MiB unless
     /// set. Smaller portions fit in a faster cache; larger ones take fewer messages. A rank plans at
-    /// most 16384 / P portions of an exchange, for P ranks of the communicator.
+    /// most 16384 / P portions of an exchange, for P ranks of the communicator. PortionOptions that are not
+    /// contiguous in the array have a buffer of their own.
     ///
-    /// An exchange is in one portion if frequencies have been left out since the one before, or if one
-    /// axis is transformed and divided.
+    /// An exchange is in one portion if nothing has been transformed since the one before, or
+    /// frequencies have been left out; so are all exchanges of an array of one axis.
     #[must_use]
     pub fn portion(mut self, bytes: usize) -> Self {
         self.portions.bytes = bytes;
         self
     }
 
-    /// Transforms a portion while the one before is sent, and on the way back while the next one is
-    /// received. Not unless set.
+    /// Transforms a [portion](Self::portion) while the one before is sent, and on the way back while the
+    /// next one is received. Off unless set.
     ///
     /// Another thread sends and receives. That helps where portions wait for a network; among threads,
     /// and where all cores compute, the transform takes longer. A transform then allocates for each
@@ -244,7 +250,7 @@ impl Fft {
     #[track_caller]
     fn compare(&self, comm: &mut Communicator, kind: &str, bytes: usize) -> Result<(), Error> {
         let Self { extents, axes, grid, batch, norm, modes, transposed, cyclic, portions } = self;
-        let Portions { bytes: portion, overlap } = portions;
+        let PortionOptions { bytes: portion, overlap } = portions;
         let axes = axes.clone().unwrap_or_else(|| (0..extents.len()).collect());
         let (modes, grid) = (modes.as_ref().unwrap_or(extents), grid.as_ref().map(Grid::extents));
         Ok(comm.compare(&format!(
@@ -274,7 +280,15 @@ impl Fft {
         let (points, ranks) = (self.extents[0], comm.size());
         self.checked_axes()?;
         let modes = self.checked_modes(&[0])?;
-        for (what, is_set) in [("a grid", self.grid.is_some()), ("fewer modes than points", modes[0] != points)] {
+        let grid = self.grid.as_ref().map_or(&[][..], Grid::extents);
+        let several = grid.iter().filter(|&&extent| extent > 1).count();
+        let found = grid.iter().product();
+        if self.grid.is_some() && found != ranks {
+            return Err(FftError::Grid { found, ranks }.into());
+        }
+        for (what, is_set) in
+            [("a grid with several divided axes", several > 1), ("fewer modes than points", modes[0] != points)]
+        {
             if is_set {
                 return Err(FftError::OneAxis { what, ranks }.into());
             }

@@ -25,7 +25,7 @@ pub enum FftError {
     #[error("no axis to transform; expected one or more")]
     NoAxes,
     /// The array does not have an axis.
-    #[error("no axis {axis}; an array of {axes} axes has 0 to {}", axes.saturating_sub(1))]
+    #[error("no axis {axis}; expected 0 to {}", axes.saturating_sub(1))]
     #[non_exhaustive]
     Axis {
         /// The number that was given.
@@ -62,7 +62,7 @@ pub enum FftError {
         axes: usize,
     },
     /// The number of modes is not given for each axis.
-    #[error("modes for {found} axes of an array of {axes}; expected a number for each axis")]
+    #[error("{found} numbers of modes for an array of {axes} axes; expected one for each axis")]
     #[non_exhaustive]
     Modes {
         /// The numbers that were given.
@@ -87,7 +87,7 @@ pub enum FftError {
         transformed: bool,
     },
     /// The transform cannot be cyclic.
-    #[error("{extents:?} points on {ranks} ranks cannot be divided cyclically; expected one axis, whose extent {} divides", ranks * ranks)]
+    #[error("{extents:?} points on {ranks} ranks cannot be divided cyclically; expected one axis, whose extent is a multiple of {}", ranks * ranks)]
     #[non_exhaustive]
     Cyclic {
         /// The extents of the array.
@@ -114,7 +114,7 @@ pub enum FftError {
         bytes: usize,
     },
     /// A buffer has another length.
-    #[error("{buffer}: {found} elements; expected {expected}")]
+    #[error("{buffer}: {found} elements; expected {}{expected}", if *at_least { "at least " } else { "" })]
     #[non_exhaustive]
     Length {
         /// The name of the buffer.
@@ -122,7 +122,9 @@ pub enum FftError {
         /// Its length in elements.
         found: usize,
         /// The length that is right.
-        expected: String,
+        expected: usize,
+        /// Whether a longer one is right too.
+        at_least: bool,
     },
 }
 
@@ -141,7 +143,7 @@ impl FftError {
     pub(crate) fn check(buffer: &'static str, found: usize, expected: usize) -> Result<(), Self> {
         match found == expected {
             true => Ok(()),
-            false => Err(Self::Length { buffer, found, expected: expected.to_string() }),
+            false => Err(Self::Length { buffer, found, expected, at_least: false }),
         }
     }
 
@@ -149,7 +151,7 @@ impl FftError {
     pub(crate) fn check_least(buffer: &'static str, found: usize, least: usize) -> Result<(), Self> {
         match found >= least {
             true => Ok(()),
-            false => Err(Self::Length { buffer, found, expected: format!("at least {least}") }),
+            false => Err(Self::Length { buffer, found, expected: least, at_least: true }),
         }
     }
 }

@@ -14,13 +14,13 @@ pub(crate) struct Stage {
     /// in portions along it.
     pub(crate) along: Option<usize>,
     /// Whether the last work leaves its lines contiguous, in another order of memory.
-    pub(crate) turns: bool,
+    pub(crate) ends_contiguous: bool,
 }
 
 impl Stage {
     /// A stage that does not change the extents.
     pub(crate) fn on(distribution: Distribution, work: Vec<Work>) -> Self {
-        Self { entry: distribution.clone(), exit: distribution, work, along: None, turns: false }
+        Self { entry: distribution.clone(), exit: distribution, work, along: None, ends_contiguous: false }
     }
 
     /// A stage in which nothing is done.
@@ -77,7 +77,13 @@ impl Layout<'_> {
                 work.push(Work::Lines { axis, modes: self.modes[axis] });
             }
             let next = pending.last().copied();
-            stages.push(Stage { entry, exit: self.distribution(&extents, &splits)?, work, along: next, turns: false });
+            stages.push(Stage {
+                entry,
+                exit: self.distribution(&extents, &splits)?,
+                work,
+                along: next,
+                ends_contiguous: false,
+            });
             let Some(next) = next else { break };
             // Of the axes after it, the first one leaves the longest rows.
             let done = |axis: &usize| splits[*axis] == Split::Whole && !pending.contains(axis);
@@ -97,13 +103,16 @@ impl Layout<'_> {
         }
         let last_axis = extents.len() - 1;
         let order = |axis: usize| (0..=last_axis).filter(|&other| other != axis).chain([axis]).collect::<Vec<_>>();
-        if let (false, 1, true) = (natural, self.batch, swaps.len() % 2 == 1)
+        // The elements of a batch are innermost, so their lines cannot be contiguous.
+        if !natural
+            && self.batch == 1
+            && swaps.len() % 2 == 1
             && let Some(stage) = stages.last_mut()
             && let Some(&Work::Lines { axis, .. }) = stage.work.last()
             && axis < last_axis
         {
             stage.exit = stage.exit.clone().in_order(&order(axis))?;
-            stage.turns = true;
+            stage.ends_contiguous = true;
         }
         Ok(stages)
     }

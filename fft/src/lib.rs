@@ -32,22 +32,29 @@
 //! | elements | complex ([`Fft::complex`]) and real ([`Fft::real`], n / 2 + 1 frequencies along the last axis), of `f32` and `f64` |
 //! | axes | all, or [some](Fft::axes); several elements at each index by [`batch`](Fft::batch) |
 //! | division | slabs or pencils, chosen by the machine's prices, or [a grid](Fft::grid) |
-//! | output | divided as the input is, or as the last exchange leaves it ([`transposed`](Fft::transposed)), with fewer exchanges |
+//! | output | divided as the input is, or as the last exchange leaves it ([`transposed`](Fft::transposed)), with fewer exchanges and, for slabs, in another order of memory |
+//! | exchanges | in [portions](Fft::portion), each transformed and sent while it is in the cache; over a network they can [overlap](Fft::overlap) with the transforms |
 //! | factors | [`Norm`]: none, 1/N in either direction, 1/√N in both |
 //! | 3/2 rule | [`modes`](Fft::modes): fewer frequencies than points |
-//! | one axis | in four steps, or [cyclic](Fft::cyclic) with one exchange |
+//! | one axis | in four steps, or [cyclic](Fft::cyclic) with one exchange; if it is divided, with all frequencies, on at most √N ranks, and of real numbers as a complex one |
 //!
 //! # How it works
 //!
 //! A rank transforms along the axes that it has whole. Then the array is
-//! [redistributed](necklace::Communicator::redistribute_init), so that it has another axis whole,
-//! and so on. The exchange is Necklace's `alltoallw`, among the ranks of one axis of the grid only,
-//! by the algorithm that is [chosen](necklace::Communicator::choose) for `alltoallv`. Elements are
-//! sent from where they lie, and received where they belong. `rustfft` and `realfft` transform the
-//! single lines.
+//! [redistributed](necklace::Communicator::redistribute_portions_init), so that it has another axis
+//! whole, and so on. The exchange is Necklace's `alltoallw`, among the ranks of one axis of the grid
+//! only, by the algorithm that is [chosen](necklace::Communicator::choose) for `alltoallv`. What a
+//! rank has transformed is sent while it is in the cache: a slice of the array, or a portion in a
+//! small buffer where its elements are not contiguous. They are received where they belong. `rustfft`
+//! and `realfft` transform the single lines.
 //!
-//! A planned transform can be executed any number of times. It has communicators of its own. An
-//! execution allocates nothing but its scratch memory, once, unless the caller passes that.
+//! A planned transform can be executed any number of times. It has communicators of its own. The first
+//! execution allocates scratch memory, unless the caller passes it; otherwise executions allocate
+//! nothing, unless they [overlap](Fft::overlap).
+//!
+//! The ranks are those of any communicator. For processes over TCP, or ranks of MPI, a program also
+//! depends on `necklace` with the feature `tcp` or `mpi`, and passes the communicator of
+//! [`necklace::launch`](fn@necklace::launch).
 //!
 //! # From other libraries
 //!
@@ -56,12 +63,26 @@
 //! | `fftw_mpi_local_size_3d` | `newDistArray`, `local_slice` | [`Transform::input`], [`Distribution::local_len`] |
 //! | `fftw_mpi_plan_dft_3d` | `PFFT(comm, shape)` | `Fft::new(shape).complex(comm)` |
 //! | `fftw_mpi_plan_dft_r2c_3d` | `PFFT(comm, shape, dtype=float)` | `Fft::new(shape).real(comm)` |
-//! | `FFTW_MPI_TRANSPOSED_OUT` | what `PFFT` does | [`Fft::transposed`] |
+//! | `fftw_mpi_plan_dft_1d` | | `Fft::new(&[n])` |
+//! | `FFTW_MPI_SCRAMBLED_OUT` | | [`Fft::transposed`] of one axis |
+//! | `FFTW_MPI_TRANSPOSED_OUT` | what `PFFT` does | [`Fft::transposed`]; the axes of three are in memory in the order 1, 0, 2 in FFTW, 0, 1, 2 in mpi4py-fft, and here 1, 2, 0 for slabs and 0, 1, 2 for pencils |
+//! | `FFTW_MPI_TRANSPOSED_IN`, backward | `PFFT.backward` | [`Transform::inverse`] of such a plan |
 //! | `howmany` of `fftw_mpi_plan_many_dft` | | [`Fft::batch`] |
-//! | slabs | `grid=(-1,)` | `.grid(&Grid::line(ranks))` |
+//! | slabs | `grid=(-1,)` | [`Fft::grid`] of `Grid::line(ranks)` |
 //! | | `padding=[1.5, 1.5, 1.5]` of M modes | `Fft::new` of 3 M / 2 points, and [`Fft::modes`] |
 //! | real numbers in place | | [`Fft::real`] has two buffers |
+//! | `fftw_execute`, `FFTW_BACKWARD` | `forward`, `backward` | [`Transform::forward`], [`Transform::inverse`] |
 //! | no factor | 1/N forward | [`Norm::None`], [`Norm::Forward`]; 1/N in the inverse unless set |
+//!
+//! | PencilFFTs.jl | 2DECOMP&FFT | here |
+//! |---|---|---|
+//! | `PencilFFTPlan(dims, Transforms.FFT(), (p, q), comm)` | `decomp_2d_init(nx, ny, nz, p, q)`, `decomp_2d_fft_init` | `Fft::new(shape).grid(&grid).complex(comm)`, with a grid of p x q ranks |
+//! | `Transforms.RFFT()` | `decomp_2d_fft_3d` of a real and a complex array | [`Fft::real`] |
+//! | `allocate_input`, `allocate_output` | `decomp_2d_fft_get_size` | [`Transform::input`], [`Transform::output`] and a `Vec` each |
+//! | `mul!(u_hat, plan, u)`, `plan * u` | `decomp_2d_fft_3d(in, out, DECOMP_2D_FFT_FORWARD)` | [`Transform::forward_into`] |
+//! | `ldiv!(u, plan, u_hat)`, `plan \ u_hat` | `decomp_2d_fft_3d(in, out, DECOMP_2D_FFT_BACKWARD)` | [`Transform::inverse_into`] |
+//! | the order of memory after a transform | Z-pencils of the output | [`Fft::transposed`], and [`Distribution::order`] of the output |
+//! | 1/N backward | no factor | [`Norm::Inverse`], [`Norm::None`] |
 
 mod builder;
 mod error;

@@ -82,10 +82,10 @@ impl Across {
 }
 
 /// A portion of an array.
-pub(crate) struct Portion<'a, C> {
+pub(crate) struct PortionOf<'a, C> {
     /// The indices of the axis that is divided.
     pub(crate) indices: Range<usize>,
-    /// The whole array, if the lines are there before, or there after the way back.
+    /// The whole array, from which lines are taken, and to which the inverse returns them.
     pub(crate) whole: Option<&'a mut [C]>,
 }
 
@@ -153,7 +153,7 @@ impl<T: Float> Lines<T> {
         data: &mut [Complex<T>],
         inverse: bool,
         factor: T,
-        portion: Option<Portion<'_, Complex<T>>>,
+        portion: Option<PortionOf<'_, Complex<T>>>,
         space: &mut Space<T>,
     ) {
         let mut portion = self.across.zip(portion);
@@ -182,7 +182,7 @@ impl<T: Float> Lines<T> {
         let rows = if inverse { [modes, length] } else { [length, modes] };
         shape.groups(self.width, rows[0] < rows[1], |outer, first, width| {
             let [from, to] = rows.map(|rows| outer * rows * inner + first);
-            let mut whole = portion.as_mut().and_then(|(across, Portion { indices, whole })| {
+            let mut whole = portion.as_mut().and_then(|(across, PortionOf { indices, whole })| {
                 let whole = whole.as_deref_mut()?;
                 let at = |is_outer, at| if across.is_outer == is_outer { across.position(at, indices) } else { at };
                 Some(&mut whole[at(true, outer) * length * self.shape.inner + at(false, first)..])
@@ -218,7 +218,7 @@ impl<T: Float> Lines<T> {
     /// Transforms the lines of one array into another, in which they are contiguous, in the same order,
     /// and multiplies them by a factor. The inverse brings them back from there. Uses the first array
     /// as memory.
-    pub(crate) fn turn(
+    pub(crate) fn run_contiguous(
         &self,
         from: &mut [Complex<T>],
         to: &mut [Complex<T>],
@@ -235,27 +235,27 @@ impl<T: Float> Lines<T> {
         let pitch = pitch::<Complex<T>>(length);
         self.shape.groups(self.width, false, |outer, first, width| {
             let place = outer * length * inner + first;
-            let turned = (outer * inner + first) * modes..(outer * inner + first + width) * modes;
+            let group = (outer * inner + first) * modes..(outer * inner + first + width) * modes;
             if !inverse {
                 gather(&from[place..], lines, [length, width, inner]);
             }
-            let turned = if inverse { &mut from[turned] } else { &mut to[turned] };
-            for (line, turned) in lines.chunks_exact_mut(pitch).zip(turned.chunks_exact_mut(modes)) {
+            let contiguous = if inverse { &mut from[group] } else { &mut to[group] };
+            for (line, other) in lines.chunks_exact_mut(pitch).zip(contiguous.chunks_exact_mut(modes)) {
                 let line = &mut line[..length];
                 match (inverse, modes == length) {
-                    (false, true) => fft.process_outofplace_with_scratch(line, turned, scratch),
-                    (true, true) => fft.process_outofplace_with_scratch(turned, line, scratch),
+                    (false, true) => fft.process_outofplace_with_scratch(line, other, scratch),
+                    (true, true) => fft.process_outofplace_with_scratch(other, line, scratch),
                     (false, false) => {
                         fft.process_with_scratch(line, scratch);
-                        self.keep(line, turned, 1);
+                        self.keep(line, other, 1);
                     }
                     (true, false) => {
-                        self.spread(turned, line, 1);
+                        self.spread(other, line, 1);
                         fft.process_with_scratch(line, scratch);
                     }
                 }
                 if !inverse && factor != T::one() {
-                    turned.iter_mut().for_each(|value| *value = value.scale(factor));
+                    other.iter_mut().for_each(|value| *value = value.scale(factor));
                 }
             }
             if inverse {

@@ -10,7 +10,7 @@ use rustfft::FftPlanner;
 
 use crate::float::root;
 use crate::layout::{Stage, Work};
-use crate::lines::{Across, Lines, Portion, Shape, Space};
+use crate::lines::{Across, Lines, PortionOf, Shape, Space};
 use crate::{Distribution, Error, FftError, Float};
 
 /// The maximum number of messages that a rank sends in all portions of an exchange.
@@ -29,7 +29,7 @@ pub(crate) struct Pipeline<T: Float> {
 
 /// How arrays are divided into portions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Portions {
+pub(crate) struct PortionOptions {
     /// The size of each.
     pub(crate) bytes: usize,
     /// Whether one is transformed while another is moved.
@@ -42,7 +42,7 @@ struct Local<T> {
     lengths: [usize; 2],
     steps: Vec<Step<T>>,
     /// The last transform, if it leaves its lines contiguous, in another buffer.
-    turn: Option<Lines<T>>,
+    contiguous: Option<Lines<T>>,
     /// The extents before, along, and after the axis that is divided into portions.
     along: [usize; 3],
 }
@@ -70,7 +70,7 @@ impl<T: Float> Pipeline<T> {
     pub(crate) fn new(
         comm: &mut Communicator,
         stages: &[Stage],
-        divided: Portions,
+        divided: PortionOptions,
         planner: &mut FftPlanner<T>,
     ) -> Result<Self, Error> {
         for part in stages.iter().flat_map(|stage| [&stage.entry, &stage.exit]) {
@@ -79,19 +79,19 @@ impl<T: Float> Pipeline<T> {
         let mut space = Space::new();
         let mut locals: Vec<Local<T>> =
             stages.iter().map(|stage| Local::new(stage, comm.rank(), planner, &mut space)).collect();
-        // The factor is applied where each element is written for the last time, forward: if the last stage
-        // turns its lines, there.
-        let turns = locals.iter().any(|local| local.turn.is_some());
+        // The factor is applied where each element is written for the last time, forward: if the last lines
+        // become contiguous, there.
+        let is_apart = locals.iter().any(|local| local.contiguous.is_some());
         let steps = locals.iter_mut().flat_map(|local| &mut local.steps).rev();
         let mut scales = steps.filter_map(|step| if let Step::Lines(_, scales) = step { Some(scales) } else { None });
-        scales.next().into_iter().for_each(|scales| *scales = !turns);
+        scales.next().into_iter().for_each(|scales| *scales = !is_apart);
         let mut exchanges = Vec::new();
         for (stage, next) in stages.iter().zip(&stages[1..]) {
-            let (axis, portions) = (stage.along.unwrap_or(0), portions::<T>(stage, divided.bytes, comm.size()));
+            let (axis, portions) = (stage.along.unwrap_or(0), portion_count::<T>(stage, divided.bytes, comm.size()));
             exchanges.push(comm.redistribute_portions_init(&stage.exit, &next.entry, axis, portions)?);
         }
         let needs_memory = |(stage, exchange): &(&Local<T>, &PortionedRedistribution<_>)| {
-            exchange.portions() > 1 && (divided.overlap || stage.slice(&(0..0)).is_none())
+            exchange.portions() > 1 && (divided.overlap || !stage.has_contiguous_portions())
         };
         let apart = locals.iter().zip(&exchanges).filter(needs_memory);
         let lengths =
@@ -103,9 +103,9 @@ impl<T: Float> Pipeline<T> {
     }
 
     /// Returns the lengths that the stages need in a direction, in the order of the execution: two, if
-    /// a stage turns its lines.
+    /// the lines of a stage become contiguous.
     pub(crate) fn needs(&self, inverse: bool) -> Vec<usize> {
-        let of_stage = |stage: &Local<T>| match (stage.lengths, &stage.turn) {
+        let of_stage = |stage: &Local<T>| match (stage.lengths, &stage.contiguous) {
             ([before, after], Some(_)) => vec![before, after],
             ([before, after], None) => vec![before.max(after)],
         };
@@ -114,6 +114,11 @@ impl<T: Float> Pipeline<T> {
             needs.reverse();
         }
         needs
+    }
+
+    /// Returns the number of exchanges.
+    pub(crate) fn exchanges(&self) -> usize {
+        self.exchanges.len()
     }
 
     /// Returns the length of the array before the first stage or after the last one, forward.
@@ -142,8 +147,8 @@ impl<T: Float> Pipeline<T> {
         let [one, other] = memory;
         let mut worker = Worker { run, end, space, memory: [one, other], overlaps: *overlaps };
         if run.inverse {
-            if last.turn.is_some() {
-                worker.turn(last, pair(buffers, route, 0));
+            if last.contiguous.is_some() {
+                worker.move_lines(last, pair(buffers, route, 0));
                 route = &route[1..];
             }
             worker.work(last, others.is_empty(), buffers[route[0]], None);
@@ -157,8 +162,8 @@ impl<T: Float> Pipeline<T> {
         }
         if !run.inverse {
             worker.work(last, others.is_empty(), buffers[route[others.len()]], None);
-            if last.turn.is_some() {
-                worker.turn(last, pair(buffers, route, others.len()));
+            if last.contiguous.is_some() {
+                worker.move_lines(last, pair(buffers, route, others.len()));
             }
         }
         Ok(())
@@ -212,7 +217,7 @@ impl<T: Float> Worker<'_, '_, T> {
             let buffers = [&mut *memory, &mut *other];
             let work = |indices: Range<usize>, portion: &mut [Complex<T>]| {
                 let whole = Some(&mut *array).filter(|_| !is_elsewhere);
-                self.work(stage, is_first, portion, Some(Portion { indices, whole }));
+                self.work(stage, is_first, portion, Some(PortionOf { indices, whole }));
             };
             match inverse {
                 false => exchange.execute_overlapped(buffers, next, work)?,
@@ -229,9 +234,9 @@ impl<T: Float> Worker<'_, '_, T> {
             };
             if inverse {
                 exchange.execute_back(number, next, portion)?;
-                self.work(stage, is_first, portion, Some(Portion { indices, whole }));
+                self.work(stage, is_first, portion, Some(PortionOf { indices, whole }));
             } else {
-                self.work(stage, is_first, portion, Some(Portion { indices, whole }));
+                self.work(stage, is_first, portion, Some(PortionOf { indices, whole }));
                 exchange.execute(number, portion, next)?;
             }
         }
@@ -246,7 +251,7 @@ impl<T: Float> Worker<'_, '_, T> {
         stage: &Local<T>,
         is_first: bool,
         data: &mut [Complex<T>],
-        portion: Option<Portion<'_, Complex<T>>>,
+        portion: Option<PortionOf<'_, Complex<T>>>,
     ) {
         let Self { run, end, space, .. } = self;
         let mut end = end.as_mut().filter(|_| is_first);
@@ -260,10 +265,10 @@ impl<T: Float> Worker<'_, '_, T> {
         }
     }
 
-    /// Executes the transform of a stage that turns its lines, from one buffer to another.
-    fn turn(&mut self, stage: &Local<T>, [from, to]: [&mut [Complex<T>]; 2]) {
-        if let Some(lines) = &stage.turn {
-            lines.turn(from, to, self.run.inverse, self.run.factor, self.space);
+    /// Executes the transform whose lines become contiguous, from one buffer to another.
+    fn move_lines(&mut self, stage: &Local<T>, [from, to]: [&mut [Complex<T>]; 2]) {
+        if let Some(lines) = &stage.contiguous {
+            lines.run_contiguous(from, to, self.run.inverse, self.run.factor, self.space);
         }
     }
 }
@@ -282,16 +287,26 @@ impl<T: Float> Local<T> {
             Work::Twiddle => Step::Twiddle(roots(entry, rank), entry.batch()),
         };
         let mut steps: Vec<Step<T>> = work.iter().map(&mut step).collect();
-        let turned = if stage.turns { steps.pop() } else { None };
-        let turn = turned.and_then(|step| if let Step::Lines(lines, _) = step { Some(lines) } else { None });
+        let last = if stage.ends_contiguous { steps.pop() } else { None };
+        let contiguous = last.and_then(|step| if let Step::Lines(lines, _) = step { Some(lines) } else { None });
         let Shape { outer, length, inner, .. } = shape(exit, &extents, along.unwrap_or(0), 0);
-        Self { lengths: [entry.local_len(rank), exit.local_len(rank)], steps, turn, along: [outer, length, inner] }
+        Self {
+            lengths: [entry.local_len(rank), exit.local_len(rank)],
+            steps,
+            contiguous,
+            along: [outer, length, inner],
+        }
+    }
+
+    /// Returns whether portions are contiguous in the whole array.
+    fn has_contiguous_portions(&self) -> bool {
+        self.along[0] == 1
     }
 
     /// Returns the place of a portion in the whole array, if it is contiguous there.
     fn slice(&self, indices: &Range<usize>) -> Option<Range<usize>> {
-        let [outer, _, inner] = self.along;
-        (outer == 1).then(|| indices.start * inner..indices.end * inner)
+        let inner = self.along[2];
+        self.has_contiguous_portions().then(|| indices.start * inner..indices.end * inner)
     }
 
     /// Calls the function for each contiguous piece of a portion, at these indices of its axis, and for
@@ -317,18 +332,18 @@ impl<T: Float> Local<T> {
         &self,
         Run { inverse, factor }: Run<T>,
         data: &mut [Complex<T>],
-        mut portion: Option<Portion<'_, Complex<T>>>,
+        mut portion: Option<PortionOf<'_, Complex<T>>>,
         space: &mut Space<T>,
     ) {
         let (mut forth, mut back) = (self.steps.iter(), self.steps.iter().rev());
         let steps: &mut dyn Iterator<Item = &Step<T>> = if inverse { &mut back } else { &mut forth };
         let reaches = matches!(self.steps.first(), Some(Step::Lines(lines, _)) if lines.reaches_whole());
-        if let Some(Portion { indices, whole: Some(whole) }) = portion.as_ref().filter(|_| !inverse && !reaches) {
+        if let Some(PortionOf { indices, whole: Some(whole) }) = portion.as_ref().filter(|_| !inverse && !reaches) {
             self.copy(indices, data, |piece, place| piece.copy_from_slice(&whole[place]));
         }
         for (at, step) in steps.enumerate() {
             let is_first = at == if inverse { self.steps.len() - 1 } else { 0 };
-            let portion = portion.as_mut().map(|Portion { indices, whole }| Portion {
+            let portion = portion.as_mut().map(|PortionOf { indices, whole }| PortionOf {
                 indices: indices.clone(),
                 whole: whole.as_deref_mut().filter(|_| is_first && reaches),
             });
@@ -345,7 +360,7 @@ impl<T: Float> Local<T> {
                 }
             }
         }
-        if let Some(Portion { indices, whole: Some(whole) }) = portion.filter(|_| inverse && !reaches) {
+        if let Some(PortionOf { indices, whole: Some(whole) }) = portion.filter(|_| inverse && !reaches) {
             self.copy(&indices, data, |piece, place| whole[place].copy_from_slice(piece));
         }
     }
@@ -380,7 +395,7 @@ pub(crate) fn across(distribution: &Distribution, extents: &[usize], axis: usize
 
 /// Returns in how many portions the array of a stage is worked on and sent. All ranks have the same
 /// number, which the part of rank 0, the largest, decides.
-fn portions<T>(stage: &Stage, portion: usize, ranks: usize) -> usize {
+fn portion_count<T>(stage: &Stage, portion: usize, ranks: usize) -> usize {
     let Stage { entry, exit, along, .. } = stage;
     let Some(along) = along.filter(|_| entry == exit) else { return 1 };
     let bytes = entry.local_len(0).saturating_mul(size_of::<Complex<T>>());

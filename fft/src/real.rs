@@ -14,7 +14,8 @@ use crate::{Distribution, Error, FftError, Float};
 ///
 /// The array is divided as [`input`](Self::input) says, and its spectrum as
 /// [`output`](Self::output) says. The methods are collective: all ranks of the communicator call
-/// the same one. Only the first call without scratch allocates.
+/// the same one. Only the first call without scratch allocates, unless portions
+/// [overlap](crate::Fft::overlap).
 pub struct RealTransform<T: Float> {
     pipeline: Pipeline<T>,
     ends: [Distribution; 2],
@@ -74,6 +75,12 @@ impl<T: Float> RealTransform<T> {
     #[must_use]
     pub fn output(&self) -> &Distribution {
         &self.ends[1]
+    }
+
+    /// Returns the number of exchanges of an execution.
+    #[must_use]
+    pub fn exchanges(&self) -> usize {
+        self.pipeline.exchanges()
     }
 
     /// Returns the length of the scratch memory, in complex elements.

@@ -13,7 +13,8 @@ use crate::{Distribution, Error, FftError, Float};
 ///
 /// The array is divided as [`input`](Self::input) says before it is transformed, and as
 /// [`output`](Self::output) says afterwards. The methods are collective: all ranks of the
-/// communicator call the same one. Only the first call without scratch allocates.
+/// communicator call the same one. Only the first call without scratch allocates, unless portions
+/// [overlap](crate::Fft::overlap).
 pub struct Transform<T: Float> {
     pipeline: Pipeline<T>,
     ends: [Distribution; 2],
@@ -42,10 +43,16 @@ impl<T: Float> Transform<T> {
         &self.ends[0]
     }
 
-    /// Returns how the spectrum is divided.
+    /// Returns how the spectrum is divided, and lies in memory.
     #[must_use]
     pub fn output(&self) -> &Distribution {
         &self.ends[1]
+    }
+
+    /// Returns the number of exchanges of an execution.
+    #[must_use]
+    pub fn exchanges(&self) -> usize {
+        self.pipeline.exchanges()
     }
 
     /// Returns the length of a buffer for a transform in place, in elements: that of the longer one

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::error::joined;
-use super::part::Part;
+use super::index_set::IndexSet;
 use super::{ArrayError, Portion, Portions, Split, boxes};
 use crate::hash::digest;
 use crate::ids::Node;
@@ -254,6 +254,22 @@ impl Distribution {
         }
     }
 
+    /// Returns how each axis is divided. `None` if each rank has a [box](Self::boxes).
+    #[must_use]
+    pub fn splits(&self) -> Option<&[Split]> {
+        match &self.division {
+            Division::Grid(_, splits) => Some(splits),
+            Division::Boxes(_) => None,
+        }
+    }
+
+    /// Returns the distance between the starts of rows, in indices, if they are
+    /// [padded](Self::padded).
+    #[must_use]
+    pub fn padding(&self) -> Option<usize> {
+        self.padding
+    }
+
     /// Returns the order of the axes in memory, the last fastest.
     #[must_use]
     pub fn order(&self) -> &[usize] {
@@ -290,7 +306,7 @@ impl Distribution {
     /// Returns the indices of an axis that a rank has, in ascending order. Empty if there is no such
     /// axis or rank.
     pub fn indices(&self, rank: usize, axis: usize) -> impl ExactSizeIterator<Item = usize> + Clone + use<> {
-        let part = if axis < self.shape.len() { self.part_of(rank, axis) } else { Part::range(0..0) };
+        let part = if axis < self.shape.len() { self.part_of(rank, axis) } else { IndexSet::range(0..0) };
         (0..part.count()).map(move |position| part.index(position))
     }
 
@@ -338,7 +354,7 @@ impl Distribution {
     /// # Ok::<(), necklace::array::ArrayError>(())
     /// ```
     pub fn elements(&self, rank: usize) -> impl Iterator<Item = (usize, Coordinates)> + use<> {
-        let parts: Vec<Part> = (0..self.shape.len()).map(|axis| self.part_of(rank, axis)).collect();
+        let parts: Vec<IndexSet> = (0..self.shape.len()).map(|axis| self.part_of(rank, axis)).collect();
         let (distances, order) = (self.distances(rank), self.order.clone());
         let counts: Vec<usize> = order.iter().map(|&axis| parts[axis].count()).collect();
         let number = counts.iter().product();
@@ -414,11 +430,11 @@ impl Distribution {
     }
 
     /// Returns the indices of an axis that ranks with a coordinate have.
-    pub(super) fn part(&self, axis: usize, coordinate: usize) -> Part {
+    pub(super) fn part(&self, axis: usize, coordinate: usize) -> IndexSet {
         match &self.division {
-            Division::Grid(..) if coordinate >= self.coordinates(axis) => Part::range(0..0),
+            Division::Grid(..) if coordinate >= self.coordinates(axis) => IndexSet::range(0..0),
             Division::Grid(_, splits) => splits[axis].part(self.shape[axis], coordinate, self.coordinates(axis)),
-            Division::Boxes(boxes) => Part::range(boxes.get(coordinate).map_or(0..0, |range| range[axis].clone())),
+            Division::Boxes(boxes) => IndexSet::range(boxes.get(coordinate).map_or(0..0, |range| range[axis].clone())),
         }
     }
 
@@ -433,8 +449,8 @@ impl Distribution {
         Portion { positions, distances, length: self.length(extents, padding) }
     }
 
-    fn part_of(&self, rank: usize, axis: usize) -> Part {
-        if rank < self.ranks() { self.part(axis, self.coordinate(rank, axis)) } else { Part::range(0..0) }
+    fn part_of(&self, rank: usize, axis: usize) -> IndexSet {
+        if rank < self.ranks() { self.part(axis, self.coordinate(rank, axis)) } else { IndexSet::range(0..0) }
     }
 
     pub(super) fn division(&self) -> &Division {

@@ -47,7 +47,7 @@ pub enum ArrayError {
         dimensions: usize,
     },
     /// The array does not have an axis.
-    #[error("no axis {axis}; an array of {axes} axes has 0 to {}", axes - 1)]
+    #[error("no axis {axis}; expected 0 to {}", axes - 1)]
     #[non_exhaustive]
     Axis {
         /// The number that was given.
@@ -129,7 +129,7 @@ pub enum ArrayError {
         extent: usize,
     },
     /// A redistribution does not have a portion.
-    #[error("no portion {found}; a redistribution of {portions} has 0 to {}", portions - 1)]
+    #[error("no portion {found}; expected 0 to {}", portions - 1)]
     #[non_exhaustive]
     Portion {
         /// The number that was given.

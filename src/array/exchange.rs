@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::distribution::Division;
-use super::part::Piece;
+use super::index_set::Piece;
 use super::{ArrayError, Distribution, Portion, Portions};
 use crate::ids::Node;
 use crate::plan::Strided;

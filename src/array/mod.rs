@@ -9,7 +9,7 @@ mod distribution;
 mod error;
 mod exchange;
 mod grid_choice;
-mod part;
+mod index_set;
 mod portion;
 mod split;
 #[cfg(feature = "ndarray")]

@@ -9,6 +9,11 @@ pub(crate) struct Portions {
     pub(crate) count: usize,
 }
 
+impl Portions {
+    /// The part as a whole.
+    pub(crate) const WHOLE: Self = Self { axis: 0, count: 1 };
+}
+
 /// A portion of a rank's part, in a buffer of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Portion {

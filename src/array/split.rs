@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::part::Part;
+use super::index_set::IndexSet;
 use crate::plan::even_range;
 
 /// How one axis of an array is divided among the coordinates of an axis of the process grid.
@@ -46,12 +46,12 @@ impl Split {
     }
 
     /// Returns the indices of one of `of` coordinates.
-    pub(super) fn part(self, extent: usize, coordinate: usize, of: usize) -> Part {
+    pub(super) fn part(self, extent: usize, coordinate: usize, of: usize) -> IndexSet {
         match self {
-            Self::Whole => Part::range(0..extent),
-            Self::Block(_) => Part::range(even_range(extent, of, coordinate)),
-            Self::Cyclic(_) => Part::dealt(1, coordinate, of, extent),
-            Self::BlockCyclic { block, .. } => Part::dealt(block, coordinate, of, extent),
+            Self::Whole => IndexSet::range(0..extent),
+            Self::Block(_) => IndexSet::range(even_range(extent, of, coordinate)),
+            Self::Cyclic(_) => IndexSet::dealt(1, coordinate, of, extent),
+            Self::BlockCyclic { block, .. } => IndexSet::dealt(block, coordinate, of, extent),
         }
     }
 

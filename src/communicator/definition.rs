@@ -540,7 +540,7 @@ fn on_hosts(hosts: &Hosts) -> String {
 
 /// Hashes a description: FNV-1a, finished with a multiplication and a shift so that all bits count.
 /// The hash distinguishes calls; it is not cryptographic.
-fn fingerprint(description: &str) -> u64 {
+pub(super) fn fingerprint(description: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = description.bytes().fold(0xcbf2_9ce4_8422_2325, step);
     (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)

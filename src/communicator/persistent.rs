@@ -8,6 +8,7 @@ use bytemuck::Pod;
 use super::Communicator;
 use super::call_context::CommunicatorId;
 use super::collectives::{key, reduction_key};
+use super::definition::fingerprint;
 use super::lengths::{BufferLength, total};
 use super::neighbour_key::NeighbourKey;
 use super::planned_call::{PlanKey, PlannedCall};
@@ -16,6 +17,7 @@ use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
 use crate::op::{OnBytes, Op};
 use crate::plan::Reduction;
+use crate::transport::Signature;
 
 /// A persistent plan: a collective of one communicator, planned for fixed sizes, as in MPI.
 ///
@@ -177,6 +179,16 @@ impl<T: Pod> Persistent<T> {
             }
             Origin::Permutation => Err(refused(NO_FORM.to_owned()).into()),
         }
+    }
+
+    /// Adds to the description, so that members that execute differently labelled plans disagree.
+    pub(super) fn labelled(mut self, label: &str) -> Self {
+        let Signature { description, fingerprint: known, .. } = &self.planned.signature;
+        let description = format!("{description}{label}");
+        // 0 without fingerprints.
+        let known = if *known == 0 { 0 } else { fingerprint(&description) };
+        self.planned.signature = Signature::new(known, description);
+        self
     }
 
     /// Describes the call in text: collective, sizes, algorithm, network.

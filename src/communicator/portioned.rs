@@ -2,24 +2,27 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use bytemuck::Pod;
 
-use super::Communicator;
 use super::lengths::{BufferLength, check};
 use super::pending::Pending;
-use super::redistribution::{Planned, Redistributed, check_lengths};
+use super::redistribution::{RedistributionPlans, RedistributionRequest, check_lengths};
+use super::{Communicator, Persistent, Scope};
 use crate::array::{ArrayError, Distribution, Portion, Portions};
 use crate::error::{ArgumentError, CallError, Error};
+use crate::quote::panic_message;
 
 /// A persistent plan that takes an array from one distribution to another, and back, in portions.
 ///
 /// Made by [`redistribute_portions_init`](Communicator::redistribute_portions_init). Each rank's
 /// part before is divided into portions, each of them an array in a buffer of its own. One buffer
 /// can serve for all, and stay in the cache. The plan has a communicator of its own, of the ranks
-/// that may exchange elements with each other. An execution allocates nothing.
+/// that may exchange elements with each other. An execution allocates nothing, unless portions
+/// overlap.
 pub struct PortionedRedistribution<T> {
-    planned: Planned<T>,
+    plans: RedistributionPlans<T>,
     /// This rank's portions.
     portions: Vec<Portion>,
     distributions: [Distribution; 2],
@@ -61,7 +64,7 @@ impl<T: Pod> PortionedRedistribution<T> {
     #[track_caller]
     pub fn execute(&mut self, portion: usize, before: &[T], after: &mut [T]) -> Result<(), Error> {
         self.check(portion, [before.len(), after.len()], "execute")?;
-        let Planned { comm, there, .. } = &mut self.planned;
+        let RedistributionPlans { comm, there, .. } = &mut self.plans;
         there[portion].execute(comm, before, after)
     }
 
@@ -74,7 +77,7 @@ impl<T: Pod> PortionedRedistribution<T> {
     #[track_caller]
     pub fn execute_back(&mut self, portion: usize, after: &[T], before: &mut [T]) -> Result<(), Error> {
         self.check(portion, [before.len(), after.len()], "execute_back")?;
-        let Planned { comm, back, .. } = &mut self.planned;
+        let RedistributionPlans { comm, back, .. } = &mut self.plans;
         back[portion].execute(comm, after, before)
     }
 
@@ -82,12 +85,11 @@ impl<T: Pod> PortionedRedistribution<T> {
     /// [`execute`](Self::execute).
     ///
     /// `compute` is called for each portion in turn, with its [positions](Self::positions) and the
-    /// buffer to write it into. This is the beginning of one of the two buffers, which are as long as
-    /// the longest portion at least.
+    /// buffer to write it into: the beginning of one of the two buffers. Each buffer is at least as long
+    /// as the longest portion.
     ///
-    /// A thread that lives as long as the call moves the portions, as one of a
-    /// [`scope`](Communicator::scope) does. That helps where portions wait for a network, and takes
-    /// longer where all cores compute.
+    /// A thread of a [`scope`](Communicator::scope) moves the portions, and ends with the call. That
+    /// helps where portions wait for a network, and takes longer where all cores compute.
     ///
     /// ```
     /// use necklace::array::Distribution;
@@ -110,11 +112,11 @@ impl<T: Pod> PortionedRedistribution<T> {
     ///
     /// [`ArgumentError::Length`](crate::error::ArgumentError::Length) if a buffer is too short or
     /// `after` has another length, [`Error::Thread`] if there is no thread; otherwise those of
-    /// [`execute`](Self::execute). After one of these, no further portion is computed.
+    /// [`execute`](Self::execute).
     ///
     /// # Panics
     ///
-    /// If `compute` panics, when the portion under way has been moved.
+    /// Propagates a panic of `compute`, after it has failed the exchange on all ranks.
     #[track_caller]
     pub fn execute_overlapped(
         &mut self,
@@ -126,9 +128,9 @@ impl<T: Pod> PortionedRedistribution<T> {
         T: Send + Sync,
     {
         self.check_overlapped(&buffers, after.len(), "execute_overlapped")?;
-        let Self { planned: Planned { comm, there, .. }, portions, .. } = self;
+        let Self { plans: RedistributionPlans { comm, there, .. }, portions, .. } = self;
         let [mut computed, other] = buffers;
-        comm.scope(|scope| {
+        overlapped(comm, |scope| {
             let mut idle = Some((other, after));
             let mut under_way = None::<Pending<_>>;
             for (Portion { positions, length, .. }, plan) in portions.iter().zip(there) {
@@ -146,7 +148,7 @@ impl<T: Pod> PortionedRedistribution<T> {
                 computed = other;
             }
             under_way.map_or(Ok(()), |last| last.wait().1)
-        })?
+        })
     }
 
     /// Moves all portions back, and computes each while the next one is under way. Collective, as
@@ -173,9 +175,9 @@ impl<T: Pod> PortionedRedistribution<T> {
         T: Send + Sync,
     {
         self.check_overlapped(&buffers, after.len(), "execute_back_overlapped")?;
-        let Self { planned: Planned { comm, back, .. }, portions, .. } = self;
+        let Self { plans: RedistributionPlans { comm, back, .. }, portions, .. } = self;
         let [first, mut other] = buffers;
-        comm.scope(|scope| {
+        overlapped(comm, |scope| {
             let mut plans = portions.iter().zip(back);
             let mut start = |buffer| {
                 let (portion, plan) = plans.next()?;
@@ -193,7 +195,7 @@ impl<T: Pod> PortionedRedistribution<T> {
                 other = computed;
             }
             Ok(())
-        })?
+        })
     }
 
     #[track_caller]
@@ -203,7 +205,7 @@ impl<T: Pod> PortionedRedistribution<T> {
             buffers.iter().try_for_each(|buffer| longest.check("buffer of portions", buffer.len()))?;
             check("buffer `after`", after, self.length)
         };
-        checked().map_err(self.planned.comm.context.error_of(call))
+        checked().map_err(self.plans.comm.context.error_of(call))
     }
 
     #[track_caller]
@@ -213,7 +215,7 @@ impl<T: Pod> PortionedRedistribution<T> {
             let Portion { length, .. } = self.portions.get(portion).ok_or(missing)?;
             Ok(check_lengths([before, after], [*length, self.length])?)
         };
-        checked().map_err(self.planned.comm.context.error_of(call))
+        checked().map_err(self.plans.comm.context.error_of(call))
     }
 
     /// Returns the distribution before.
@@ -228,22 +230,43 @@ impl<T: Pod> PortionedRedistribution<T> {
         &self.distributions[1]
     }
 
+    /// Describes the exchange in text: sizes, algorithm, network; of the first portion.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        self.plans.there.first().map_or("", Persistent::description)
+    }
+
     /// Returns the communicator of the ranks that may exchange elements with this one.
     #[must_use]
     pub fn communicator(&self) -> &Communicator {
-        &self.planned.comm
+        &self.plans.comm
     }
 
     /// Returns that communicator, to [abort](Communicator::abort) the exchange or for other calls.
     #[must_use]
     pub fn communicator_mut(&mut self) -> &mut Communicator {
-        &mut self.planned.comm
+        &mut self.plans.comm
+    }
+}
+
+/// Runs the body of calls that overlap with computations. Aborts the communicator if the body panics:
+/// this rank makes fewer calls than the others then.
+fn overlapped<'env>(
+    comm: &mut Communicator,
+    body: impl FnOnce(&Scope<'_, 'env>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    match catch_unwind(AssertUnwindSafe(|| comm.scope(body))) {
+        Ok(outcome) => outcome?,
+        Err(panic) => {
+            comm.abort(&format!("the computation of a portion panicked: {}", panic_message(&*panic)));
+            resume_unwind(panic)
+        }
     }
 }
 
 impl<T> fmt::Debug for PortionedRedistribution<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { planned: Planned { comm, .. }, portions, distributions: [before, after], .. } = self;
+        let Self { plans: RedistributionPlans { comm, .. }, portions, distributions: [before, after], .. } = self;
         f.debug_struct("PortionedRedistribution")
             .field("before", before)
             .field("after", after)
@@ -299,11 +322,11 @@ impl Communicator {
         portions: usize,
     ) -> Result<PortionedRedistribution<T>, Error> {
         let divided = Portions { axis, count: portions };
-        let planned = self.redistribution(Redistributed::new(before, after, divided));
-        let planned = planned.map_err(self.context.error_of("redistribute_portions_init"))?;
+        let planned = self.redistribution(RedistributionRequest::new(before, after, divided));
+        let plans = planned.map_err(self.context.error_of("redistribute_portions_init"))?;
         let rank = self.rank();
         let portions = (0..portions).map(|portion| before.portion(rank, portion, divided)).collect();
         let distributions = [before.clone(), after.clone()];
-        Ok(PortionedRedistribution { planned, portions, distributions, length: after.local_len(rank) })
+        Ok(PortionedRedistribution { plans, portions, distributions, length: after.local_len(rank) })
     }
 }

@@ -18,7 +18,7 @@ use crate::select::Terms;
 /// own, of the ranks that may exchange elements with each other, so its methods take none. An
 /// execution allocates nothing, except the first one in one buffer.
 pub struct Redistribution<T> {
-    planned: Planned<T>,
+    plans: RedistributionPlans<T>,
     distributions: [Distribution; 2],
     /// The lengths of the buffers, in elements.
     lengths: [usize; 2],
@@ -38,26 +38,23 @@ pub(super) fn check_lengths(found: [usize; 2], expected: [usize; 2]) -> Result<(
 
 /// A redistribution to be planned.
 #[derive(Clone, Copy)]
-pub(super) struct Redistributed<'a> {
-    pub(super) before: &'a Distribution,
-    pub(super) after: &'a Distribution,
-    pub(super) portions: Portions,
+pub(super) struct RedistributionRequest<'a> {
+    before: &'a Distribution,
+    after: &'a Distribution,
+    portions: Portions,
     /// The lengths of the buffers, if it is executed once: then the way back is not planned.
     once: Option<[usize; 2]>,
 }
 
-impl<'a> Redistributed<'a> {
+impl<'a> RedistributionRequest<'a> {
     /// A redistribution that is executed any number of times, there and back.
     pub(super) fn new(before: &'a Distribution, after: &'a Distribution, portions: Portions) -> Self {
         Self { before, after, portions, once: None }
     }
 }
 
-/// Without portions.
-const WHOLE: Portions = Portions { axis: 0, count: 1 };
-
 /// The plans of a redistribution.
-pub(super) struct Planned<T> {
+pub(super) struct RedistributionPlans<T> {
     /// The communicator of the ranks that exchange elements.
     pub(super) comm: Communicator,
     /// The plans of each portion.
@@ -66,7 +63,7 @@ pub(super) struct Planned<T> {
     pub(super) back: Vec<Persistent<T>>,
 }
 
-impl<T: Pod> Planned<T> {
+impl<T: Pod> RedistributionPlans<T> {
     /// Moves everything, of a redistribution without portions.
     fn run(&mut self, back: bool, from: &[T], to: &mut [T]) -> Result<(), Error> {
         let plans = if back { &mut self.back } else { &mut self.there };
@@ -88,7 +85,7 @@ impl<T: Pod> Redistribution<T> {
     #[track_caller]
     pub fn execute(&mut self, before: &[T], after: &mut [T]) -> Result<(), Error> {
         self.check([before.len(), after.len()], "execute")?;
-        self.planned.run(false, before, after)
+        self.plans.run(false, before, after)
     }
 
     /// Moves the elements of `after` back to their places in `before`. Collective, as
@@ -100,7 +97,7 @@ impl<T: Pod> Redistribution<T> {
     #[track_caller]
     pub fn execute_back(&mut self, after: &[T], before: &mut [T]) -> Result<(), Error> {
         self.check([before.len(), after.len()], "execute_back")?;
-        self.planned.run(true, after, before)
+        self.plans.run(true, after, before)
     }
 
     /// Moves the elements within one buffer, which is at least as long as the longer part: each
@@ -131,17 +128,17 @@ impl<T: Pod> Redistribution<T> {
         let longer = self.lengths[0].max(self.lengths[1]);
         let call = if back { "execute_back_in_place" } else { "execute_in_place" };
         let length = BufferLength::AtLeast(longer);
-        length.check("buffer", buffer.len()).map_err(self.planned.comm.context.error_of(call))?;
-        let Self { planned, copy, lengths: [before, after], .. } = self;
+        length.check("buffer", buffer.len()).map_err(self.plans.comm.context.error_of(call))?;
+        let Self { plans, copy, lengths: [before, after], .. } = self;
         let (from, to) = if back { (*after, *before) } else { (*before, *after) };
         copy.clear();
         copy.extend_from_slice(&buffer[..from]);
-        planned.run(back, copy, &mut buffer[..to])
+        plans.run(back, copy, &mut buffer[..to])
     }
 
     #[track_caller]
     fn check(&self, found: [usize; 2], call: &'static str) -> Result<(), Error> {
-        check_lengths(found, self.lengths).map_err(self.planned.comm.context.error_of(call))
+        check_lengths(found, self.lengths).map_err(self.plans.comm.context.error_of(call))
     }
 
     /// Returns the distribution before.
@@ -156,22 +153,28 @@ impl<T: Pod> Redistribution<T> {
         &self.distributions[1]
     }
 
+    /// Describes the exchange in text: sizes, algorithm, network.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        self.plans.there.first().map_or("", Persistent::description)
+    }
+
     /// Returns the communicator of the ranks that may exchange elements with this one.
     #[must_use]
     pub fn communicator(&self) -> &Communicator {
-        &self.planned.comm
+        &self.plans.comm
     }
 
     /// Returns that communicator, to [abort](Communicator::abort) the exchange or for other calls.
     #[must_use]
     pub fn communicator_mut(&mut self) -> &mut Communicator {
-        &mut self.planned.comm
+        &mut self.plans.comm
     }
 }
 
 impl<T> fmt::Debug for Redistribution<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { planned: Planned { comm, .. }, distributions: [before, after], .. } = self;
+        let Self { plans: RedistributionPlans { comm, .. }, distributions: [before, after], .. } = self;
         f.debug_struct("Redistribution")
             .field("before", before)
             .field("after", after)
@@ -245,7 +248,10 @@ impl Communicator {
         into: &mut [T],
     ) -> Result<(), Error> {
         let once = Some([from.len(), into.len()]);
-        let planned = self.redistribution(Redistributed { once, ..Redistributed::new(before, after, WHOLE) });
+        let planned = self.redistribution(RedistributionRequest {
+            once,
+            ..RedistributionRequest::new(before, after, Portions::WHOLE)
+        });
         planned.map_err(self.context.error_of("redistribute"))?.run(false, from, into)
     }
 
@@ -262,9 +268,14 @@ impl Communicator {
     ///
     /// Uses the algorithm that [`alltoallw_init`](Self::alltoallw_init) would use. Takes time and
     /// memory in proportion to the ranks that exchange elements and to the pieces that this rank
-    /// sends and receives: a rank's rows, if rows are moved. The ranks compare the distributions before,
-    /// and whether all have planned after, so planning has the cost of two [`barrier`](Self::barrier)s
-    /// as well.
+    /// sends and receives: a rank's rows, if rows are moved. If an axis is dealt in blocks of different
+    /// lengths before and after, it also takes time for each block of the axis until both deals start
+    /// again together. The ranks compare the distributions before, and whether all have planned after,
+    /// so planning has the cost of two [`barrier`](Self::barrier)s as well.
+    ///
+    /// A block has at most 2^20 pieces, and each direction 2^24 runs: contiguous elements, or rows of a
+    /// strided list. Single elements that change their order are runs of their own. If there are
+    /// more, redistribute in two steps, by way of a distribution in which other axes are whole.
     ///
     /// ```
     /// use necklace::array::Distribution;
@@ -287,8 +298,9 @@ impl Communicator {
     ///
     /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Ranks`]
     /// unless both are over as many ranks as this communicator has, with [`ArrayError::Shapes`]
-    /// unless the shapes agree, with [`ArrayError::Pieces`] if a block has too many pieces; otherwise
-    /// those of [`alltoallw_init`](Self::alltoallw_init). [`Error::Failed`] if ranks pass different
+    /// unless the shapes agree, with [`ArrayError::Pieces`] if a block has too many pieces;
+    /// [`PlanError::Runs`](crate::error::PlanError) if they are too many runs; otherwise those of
+    /// [`alltoallw_init`](Self::alltoallw_init). [`Error::Failed`] if ranks pass different
     /// distributions, as [`compare`](Self::compare) says, or if only another rank cannot plan.
     #[track_caller]
     pub fn redistribute_init<T: Pod>(
@@ -296,16 +308,19 @@ impl Communicator {
         before: &Distribution,
         after: &Distribution,
     ) -> Result<Redistribution<T>, Error> {
-        let planned = self.redistribution(Redistributed::new(before, after, WHOLE));
-        let planned = planned.map_err(self.context.error_of("redistribute_init"))?;
+        let planned = self.redistribution(RedistributionRequest::new(before, after, Portions::WHOLE));
+        let plans = planned.map_err(self.context.error_of("redistribute_init"))?;
         let lengths = [before, after].map(|distribution| distribution.local_len(self.rank()));
         let distributions = [before.clone(), after.clone()];
-        Ok(Redistribution { planned, distributions, lengths, copy: Vec::new() })
+        Ok(Redistribution { plans, distributions, lengths, copy: Vec::new() })
     }
 
     /// Plans a redistribution, on which the ranks agree. Collective.
-    pub(super) fn redistribution<T: Pod>(&mut self, wanted: Redistributed<'_>) -> Result<Planned<T>, CallError> {
-        let Redistributed { before, after, portions, once } = wanted;
+    pub(super) fn redistribution<T: Pod>(
+        &mut self,
+        wanted: RedistributionRequest<'_>,
+    ) -> Result<RedistributionPlans<T>, CallError> {
+        let RedistributionRequest { before, after, portions, once } = wanted;
         for distribution in [before, after] {
             let (found, ranks) = (distribution.ranks(), self.size());
             if found != ranks {
@@ -333,19 +348,22 @@ impl Communicator {
     }
 
     /// Makes the plans of a redistribution on which the ranks agree. Fails on this rank alone.
-    fn planned<T: Pod>(&mut self, wanted: Redistributed<'_>) -> Result<Planned<T>, CallError> {
-        let Redistributed { before, after, portions, once } = wanted;
+    fn planned<T: Pod>(&mut self, wanted: RedistributionRequest<'_>) -> Result<RedistributionPlans<T>, CallError> {
+        let RedistributionRequest { before, after, portions, once } = wanted;
         let rank = self.rank();
         let ranks = together(before, after, rank);
         let context = self.next_context(ranks[0] as u64);
         let mut comm = self.part_with(context, &ranks)?;
         comm.using = self.using.clone();
+        let count = portions.count;
         let plan = |comm: &mut Self| -> Result<_, CallError> {
             let [mut there, mut back] = [Vec::new(), Vec::new()];
-            for Exchange { from, into } in &Exchange::portions(before, after, (rank, &ranks), portions)? {
-                there.push(comm.strided_exchange_init(from, into)?);
+            let exchanges = Exchange::portions(before, after, (rank, &ranks), portions)?;
+            for (portion, Exchange { from, into }) in exchanges.iter().enumerate() {
+                let label = if count > 1 { format!(", portion {portion} of {count}") } else { String::new() };
+                there.push(comm.strided_exchange_init(from, into)?.labelled(&label));
                 if once.is_none() {
-                    back.push(comm.strided_exchange_init(into, from)?);
+                    back.push(comm.strided_exchange_init(into, from)?.labelled(&format!("{label}, back")));
                 }
             }
             Ok([there, back])
@@ -354,6 +372,6 @@ impl Communicator {
         let plans = plan(&mut comm).inspect_err(|error| comm.abort(&format!("rank {rank} cannot plan: {error}")))?;
         comm.using = None;
         let [there, back] = plans;
-        Ok(Planned { comm, there, back })
+        Ok(RedistributionPlans { comm, there, back })
     }
 }

@@ -10,6 +10,7 @@ pub mod threads;
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -33,6 +34,10 @@ pub trait Backend: Sync {
     fn many_calls(&self) -> usize {
         usize::MAX
     }
+
+    /// Returns the seeds of random cases that cost much. Those of backends differ, so that together they
+    /// test more cases.
+    fn seeds(&self) -> Range<u64>;
 
     /// Returns the shortest deadline that its ranks meet on a loaded machine.
     fn soon(&self) -> Duration;
@@ -69,6 +74,12 @@ pub(crate) fn is_native() -> bool {
 /// As [`Backend::many_calls`].
 pub(crate) fn many_calls() -> usize {
     current().many_calls()
+}
+
+/// As [`Backend::seeds`], and others for each of several sets of cases.
+pub(crate) fn seeds(set: u64) -> Range<u64> {
+    let Range { start, end } = current().seeds();
+    set << 32 | start..set << 32 | end
 }
 
 /// As [`Backend::soon`].

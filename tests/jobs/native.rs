@@ -28,6 +28,10 @@ impl Backend for WithLibrary {
         true
     }
 
+    fn seeds(&self) -> Range<u64> {
+        2000..2016
+    }
+
     fn soon(&self) -> Duration {
         Duration::from_millis(300)
     }

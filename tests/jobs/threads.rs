@@ -1,5 +1,6 @@
 //! Jobs of threads.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,10 @@ use super::{Backend, Job};
 pub struct Threads;
 
 impl Backend for Threads {
+    fn seeds(&self) -> Range<u64> {
+        0..40
+    }
+
     fn soon(&self) -> Duration {
         Duration::from_millis(300)
     }

@@ -12,6 +12,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
+mod arrays;
 mod beside;
 mod called_back;
 mod calls;
@@ -57,6 +58,7 @@ const TASKS: &[(&str, Task)] = &[
     ("long", long::long),
     ("halfway", halfway::halfway),
     ("forms", forms::forms),
+    ("arrays", arrays::arrays),
 ];
 
 /// The entry point of the ranks, which are this program started again. Not a test by itself.

@@ -262,7 +262,7 @@ fn impossible_arrays_are_refused() {
         GridChoice::new(&problem("complete:4"), shape, axes, &Terms::new(bytes, &Machine::TCP))
     };
     assert_eq!(choose(&[], &[], 8).unwrap_err(), ArrayError::NoAxes);
-    assert_eq!(choose(&[4, 4], &[2], 8).unwrap_err().to_string(), "no axis 2; an array of 2 axes has 0 to 1");
+    assert_eq!(choose(&[4, 4], &[2], 8).unwrap_err().to_string(), "no axis 2; expected 0 to 1");
     let twice = choose(&[4, 4], &[1, 0, 1], 8).unwrap_err();
     assert_eq!(twice.to_string(), "axis 1 is named twice; name each axis at most once");
     let large = choose(&[1 << 40, 1 << 23], &[0, 1], 8).unwrap_err();

@@ -25,7 +25,7 @@ mod neighbours;
 mod networks;
 mod persistent;
 mod plans;
-mod redistribution;
+pub mod redistribution;
 pub mod reductions;
 mod regular;
 mod short_forms;
@@ -33,7 +33,7 @@ mod split;
 mod started;
 mod strided;
 mod transform_mistakes;
-mod transforms;
+pub mod transforms;
 mod varying;
 
 use crate::jobs::{Backend, over};
@@ -211,6 +211,7 @@ macro_rules! suites {
             redistribution {
                 arrays_go_from_any_distribution_to_any_other
                 powers_of_two_are_redistributed_as_permute_does
+                ranks_that_move_different_portions_are_told
                 only_ranks_along_the_axis_that_changes_exchange_elements
                 mistakes_in_redistributions_are_refused
                 impossible_distributions_are_refused
@@ -295,6 +296,7 @@ macro_rules! suites {
                 products_on_half_as_many_more_points_have_no_aliases
                 default_grid_is_the_cheapest_for_what_is_exchanged
                 slabs_along_an_axis_that_is_not_transformed_need_no_exchange
+                transposed_transforms_take_fewer_exchanges
             }
             varying {
                 blocks_of_any_length_are_delivered

@@ -1,8 +1,10 @@
 //! Arrays that change from one distribution to another.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use necklace::array::{ArrayError, Distribution, Split};
+use necklace::communicator::PortionedRedistribution;
 use necklace::error::ArgumentError;
 use necklace::permutation::BitMap;
 use necklace::topology::Grid;
@@ -155,7 +157,7 @@ impl RandomExchange for Redistributed {
             check_queries(placed, me, &shape);
         }
         let mut plan = comm.redistribute_init::<T>(&before.distribution, &after.distribution).unwrap();
-        for turn in 0..2 {
+        for turn in 0..2_u64 {
             let [wanted_before, wanted_after] =
                 [&before, &after].map(|placed| filled::<T>(&placed.memory, seed << 8 ^ turn));
             let mut found = vec![poison(); wanted_after.len()];
@@ -165,45 +167,9 @@ impl RandomExchange for Redistributed {
             plan.execute_back(&found, &mut back).unwrap();
             same(comm, &what("the way back"), &back, &wanted_before);
 
-            let axis = dice.below(shape.len());
-            let portions = 1 + dice.below(shape[axis].clamp(1, 3));
-            let [from, to] = [&before.distribution, &after.distribution];
-            let mut in_portions = comm.redistribute_portions_init::<T>(from, to, axis, portions).unwrap();
-            // A portion is an array of its own, with some indices of the axis.
-            let portion = |positions: Range<usize>| {
-                let mut indices = before.mine.clone();
-                indices[axis] = indices[axis][positions].to_vec();
-                let divides_rows = portions > 1 && from.order().last() == Some(&axis);
-                let padding = before.padding.filter(|_| !divides_rows);
-                filled::<T>(&memory(&shape, &indices, (from.order(), padding), batch), seed << 8 ^ turn)
-            };
-            let mut found = vec![poison(); wanted_after.len()];
-            // In any order.
-            for number in dice.order(portions) {
-                let wanted = portion(in_portions.positions(number));
-                assert_eq!(in_portions.portion_len(number), wanted.len(), "{}", what("a portion"));
-                in_portions.execute(number, &wanted, &mut found).unwrap();
-                let mut back = vec![poison(); wanted.len()];
-                in_portions.execute_back(number, &wanted_after, &mut back).unwrap();
-                same(comm, &what("the way back of a portion"), &back, &wanted);
+            if turn == 0 {
+                in_portions::<T>(comm, &mut dice, &shape, [&before, &after], seed << 8);
             }
-            same(comm, &what("redistribution in portions"), &found, &wanted_after);
-            let longest = (0..portions).map(|number| in_portions.portion_len(number)).max().unwrap();
-            let [mut one, mut other] = [longest, longest + 1].map(|length| vec![poison::<T>(); length]);
-            let mut found = vec![poison(); wanted_after.len()];
-            let compute = |positions, buffer: &mut [T]| buffer.copy_from_slice(&portion(positions));
-            in_portions.execute_overlapped([&mut one, &mut other], &mut found, compute).unwrap();
-            same(comm, &what("redistribution in overlapped portions"), &found, &wanted_after);
-            let mut arrived = Vec::new();
-            let buffers = [&mut one[..], &mut other];
-            buffers.into_iter().for_each(|buffer| buffer.fill(poison()));
-            let keep = |positions, buffer: &mut [T]| arrived.push((positions, buffer.to_vec()));
-            in_portions.execute_back_overlapped(&wanted_after, [&mut one, &mut other], keep).unwrap();
-            assert_eq!(arrived.len(), portions, "{}", what("portions back"));
-            for (positions, back) in arrived {
-                same(comm, &what("the way back of an overlapped portion"), &back, &portion(positions));
-            }
-
             let longer = back.len().max(found.len());
             let mut buffer = back.clone();
             buffer.resize(longer, poison());
@@ -218,6 +184,56 @@ impl RandomExchange for Redistributed {
             let [found, wanted] = [&buffer, &wanted_before].map(|buffer| elements(buffer, &before));
             same(comm, &what("the way back in place"), &found, &wanted);
         }
+    }
+}
+
+/// Takes an array from one distribution to another and back in portions along any axis.
+fn in_portions<T: Element>(
+    comm: &mut Communicator,
+    dice: &mut Dice,
+    shape: &[usize],
+    [before, after]: [&Placed; 2],
+    seed: u64,
+) {
+    let axis = dice.below(shape.len());
+    let portions = 1 + dice.below(shape[axis].clamp(1, 3));
+    let [from, to] = [&before.distribution, &after.distribution];
+    let what = |step: &str| format!("{step} of {from} to {to}");
+    let wanted_after = filled::<T>(&after.memory, seed);
+    let mut in_portions = comm.redistribute_portions_init::<T>(from, to, axis, portions).unwrap();
+    // A portion is an array of its own, with some indices of the axis.
+    let portion = |positions: Range<usize>| {
+        let mut indices = before.mine.clone();
+        indices[axis] = indices[axis][positions].to_vec();
+        let divides_rows = portions > 1 && from.order().last() == Some(&axis);
+        let padding = before.padding.filter(|_| !divides_rows);
+        filled::<T>(&memory(shape, &indices, (from.order(), padding), from.batch()), seed)
+    };
+    let mut found = vec![poison(); wanted_after.len()];
+    // In any order.
+    for number in dice.order(portions) {
+        let wanted = portion(in_portions.positions(number));
+        assert_eq!(in_portions.portion_len(number), wanted.len(), "{}", what("a portion"));
+        in_portions.execute(number, &wanted, &mut found).unwrap();
+        let mut back = vec![poison(); wanted.len()];
+        in_portions.execute_back(number, &wanted_after, &mut back).unwrap();
+        same(comm, &what("the way back of a portion"), &back, &wanted);
+    }
+    same(comm, &what("redistribution in portions"), &found, &wanted_after);
+    let longest = (0..portions).map(|number| in_portions.portion_len(number)).max().unwrap();
+    let [mut one, mut other] = [longest, longest + 1].map(|length| vec![poison::<T>(); length]);
+    let mut found = vec![poison(); wanted_after.len()];
+    let compute = |positions, buffer: &mut [T]| buffer.copy_from_slice(&portion(positions));
+    in_portions.execute_overlapped([&mut one, &mut other], &mut found, compute).unwrap();
+    same(comm, &what("redistribution in overlapped portions"), &found, &wanted_after);
+    let mut arrived = Vec::new();
+    let buffers = [&mut one[..], &mut other];
+    buffers.into_iter().for_each(|buffer| buffer.fill(poison()));
+    let keep = |positions, buffer: &mut [T]| arrived.push((positions, buffer.to_vec()));
+    in_portions.execute_back_overlapped(&wanted_after, [&mut one, &mut other], keep).unwrap();
+    assert_eq!(arrived.len(), portions, "{}", what("portions back"));
+    for (positions, back) in arrived {
+        same(comm, &what("the way back of an overlapped portion"), &back, &portion(positions));
     }
 }
 
@@ -239,26 +255,38 @@ fn check_queries(Placed { distribution, memory, .. }: &Placed, rank: usize, shap
             assert_eq!(distribution.range(rank, axis), consecutive, "{distribution}");
         }
     }
-    let mut elements = 0;
+    let (mut elements, mut written) = (0, vec![None; memory.len()]);
+    let mut view_mut = distribution.view_mut(rank, &mut written).unwrap();
     for (at, index) in distribution.elements(rank) {
         assert_eq!(memory[at], Some(number(&index) * batch), "{distribution}");
         assert_eq!(distribution.owner(&index), Some(rank), "{distribution}");
         assert_eq!(distribution.local_index(&index), Some(at), "{distribution}");
         let local = index.iter().zip(&indices);
         let local = local.map(|(x, indices)| indices.iter().position(|index| index == x).unwrap());
-        let several = (batch > 1).then_some(batch - 1);
-        let in_view: Vec<usize> = local.chain(several).collect();
-        assert_eq!(view[&in_view[..]], Some(number(&index) * batch + batch - 1), "{distribution}");
+        let local: Vec<usize> = local.collect();
+        for i in 0..batch {
+            let in_view: Vec<usize> = local.iter().copied().chain((batch > 1).then_some(i)).collect();
+            assert_eq!(view[&in_view[..]], Some(number(&index) * batch + i), "{distribution}");
+            view_mut[&in_view[..]] = Some(number(&index) * batch + i);
+        }
         elements += 1;
     }
+    assert_eq!(written, memory[..], "{distribution}");
     assert_eq!(elements, local, "{distribution}");
 }
 
+/// Takes a random array from one random distribution to another and back, whole and in portions.
+pub fn goes_there_and_back<T: Element>(comm: &mut Communicator, seed: u64) {
+    Redistributed::exchange::<T>(comm, seed);
+}
+
 pub(super) fn arrays_go_from_any_distribution_to_any_other() {
-    let seeds = jobs::many_calls().min(16) as u64;
     let topologies = ["complete:1", "complete:2", "ring:3", "mesh:2x3", "complete:8", "torus:3x4"];
     for (i, topology) in (0..).zip(topologies) {
-        random_exchanges::<Redistributed>(topology, "direct", 100 * i..100 * i + seeds);
+        random_exchanges::<Redistributed>(topology, "direct", jobs::seeds(i));
+        if jobs::is_native() {
+            random_exchanges::<Redistributed>(topology, "native", 100 * i..100 * i + 4);
+        }
     }
     // By relays, on rows of the torus and on all of it.
     random_exchanges::<Redistributed>("torus:4x4", "torus-exchange", 700..706);
@@ -321,9 +349,41 @@ impl RandomExchange for Permuted {
 }
 
 pub(super) fn powers_of_two_are_redistributed_as_permute_does() {
-    let seeds = jobs::many_calls().min(16) as u64;
     for (i, topology) in (0..).zip(["complete:1", "line:2", "hypercube:2", "torus:2x4"]) {
-        random_exchanges::<Permuted>(topology, "direct", 100 * i..100 * i + seeds);
+        random_exchanges::<Permuted>(topology, "direct", jobs::seeds(i));
+    }
+}
+
+pub(super) fn ranks_that_move_different_portions_are_told() {
+    let forms: [fn(&mut PortionedRedistribution<u32>, bool) -> Result<(), Error>; 3] = [
+        |plan, odd| plan.execute(usize::from(odd), &[1; 6], &mut [0; 12]),
+        |plan, odd| match odd {
+            true => plan.execute_back(0, &[1; 12], &mut [0; 6]),
+            false => plan.execute(0, &[1; 6], &mut [0; 12]),
+        },
+        |plan, odd| {
+            let compute =
+                |positions: Range<usize>, _: &mut [u32]| assert!(!odd || positions.start == 0, "out of ideas");
+            let (mut one, mut other) = ([1; 6], [1; 6]);
+            plan.execute_overlapped([&mut one, &mut other], &mut [0; 12], compute)
+        },
+    ];
+    for (form, words) in forms.into_iter().zip(["portion 1 of 2", ", back", "of a portion panicked: out of ideas"]) {
+        watched(words, move || {
+            let errors = on("complete:3").run(move |mut comm| {
+                let [rows, columns] = [0, 1].map(|axis| Distribution::slabs(&[6, 6], axis, 3).unwrap());
+                let mut plan = comm.redistribute_portions_init::<u32>(&rows, &columns, 0, 2).unwrap();
+                let odd = comm.rank() == 1;
+                let call = catch_unwind(AssertUnwindSafe(|| form(&mut plan, odd)));
+                match call {
+                    Ok(outcome) => outcome.unwrap_err(),
+                    // The rank that panics has no result.
+                    Err(_) => plan.execute(0, &[1; 6], &mut [0; 12]).unwrap_err(),
+                }
+            });
+            let errors: Vec<String> = errors.unwrap().iter().map(ToString::to_string).collect();
+            assert!(errors.iter().all(|error| error.contains(words)), "{errors:?}");
+        });
     }
 }
 
@@ -396,7 +456,7 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
             }
             let mut in_two = portions(&mut comm, 1, 2).unwrap();
             let found = of(in_two.execute(2, &[], &mut vec![0; lengths[1]]).unwrap_err());
-            assert!(found.to_string().contains("no portion 2; a redistribution of 2 has 0 to 1"), "{found}");
+            assert!(found.to_string().contains("no portion 2; expected 0 to 1"), "{found}");
             let positions = [0, 1, 2].map(|portion| in_two.positions(portion));
             assert_eq!((in_two.portions(), positions), (2, [0..4, 4..7, 0..0]));
             let each = lengths[0] / 7;
@@ -406,6 +466,24 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
             let error =
                 in_two.execute_back(0, &vec![0; lengths[1] + 1], &mut vec![0; 4 * each]).unwrap_err().to_string();
             assert!(error.contains("execute_back") && error.contains("buffer `after`"), "{error}");
+            let (mut short, mut long, mut found) = (vec![0; 4 * each - 1], vec![0; 4 * each], vec![0; lengths[1]]);
+            fn computed(_: Range<usize>, _: &mut [u64]) {
+                panic!("a refused call computes nothing");
+            }
+            for buffers in [[&mut short[..], &mut long[..]], [&mut [][..], &mut []]] {
+                let error = in_two.execute_overlapped(buffers, &mut found, computed).unwrap_err().to_string();
+                assert!(error.contains("execute_overlapped") && error.contains("buffer of portions"), "{error}");
+                assert!(error.contains(&format!("expected at least {}", 4 * each)), "{error}");
+            }
+            let mut other = long.clone();
+            let buffers = [&mut long[..], &mut other[..]];
+            let error = in_two.execute_back_overlapped(&found[1..], buffers, computed).unwrap_err().to_string();
+            assert!(error.contains("execute_back_overlapped") && error.contains("buffer `after`"), "{error}");
+            // It still works.
+            let buffers = [&mut long[..], &mut other[..]];
+            in_two.execute_overlapped(buffers, &mut found, |at, part| part.fill(at.start as u64 + 1)).unwrap();
+            // Columns 0 to 3 have 1, and 4 to 6 have 5.
+            assert_eq!(found.iter().sum::<u64>(), [15, 30, 50][comm.rank()]);
 
             // One rank has another idea.
             let wanted = if comm.rank() == 1 { &rows } else { &columns };

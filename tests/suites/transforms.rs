@@ -253,6 +253,14 @@ fn lossy<T: Float>(values: &[Complex<f64>]) -> Vec<Complex<T>> {
     values.iter().map(|value| Complex::new(number(value.re), number(value.im))).collect()
 }
 
+/// Compares random transforms on these ranks with the definition.
+pub fn is_that_of_the_definition(comm: &mut Communicator, seed: u64) {
+    let case = || Case::random(comm.size(), seed);
+    let expected = [Expected::of(case(), false), Expected::of(case(), true)];
+    complex::<f64>(comm, &expected[0]);
+    real::<f64>(comm, &expected[1]);
+}
+
 /// Checks random transforms on each number of ranks from 1 to 8.
 fn check(test: fn(&mut Communicator, &Expected), real: bool, cases: usize) {
     for ranks in 1..=8 {
@@ -312,7 +320,17 @@ pub(super) fn large_arrays_keep_their_energy_and_turn_by_shifts() {
         assert!((kept - energy).abs() <= 1e-12 * energy, "{kept} of {energy}");
 
         let grid = Grid::mesh(&[2, 3]).unwrap();
-        let ways = [(4, fft.clone()), (4, fft.clone().transposed()), (6, fft.clone().grid(&grid)), (7, fft.clone())];
+        // Several groups of lines in a portion.
+        let long = fft.clone().portion(200_000);
+        let ways = [
+            (4, fft.clone()),
+            (4, fft.clone().transposed()),
+            (6, fft.clone().grid(&grid)),
+            (7, fft.clone()),
+            (4, long.clone()),
+            (4, long.clone().overlap()),
+            (6, long.grid(&grid).overlap()),
+        ];
         for (ranks, fft) in &ways {
             close(fft, &spectrum(fft, *ranks, value), &alone, largest);
         }
@@ -479,9 +497,39 @@ pub(super) fn slabs_along_an_axis_that_is_not_transformed_need_no_exchange() {
         // Of axes 0 and 1, the latter has an index for each rank.
         let shapes = jobs::run(7, |mut comm| {
             let transform = Fft::new(&[4, 100, 6]).axes(&[2]).complex::<f64>(&mut comm).unwrap();
+            assert_eq!(transform.exchanges(), 0);
             (transform.input().local_shape(comm.rank()), transform.output().local_shape(comm.rank()))
         });
         let of = |rank| vec![4, if rank < 2 { 15 } else { 14 }, 6];
         assert_eq!(shapes.unwrap(), (0..7).map(|rank| (of(rank), of(rank))).collect::<Vec<_>>());
+    });
+}
+
+pub(super) fn transposed_transforms_take_fewer_exchanges() {
+    watched("transposed transforms take fewer exchanges", || {
+        let run = jobs::run(4, |mut comm| {
+            let (slabs, pencils) = (Grid::line(4).unwrap(), Grid::mesh(&[2, 2]).unwrap());
+            let cube = Fft::new(&[8, 6, 10]);
+            for (fft, natural, transposed) in [
+                (cube.clone().grid(&slabs), 2, 1),
+                (cube.clone().grid(&pencils), 4, 2),
+                (Fft::new(&[64]), 3, 2),
+                (Fft::new(&[64]).grid(&slabs), 3, 2),
+                (Fft::new(&[64]).cyclic(), 1, 1),
+            ] {
+                let exchanges =
+                    [fft.clone(), fft.transposed()].map(|fft| fft.complex::<f32>(&mut comm).unwrap().exchanges());
+                assert_eq!(exchanges, [natural, transposed]);
+            }
+            assert_eq!(cube.clone().grid(&slabs).real::<f32>(&mut comm).unwrap().exchanges(), 2);
+            // The lines of the last axis that is transformed are contiguous then.
+            let output =
+                |fft: Fft, comm: &mut Communicator| fft.complex::<f32>(comm).unwrap().output().order().to_vec();
+            assert_eq!(output(cube.clone().grid(&slabs).transposed(), &mut comm), [1, 2, 0]);
+            assert_eq!(output(cube.clone().grid(&slabs), &mut comm), [0, 1, 2]);
+            assert_eq!(output(cube.clone().grid(&pencils).transposed(), &mut comm), [0, 1, 2]);
+            assert_eq!(output(cube.grid(&slabs).transposed().batch(2), &mut comm), [0, 1, 2]);
+        });
+        run.unwrap();
     });
 }

@@ -10,7 +10,7 @@ use crate::plan::even_range;
 /// `first`, as far as they lie from `begin` to below `end`. A range is one block, with a period that
 /// is never reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct IndexSet {
     first: usize,
     block: usize,
     period: usize,
@@ -26,7 +26,7 @@ pub(super) struct Piece {
     pub(super) dimensions: SmallVec<[(usize, usize); 3]>,
 }
 
-impl Part {
+impl IndexSet {
     pub(super) fn range(range: Range<usize>) -> Self {
         Self { first: range.start, block: range.len(), period: usize::MAX, begin: 0, end: range.end }
     }
@@ -43,7 +43,7 @@ impl Part {
         }
     }
 
-    /// Returns the number of indices, of a part that is not a portion.
+    /// Returns the number of indices, of a set that is not cut off.
     pub(super) fn count(&self) -> usize {
         let span = self.end.saturating_sub(self.first);
         span / self.period * self.block + (span % self.period).min(self.block)
@@ -109,7 +109,7 @@ impl Part {
         pieces
     }
 
-    /// Adds the indices in a window that `fine` shares with the blocks of this part.
+    /// Adds the indices in a window that `fine` shares with the blocks of this set.
     fn within(&self, fine: &Self, window: Range<usize>, pieces: &mut Vec<Piece>) {
         let skipped = window.start.saturating_sub(self.first) / self.period;
         let starts = (skipped..).map_while(|i: usize| self.first.checked_add(i.checked_mul(self.period)?));
@@ -163,17 +163,17 @@ mod tests {
 
     use super::*;
 
-    fn some((kind, block, coordinate, of): (bool, u8, u8, u8), extent: usize) -> Part {
+    fn some((kind, block, coordinate, of): (bool, u8, u8, u8), extent: usize) -> IndexSet {
         let of = usize::from(of % 6) + 1;
         let coordinate = usize::from(coordinate) % of;
         if kind {
-            return Part::dealt(usize::from(block % 5) + 1, coordinate, of, extent);
+            return IndexSet::dealt(usize::from(block % 5) + 1, coordinate, of, extent);
         }
         let ends = [usize::from(block) % (extent + 1), coordinate * extent / of];
-        Part::range(ends[0].min(ends[1])..ends[0].max(ends[1]))
+        IndexSet::range(ends[0].min(ends[1])..ends[0].max(ends[1]))
     }
 
-    fn has(part: &Part, index: usize) -> bool {
+    fn has(part: &IndexSet, index: usize) -> bool {
         (part.begin..part.end).contains(&index)
             && index.checked_sub(part.first).is_some_and(|from| from % part.period < part.block)
     }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     quickcheck! {
-        fn parts_number_their_indices(kind: (bool, u8, u8, u8), extent: u8) -> bool {
+        fn sets_number_their_indices(kind: (bool, u8, u8, u8), extent: u8) -> bool {
             let extent = usize::from(extent);
             let part = some(kind, extent);
             let all: Vec<usize> = (0..extent).filter(|&index| has(&part, index)).collect();
@@ -229,10 +229,10 @@ mod tests {
     #[test]
     fn long_axes_share_few_pieces() {
         let extent = 1 << 40;
-        let (cyclic, block) = (Part::dealt(1, 3, 64, extent), Part::range(1 << 30..1 << 31));
+        let (cyclic, block) = (IndexSet::dealt(1, 3, 64, extent), IndexSet::range(1 << 30..1 << 31));
         assert_eq!(cyclic.shared(&block).len(), 1);
-        let other = Part::dealt(3, 5, 48, extent);
+        let other = IndexSet::dealt(3, 5, 48, extent);
         assert!(cyclic.shared(&other).len() <= 12, "{:?}", cyclic.shared(&other));
-        assert_eq!(Part::dealt(usize::MAX / 2, 1, 3, usize::MAX / 2 + 9).count(), 9);
+        assert_eq!(IndexSet::dealt(usize::MAX / 2, 1, 3, usize::MAX / 2 + 9).count(), 9);
     }
 }
