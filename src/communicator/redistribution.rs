@@ -299,7 +299,7 @@ impl Communicator {
     /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Ranks`]
     /// unless both are over as many ranks as this communicator has, with [`ArrayError::Shapes`]
     /// unless the shapes agree, with [`ArrayError::Pieces`] if a block has too many pieces;
-    /// [`PlanError::Runs`](crate::error::PlanError) if they are too many runs; otherwise those of
+    /// [`PlanError::Runs`](crate::plan::PlanError::Runs) if they are too many runs; otherwise those of
     /// [`alltoallw_init`](Self::alltoallw_init). [`Error::Failed`] if ranks pass different
     /// distributions, as [`compare`](Self::compare) says, or if only another rank cannot plan.
     #[track_caller]

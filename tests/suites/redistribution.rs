@@ -355,7 +355,8 @@ pub(super) fn powers_of_two_are_redistributed_as_permute_does() {
 }
 
 pub(super) fn ranks_that_move_different_portions_are_told() {
-    let forms: [fn(&mut PortionedRedistribution<u32>, bool) -> Result<(), Error>; 3] = [
+    type Call = fn(&mut PortionedRedistribution<u32>, bool) -> Result<(), Error>;
+    let forms: [Call; 3] = [
         |plan, odd| plan.execute(usize::from(odd), &[1; 6], &mut [0; 12]),
         |plan, odd| match odd {
             true => plan.execute_back(0, &[1; 12], &mut [0; 6]),
