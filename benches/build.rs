@@ -107,8 +107,8 @@ fn table(largest: usize) {
 }
 
 /// Prints the cost of turning lines along the last axis of an array into lines along the middle
-/// one, on a grid with a thread for each rank: 4096 for 64 x 64. The time is that of all ranks divided
-/// by their number, and includes the barriers of planning.
+/// one, on a grid with a thread for each rank: 4096 for 64 x 64. The time is that of all cores divided
+/// by the number of ranks, and includes the barriers of planning.
 fn redistributions(largest: usize) {
     if largest < 16 {
         return;

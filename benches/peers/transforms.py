@@ -7,7 +7,7 @@ among threads. With one rank, nothing is exchanged.
 
 Needs Debian's libfftw3-mpi-dev, python3-mpi4py-fft and openmpi-bin.
 
-    benches/peers/transforms.py [--shapes 256x256x256,...] [--ranks 2,4] [--rounds 3] [--calls 5]
+    benches/peers/transforms.py [--shapes 256x256x256,...] [--ranks 2,4] [--rounds 3] [--calls 5] [--over-mpi]
 
 FFTW plans with FFTW_MEASURE, in place and in normal order ("fftw"), and with
 FFTW_MPI_TRANSPOSED_OUT ("fftw transposed"). mpi4py-fft, which plans with FFTW_MEASURE too, leaves

@@ -62,7 +62,7 @@ pub enum FftError {
         axes: usize,
     },
     /// The number of modes is not given for each axis.
-    #[error("{found} numbers of modes for an array of {axes} axes; expected one for each axis")]
+    #[error("modes of {found} axes given, for an array of {axes}; expected a number for each axis")]
     #[non_exhaustive]
     Modes {
         /// The numbers that were given.

@@ -36,7 +36,7 @@
 //! | exchanges | in [portions](Fft::portion), each transformed and sent while it is in the cache; over a network they can [overlap](Fft::overlap) with the transforms |
 //! | factors | [`Norm`]: none, 1/N in either direction, 1/√N in both |
 //! | 3/2 rule | [`modes`](Fft::modes): fewer frequencies than points |
-//! | one axis | in four steps, or [cyclic](Fft::cyclic) with one exchange; if it is divided, with all frequencies, on at most √N ranks, and of real numbers as a complex one |
+//! | one axis | in four steps, or [cyclic](Fft::cyclic) with one exchange; [limits](Fft::new) if it is divided |
 //!
 //! # How it works
 //!
@@ -45,7 +45,7 @@
 //! whole, and so on. The exchange is Necklace's `alltoallw`, among the ranks of one axis of the grid
 //! only, by the algorithm that is [chosen](necklace::Communicator::choose) for `alltoallv`. What a
 //! rank has transformed is sent while it is in the cache: a slice of the array, or a portion in a
-//! small buffer where its elements are not contiguous. They are received where they belong. `rustfft`
+//! small buffer where its elements are not contiguous. Elements are received where they belong. `rustfft`
 //! and `realfft` transform the single lines.
 //!
 //! A planned transform can be executed any number of times. It has communicators of its own. The first

@@ -82,7 +82,7 @@ impl Across {
 }
 
 /// A portion of an array.
-pub(crate) struct PortionOf<'a, C> {
+pub(crate) struct PortionWork<'a, C> {
     /// The indices of the axis that is divided.
     pub(crate) indices: Range<usize>,
     /// The whole array, from which lines are taken, and to which the inverse returns them.
@@ -153,7 +153,7 @@ impl<T: Float> Lines<T> {
         data: &mut [Complex<T>],
         inverse: bool,
         factor: T,
-        portion: Option<PortionOf<'_, Complex<T>>>,
+        portion: Option<PortionWork<'_, Complex<T>>>,
         space: &mut Space<T>,
     ) {
         let mut portion = self.across.zip(portion);
@@ -182,7 +182,7 @@ impl<T: Float> Lines<T> {
         let rows = if inverse { [modes, length] } else { [length, modes] };
         shape.groups(self.width, rows[0] < rows[1], |outer, first, width| {
             let [from, to] = rows.map(|rows| outer * rows * inner + first);
-            let mut whole = portion.as_mut().and_then(|(across, PortionOf { indices, whole })| {
+            let mut whole = portion.as_mut().and_then(|(across, PortionWork { indices, whole })| {
                 let whole = whole.as_deref_mut()?;
                 let at = |is_outer, at| if across.is_outer == is_outer { across.position(at, indices) } else { at };
                 Some(&mut whole[at(true, outer) * length * self.shape.inner + at(false, first)..])

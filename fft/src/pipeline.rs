@@ -10,11 +10,14 @@ use rustfft::FftPlanner;
 
 use crate::float::root;
 use crate::layout::{Stage, Work};
-use crate::lines::{Across, Lines, PortionOf, Shape, Space};
+use crate::lines::{Across, Lines, PortionWork, Shape, Space};
 use crate::{Distribution, Error, FftError, Float};
 
 /// The maximum number of messages that a rank sends in all portions of an exchange.
 const MOST_MESSAGES: usize = 1 << 14;
+/// The maximum number of portions of an exchange. A transform has up to four plans for each, and a
+/// communicator remembers 1024 agreements on calls of a backend's library.
+const MOST_PORTIONS: usize = 256;
 
 /// The planned stages of a transform on one rank.
 pub(crate) struct Pipeline<T: Float> {
@@ -81,10 +84,10 @@ impl<T: Float> Pipeline<T> {
             stages.iter().map(|stage| Local::new(stage, comm.rank(), planner, &mut space)).collect();
         // The factor is applied where each element is written for the last time, forward: if the last lines
         // become contiguous, there.
-        let is_apart = locals.iter().any(|local| local.contiguous.is_some());
+        let ends_contiguous = locals.iter().any(|local| local.contiguous.is_some());
         let steps = locals.iter_mut().flat_map(|local| &mut local.steps).rev();
         let mut scales = steps.filter_map(|step| if let Step::Lines(_, scales) = step { Some(scales) } else { None });
-        scales.next().into_iter().for_each(|scales| *scales = !is_apart);
+        scales.next().into_iter().for_each(|scales| *scales = !ends_contiguous);
         let mut exchanges = Vec::new();
         for (stage, next) in stages.iter().zip(&stages[1..]) {
             let (axis, portions) = (stage.along.unwrap_or(0), portion_count::<T>(stage, divided.bytes, comm.size()));
@@ -217,7 +220,7 @@ impl<T: Float> Worker<'_, '_, T> {
             let buffers = [&mut *memory, &mut *other];
             let work = |indices: Range<usize>, portion: &mut [Complex<T>]| {
                 let whole = Some(&mut *array).filter(|_| !is_elsewhere);
-                self.work(stage, is_first, portion, Some(PortionOf { indices, whole }));
+                self.work(stage, is_first, portion, Some(PortionWork { indices, whole }));
             };
             match inverse {
                 false => exchange.execute_overlapped(buffers, next, work)?,
@@ -234,9 +237,9 @@ impl<T: Float> Worker<'_, '_, T> {
             };
             if inverse {
                 exchange.execute_back(number, next, portion)?;
-                self.work(stage, is_first, portion, Some(PortionOf { indices, whole }));
+                self.work(stage, is_first, portion, Some(PortionWork { indices, whole }));
             } else {
-                self.work(stage, is_first, portion, Some(PortionOf { indices, whole }));
+                self.work(stage, is_first, portion, Some(PortionWork { indices, whole }));
                 exchange.execute(number, portion, next)?;
             }
         }
@@ -251,7 +254,7 @@ impl<T: Float> Worker<'_, '_, T> {
         stage: &Local<T>,
         is_first: bool,
         data: &mut [Complex<T>],
-        portion: Option<PortionOf<'_, Complex<T>>>,
+        portion: Option<PortionWork<'_, Complex<T>>>,
     ) {
         let Self { run, end, space, .. } = self;
         let mut end = end.as_mut().filter(|_| is_first);
@@ -332,18 +335,18 @@ impl<T: Float> Local<T> {
         &self,
         Run { inverse, factor }: Run<T>,
         data: &mut [Complex<T>],
-        mut portion: Option<PortionOf<'_, Complex<T>>>,
+        mut portion: Option<PortionWork<'_, Complex<T>>>,
         space: &mut Space<T>,
     ) {
         let (mut forth, mut back) = (self.steps.iter(), self.steps.iter().rev());
         let steps: &mut dyn Iterator<Item = &Step<T>> = if inverse { &mut back } else { &mut forth };
         let reaches = matches!(self.steps.first(), Some(Step::Lines(lines, _)) if lines.reaches_whole());
-        if let Some(PortionOf { indices, whole: Some(whole) }) = portion.as_ref().filter(|_| !inverse && !reaches) {
+        if let Some(PortionWork { indices, whole: Some(whole) }) = portion.as_ref().filter(|_| !inverse && !reaches) {
             self.copy(indices, data, |piece, place| piece.copy_from_slice(&whole[place]));
         }
         for (at, step) in steps.enumerate() {
             let is_first = at == if inverse { self.steps.len() - 1 } else { 0 };
-            let portion = portion.as_mut().map(|PortionOf { indices, whole }| PortionOf {
+            let portion = portion.as_mut().map(|PortionWork { indices, whole }| PortionWork {
                 indices: indices.clone(),
                 whole: whole.as_deref_mut().filter(|_| is_first && reaches),
             });
@@ -360,7 +363,7 @@ impl<T: Float> Local<T> {
                 }
             }
         }
-        if let Some(PortionOf { indices, whole: Some(whole) }) = portion.filter(|_| inverse && !reaches) {
+        if let Some(PortionWork { indices, whole: Some(whole) }) = portion.filter(|_| inverse && !reaches) {
             self.copy(&indices, data, |piece, place| whole[place].copy_from_slice(piece));
         }
     }
@@ -399,7 +402,7 @@ fn portion_count<T>(stage: &Stage, portion: usize, ranks: usize) -> usize {
     let Stage { entry, exit, along, .. } = stage;
     let Some(along) = along.filter(|_| entry == exit) else { return 1 };
     let bytes = entry.local_len(0).saturating_mul(size_of::<Complex<T>>());
-    let most = entry.local_shape(0)[along].min(MOST_MESSAGES / ranks).max(1);
+    let most = entry.local_shape(0)[along].min(MOST_MESSAGES / ranks).clamp(1, MOST_PORTIONS);
     bytes.div_ceil(portion.max(1)).clamp(1, most)
 }
 

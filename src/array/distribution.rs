@@ -286,7 +286,7 @@ impl Distribution {
     /// does not exist.
     #[must_use]
     pub fn local_shape(&self, rank: usize) -> Vec<usize> {
-        (0..self.shape.len()).map(|axis| self.part_of(rank, axis).count()).collect()
+        (0..self.shape.len()).map(|axis| self.index_set_of(rank, axis).count()).collect()
     }
 
     /// Returns the length of a rank's buffer in elements, with those between rows.
@@ -300,13 +300,13 @@ impl Distribution {
     /// `None` also if there is no such axis.
     #[must_use]
     pub fn range(&self, rank: usize, axis: usize) -> Option<Range<usize>> {
-        if axis < self.shape.len() { self.part_of(rank, axis).as_range() } else { None }
+        if axis < self.shape.len() { self.index_set_of(rank, axis).as_range() } else { None }
     }
 
     /// Returns the indices of an axis that a rank has, in ascending order. Empty if there is no such
     /// axis or rank.
     pub fn indices(&self, rank: usize, axis: usize) -> impl ExactSizeIterator<Item = usize> + Clone + use<> {
-        let part = if axis < self.shape.len() { self.part_of(rank, axis) } else { IndexSet::range(0..0) };
+        let part = if axis < self.shape.len() { self.index_set_of(rank, axis) } else { IndexSet::range(0..0) };
         (0..part.count()).map(move |position| part.index(position))
     }
 
@@ -337,7 +337,7 @@ impl Distribution {
     #[must_use]
     pub fn local_index(&self, index: &[usize]) -> Option<usize> {
         let rank = self.owner(index)?;
-        let positions = index.iter().enumerate().map(|(axis, &index)| self.part_of(rank, axis).position(index));
+        let positions = index.iter().enumerate().map(|(axis, &index)| self.index_set_of(rank, axis).position(index));
         Some(positions.zip(self.distances(rank)).map(|(position, distance)| position * distance).sum())
     }
 
@@ -354,7 +354,7 @@ impl Distribution {
     /// # Ok::<(), necklace::array::ArrayError>(())
     /// ```
     pub fn elements(&self, rank: usize) -> impl Iterator<Item = (usize, Coordinates)> + use<> {
-        let parts: Vec<IndexSet> = (0..self.shape.len()).map(|axis| self.part_of(rank, axis)).collect();
+        let parts: Vec<IndexSet> = (0..self.shape.len()).map(|axis| self.index_set_of(rank, axis)).collect();
         let (distances, order) = (self.distances(rank), self.order.clone());
         let counts: Vec<usize> = order.iter().map(|&axis| parts[axis].count()).collect();
         let number = counts.iter().product();
@@ -379,7 +379,7 @@ impl Distribution {
     fn longest(&self, axis: usize) -> usize {
         match &self.division {
             // The first has the remainders.
-            Division::Grid(..) => self.part(axis, 0).count(),
+            Division::Grid(..) => self.index_set(axis, 0).count(),
             Division::Boxes(boxes) => boxes.iter().map(|range| range[axis].len()).max().unwrap_or(0),
         }
     }
@@ -430,17 +430,17 @@ impl Distribution {
     }
 
     /// Returns the indices of an axis that ranks with a coordinate have.
-    pub(super) fn part(&self, axis: usize, coordinate: usize) -> IndexSet {
+    pub(super) fn index_set(&self, axis: usize, coordinate: usize) -> IndexSet {
         match &self.division {
             Division::Grid(..) if coordinate >= self.coordinates(axis) => IndexSet::range(0..0),
-            Division::Grid(_, splits) => splits[axis].part(self.shape[axis], coordinate, self.coordinates(axis)),
+            Division::Grid(_, splits) => splits[axis].index_set(self.shape[axis], coordinate, self.coordinates(axis)),
             Division::Boxes(boxes) => IndexSet::range(boxes.get(coordinate).map_or(0..0, |range| range[axis].clone())),
         }
     }
 
     /// Returns one of the portions of a rank's part.
     pub(crate) fn portion(&self, rank: usize, portion: usize, Portions { axis, count }: Portions) -> Portion {
-        let positions = self.part_of(rank, axis).portion(portion, count);
+        let positions = self.index_set_of(rank, axis).portion(portion, count);
         let mut extents = self.local_shape(rank);
         extents[axis] = positions.len();
         // Portions of rows have no elements between them.
@@ -449,8 +449,8 @@ impl Distribution {
         Portion { positions, distances, length: self.length(extents, padding) }
     }
 
-    fn part_of(&self, rank: usize, axis: usize) -> IndexSet {
-        if rank < self.ranks() { self.part(axis, self.coordinate(rank, axis)) } else { IndexSet::range(0..0) }
+    fn index_set_of(&self, rank: usize, axis: usize) -> IndexSet {
+        if rank < self.ranks() { self.index_set(axis, self.coordinate(rank, axis)) } else { IndexSet::range(0..0) }
     }
 
     pub(super) fn division(&self) -> &Division {

@@ -150,15 +150,15 @@ impl Side<'_> {
     /// this rank's buffer.
     fn pieces(&self, rank: usize, axis: usize, peer: usize) -> Vec<Strided> {
         let own = if self.sent.is_some() { self.from } else { self.to };
-        let mine = own.part(axis, own.coordinate(rank, axis));
+        let mine = own.index_set(axis, own.coordinate(rank, axis));
         let is_divided = axis == self.portions.axis;
         let (shared, origin) = match self.sent.clone() {
             Some(positions) if is_divided => {
-                (mine.at(positions.clone()).shared(&self.to.part(axis, peer)), positions.start)
+                (mine.at(positions.clone()).shared(&self.to.index_set(axis, peer)), positions.start)
             }
-            Some(_) => (mine.shared(&self.to.part(axis, peer)), 0),
+            Some(_) => (mine.shared(&self.to.index_set(axis, peer)), 0),
             None => {
-                let part = self.from.part(axis, peer);
+                let part = self.from.index_set(axis, peer);
                 let part = if is_divided { part.at(part.portion(self.portion, self.portions.count)) } else { part };
                 (part.shared(&mine), 0)
             }

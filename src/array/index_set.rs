@@ -85,7 +85,7 @@ impl IndexSet {
         }
     }
 
-    /// Returns the indices that two parts of an axis share. The list depends on nothing else, so
+    /// Returns the indices that two sets of an axis share. The list depends on nothing else, so
     /// both ranks have the same.
     pub(super) fn shared(&self, other: &Self) -> Vec<Piece> {
         let mut pieces = Vec::new();

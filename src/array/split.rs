@@ -46,7 +46,7 @@ impl Split {
     }
 
     /// Returns the indices of one of `of` coordinates.
-    pub(super) fn part(self, extent: usize, coordinate: usize, of: usize) -> IndexSet {
+    pub(super) fn index_set(self, extent: usize, coordinate: usize, of: usize) -> IndexSet {
         match self {
             Self::Whole => IndexSet::range(0..extent),
             Self::Block(_) => IndexSet::range(even_range(extent, of, coordinate)),

@@ -88,8 +88,9 @@ impl<T: Pod> PortionedRedistribution<T> {
     /// buffer to write it into: the beginning of one of the two buffers. Each buffer is at least as long
     /// as the longest portion.
     ///
-    /// A thread of a [`scope`](Communicator::scope) moves the portions, and ends with the call. That
-    /// helps where portions wait for a network, and takes longer where all cores compute.
+    /// A thread of a [`scope`](Communicator::scope) moves the portions, and ends with the call. So a
+    /// portion waits for the network while the next one is computed. That saves little where the network
+    /// buffers what is sent, and nothing where all cores compute.
     ///
     /// ```
     /// use necklace::array::Distribution;
@@ -116,7 +117,8 @@ impl<T: Pod> PortionedRedistribution<T> {
     ///
     /// # Panics
     ///
-    /// Propagates a panic of `compute`, after it has failed the exchange on all ranks.
+    /// If `compute` panics. The communicator of the plan has then failed on all ranks, so that the plan
+    /// cannot be executed again.
     #[track_caller]
     pub fn execute_overlapped(
         &mut self,
@@ -230,7 +232,7 @@ impl<T: Pod> PortionedRedistribution<T> {
         &self.distributions[1]
     }
 
-    /// Describes the exchange in text: sizes, algorithm, network; of the first portion.
+    /// Describes the exchange of the first portion in text: element type, algorithm, network.
     #[must_use]
     pub fn description(&self) -> &str {
         self.plans.there.first().map_or("", Persistent::description)
@@ -249,14 +251,18 @@ impl<T: Pod> PortionedRedistribution<T> {
     }
 }
 
-/// Runs the body of calls that overlap with computations. Aborts the communicator if the body panics:
-/// this rank makes fewer calls than the others then.
+/// Runs the body of calls that overlap with computations. Aborts the communicator if the body panics
+/// or there is no thread: this rank may make fewer calls than the others then.
 fn overlapped<'env>(
     comm: &mut Communicator,
     body: impl FnOnce(&Scope<'_, 'env>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     match catch_unwind(AssertUnwindSafe(|| comm.scope(body))) {
-        Ok(outcome) => outcome?,
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(error)) => {
+            comm.abort(&error.to_string());
+            Err(error)
+        }
         Err(panic) => {
             comm.abort(&format!("the computation of a portion panicked: {}", panic_message(&*panic)));
             resume_unwind(panic)

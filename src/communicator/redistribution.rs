@@ -153,7 +153,7 @@ impl<T: Pod> Redistribution<T> {
         &self.distributions[1]
     }
 
-    /// Describes the exchange in text: sizes, algorithm, network.
+    /// Describes the exchange in text: element type, algorithm, network.
     #[must_use]
     pub fn description(&self) -> &str {
         self.plans.there.first().map_or("", Persistent::description)
@@ -273,9 +273,9 @@ impl Communicator {
     /// again together. The ranks compare the distributions before, and whether all have planned after,
     /// so planning has the cost of two [`barrier`](Self::barrier)s as well.
     ///
-    /// A block has at most 2^20 pieces, and each direction 2^24 runs: contiguous elements, or rows of a
-    /// strided list. Single elements that change their order are runs of their own. If there are
-    /// more, redistribute in two steps, by way of a distribution in which other axes are whole.
+    /// A block has at most 2^20 pieces. A run is pieces of equal length at equal distances; a plan has at
+    /// most 2^24 of them, sent and received together. If there are more, redistribute in two steps, by
+    /// way of a distribution in which other axes are whole.
     ///
     /// ```
     /// use necklace::array::Distribution;
@@ -299,7 +299,7 @@ impl Communicator {
     /// [`ArgumentError::Array`](crate::error::ArgumentError::Array) with [`ArrayError::Ranks`]
     /// unless both are over as many ranks as this communicator has, with [`ArrayError::Shapes`]
     /// unless the shapes agree, with [`ArrayError::Pieces`] if a block has too many pieces;
-    /// [`PlanError::Runs`](crate::plan::PlanError::Runs) if they are too many runs; otherwise those of
+    /// [`PlanError::Runs`](crate::plan::PlanError::Runs) if there are too many runs; otherwise those of
     /// [`alltoallw_init`](Self::alltoallw_init). [`Error::Failed`] if ranks pass different
     /// distributions, as [`compare`](Self::compare) says, or if only another rank cannot plan.
     #[track_caller]

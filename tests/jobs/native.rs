@@ -29,7 +29,7 @@ impl Backend for WithLibrary {
     }
 
     fn seeds(&self) -> Range<u64> {
-        2000..2016
+        200_000..200_016
     }
 
     fn soon(&self) -> Duration {

@@ -21,7 +21,7 @@ pub struct Tcp;
 
 impl Backend for Tcp {
     fn seeds(&self) -> Range<u64> {
-        1000..1016
+        100_000..100_016
     }
 
     fn soon(&self) -> Duration {

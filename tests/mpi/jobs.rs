@@ -24,7 +24,7 @@ impl Backend for Processes {
     }
 
     fn seeds(&self) -> Range<u64> {
-        if env::var_os("NECKLACE_LONG").is_some() { 3000..3040 } else { 3000..3016 }
+        if env::var_os("NECKLACE_LONG").is_some() { 300_000..300_040 } else { 300_000..300_016 }
     }
 
     fn soon(&self) -> Duration {

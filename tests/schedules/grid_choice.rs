@@ -281,6 +281,9 @@ fn grids_of_thousands_of_ranks_are_chosen() {
     let cube = choice(&problem("torus:16x16x16"), &[4096; 4], &Machine::PARAGON);
     assert_eq!(cube.grid.extents(), [4096], "{cube}");
     assert!(!of(&cube, &[16, 16, 16]).is_bound && of(&cube, &[8, 16, 32]).is_bound, "{cube}");
+    // Of the array in doc/notes/transforms.md, each slab is a plane.
+    let machine = "free:startup=2us,message=500ns,byte=100ps,channel=100ps,hop=100ns".parse().unwrap();
+    assert_eq!(chosen("torus:64x64", &[4096; 3], &machine), [4096]);
     // Slabs, the squarest grid and the network's own are compared.
     let large = choice(&problem("torus:100x200"), &[1000; 3], &Machine::PARAGON);
     let grids: Vec<&[usize]> = large.candidates.iter().map(|candidate| candidate.grid.extents()).collect();

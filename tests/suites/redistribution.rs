@@ -356,7 +356,7 @@ pub(super) fn powers_of_two_are_redistributed_as_permute_does() {
 
 pub(super) fn ranks_that_move_different_portions_are_told() {
     type Call = fn(&mut PortionedRedistribution<u32>, bool) -> Result<(), Error>;
-    let forms: [Call; 3] = [
+    let forms: [Call; 4] = [
         |plan, odd| plan.execute(usize::from(odd), &[1; 6], &mut [0; 12]),
         |plan, odd| match odd {
             true => plan.execute_back(0, &[1; 12], &mut [0; 6]),
@@ -368,8 +368,16 @@ pub(super) fn ranks_that_move_different_portions_are_told() {
             let (mut one, mut other) = ([1; 6], [1; 6]);
             plan.execute_overlapped([&mut one, &mut other], &mut [0; 12], compute)
         },
+        |plan, odd| {
+            let compute = |_: Range<usize>, _: &mut [u32]| assert!(!odd, "at a loss");
+            let (mut one, mut other) = ([1; 6], [1; 6]);
+            // The last portion is computed after the last exchange, so others may be done with this call.
+            plan.execute_back_overlapped(&[1; 12], [&mut one, &mut other], compute)?;
+            plan.execute_back_overlapped(&[1; 12], [&mut one, &mut other], compute)
+        },
     ];
-    for (form, words) in forms.into_iter().zip(["portion 1 of 2", ", back", "of a portion panicked: out of ideas"]) {
+    let words = ["portion 1 of 2", ", back", "of a portion panicked: out of ideas", "of a portion panicked: at a loss"];
+    for (form, words) in forms.into_iter().zip(words) {
         watched(words, move || {
             let errors = on("complete:3").run(move |mut comm| {
                 let [rows, columns] = [0, 1].map(|axis| Distribution::slabs(&[6, 6], axis, 3).unwrap());

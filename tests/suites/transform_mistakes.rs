@@ -38,7 +38,7 @@ pub(super) fn impossible_transforms_are_refused_with_the_numbers() {
         says(&fft(&[4, 6]).batch(0), "0 elements at each index");
         says(&fft(&[4, 6]).batch(huge), "more than 2^63 - 1");
         says(&fft(&[huge, huge]), "more than 2^63 - 1");
-        says(&fft(&[4, 6]).modes(&[4]), "1 numbers of modes for an array of 2 axes");
+        says(&fft(&[4, 6]).modes(&[4]), "modes of 1 axes given, for an array of 2");
         says(&fft(&[4, 6]).modes(&[4, 7]), "7 modes of axis 1, which has 6 points; expected 1 to 6");
         says(&fft(&[4, 6]).modes(&[0, 6]), "0 modes of axis 0, which has 4 points; expected 1 to 4");
         says(&fft(&[4, 6]).axes(&[1]).modes(&[3, 6]), "expected 4, because it is not transformed");
@@ -64,6 +64,13 @@ pub(super) fn grid_that_leaves_no_axis_whole_is_refused() {
                 error.contains("2 axes of several nodes for an array of 2 axes") && error.contains("at most 1"),
                 "{error}"
             );
+        }
+        let errors = jobs::run(4, |mut comm| {
+            let fft = Fft::new(&[16]).grid(&Grid::mesh(&[2, 2]).unwrap());
+            [fft.complex::<f64>(&mut comm).unwrap_err(), fft.real::<f64>(&mut comm).unwrap_err()]
+        });
+        for error in errors.unwrap().into_iter().flatten() {
+            assert!(error.to_string().contains("a grid with several divided axes cannot be set"), "{error}");
         }
     });
 }
@@ -113,6 +120,7 @@ pub(super) fn ranks_that_plan_different_transforms_are_told() {
             (fft.clone().norm(Norm::Unitary), "norm Unitary"),
             (fft.clone().batch(2), "batch 2"),
             (fft.clone().portion(100), "portion 100"),
+            (fft.clone().overlap(), "overlap true"),
         ];
         let told = |words: &str, plan: &(dyn Fn(&mut Communicator, bool) -> Result<(), Error> + Sync)| {
             let run = jobs::run(3, |mut comm| {
