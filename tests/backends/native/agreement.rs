@@ -84,14 +84,14 @@ fn forgotten_agreement_is_repeated_by_all_members() {
                     }
                 };
                 once(&mut comm);
-                (0..300).for_each(|bytes| comm.broadcast(&mut vec![1_u8; bytes], 0).unwrap());
+                (0..1100).for_each(|bytes| comm.broadcast(&mut vec![1_u8; bytes], 0).unwrap());
                 once(&mut comm);
                 once(&mut comm);
             })
             .unwrap();
         let numbers = numbers(&calls);
-        assert_eq!(numbers, (1..=303).collect::<Vec<_>>());
-        assert_eq!(calls.agreed(), (1..=302).collect::<Vec<_>>());
+        assert_eq!(numbers, (1..=1103).collect::<Vec<_>>());
+        assert_eq!(calls.agreed(), (1..=1102).collect::<Vec<_>>());
     });
 }
 
