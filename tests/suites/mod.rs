@@ -26,6 +26,7 @@ mod networks;
 mod persistent;
 mod plans;
 pub mod redistribution;
+mod redistribution_mistakes;
 pub mod reductions;
 mod regular;
 mod short_forms;
@@ -211,14 +212,16 @@ macro_rules! suites {
             redistribution {
                 arrays_go_from_any_distribution_to_any_other
                 powers_of_two_are_redistributed_as_permute_does
-                ranks_that_move_different_portions_are_told
                 only_ranks_along_the_axis_that_changes_exchange_elements
-                mistakes_in_redistributions_are_refused
-                impossible_distributions_are_refused
                 plans_of_long_rows_are_made_by_runs
                 block_cyclic_arrays_of_any_blocks_are_planned
-                rank_with_too_many_pieces_is_told_to_all
                 chosen_algorithm_plans_redistributions
+            }
+            redistribution_mistakes {
+                mistakes_in_redistributions_are_refused
+                impossible_distributions_are_refused
+                rank_with_too_many_pieces_is_told_to_all
+                ranks_that_move_different_portions_are_told
             }
             reductions {
                 every_operation_works_on_every_integer_type
