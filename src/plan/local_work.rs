@@ -55,29 +55,33 @@ impl Local {
 /// run is out of bounds, which compiling excludes.
 pub(super) fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<()> {
     match local {
-        Local::Copy { into, from } => {
-            // Most copies have one piece.
-            if let ([into], [from]) = (&into[..], &from[..])
-                && into.count == 1
-                && from.count == 1
-            {
-                return copy(into, from, buffers);
-            }
-            let mut done = Some(());
-            tiles([into, from], |rows| {
-                if done.is_some() {
-                    done = copy_rows(rows, buffers);
-                }
-            });
-            done
-        }
+        Local::Copy { into, from } => copy(into, from, buffers),
         Local::Merge { into, left, right } => merge(into, left, right, buffers, reduction?),
     }
 }
 
+/// Copies one place to another of the same length, which does not overlap it. Returns `None` if a run
+/// is out of bounds.
+pub(crate) fn copy(into: &[Run], from: &[Run], buffers: &mut Buffers<'_>) -> Option<()> {
+    // Most copies have one piece.
+    if let ([into], [from]) = (into, from)
+        && into.count == 1
+        && from.count == 1
+    {
+        return copy_piece(into, from, buffers);
+    }
+    let mut done = Some(());
+    tiles([into, from], |rows| {
+        if done.is_some() {
+            done = copy_rows(rows, buffers);
+        }
+    });
+    done
+}
+
 /// Copies one piece.
 #[inline]
-fn copy(into: &Run, from: &Run, buffers: &mut Buffers<'_>) -> Option<()> {
+fn copy_piece(into: &Run, from: &Run, buffers: &mut Buffers<'_>) -> Option<()> {
     match sides(into.buffer, from.buffer, buffers)? {
         Sides::Two(target, source) => target.get_mut(range(into))?.copy_from_slice(source.get(range(from))?),
         Sides::One(buffer) => copy_within(buffer, range(from), range(into))?,

@@ -48,13 +48,14 @@ pub(super) struct CountedBlocks {
 }
 
 impl BlockLayouts {
-    pub(super) fn new(of: &Varying, ranks: usize) -> Result<Self, MpiError> {
+    pub(super) fn new(of: &Varying, (rank, ranks): (Rank, usize)) -> Result<Self, MpiError> {
         if of.collective == Collective::Alltoall || of.long {
-            let ranks = || (0..ranks).map(Rank::new);
-            return Ok(Self::Typed {
-                send: TypedBlocks::new(ranks().map(|rank| of.to(rank)))?,
-                receive: TypedBlocks::new(ranks().map(|rank| of.from(rank)))?,
-            });
+            let own = own_block(of, rank).map(|_| rank);
+            let others = |block: fn(&Varying, Rank) -> &[Run]| {
+                let of_rank = move |rank| if Some(rank) == own { &[][..] } else { block(of, rank) };
+                TypedBlocks::new((0..ranks).map(Rank::new).map(of_rank))
+            };
+            return Ok(Self::Typed { send: others(Varying::to)?, receive: others(Varying::from)? });
         }
         // The same on all ranks: libraries choose algorithms by the size of this datatype.
         let element = match of.element {
@@ -114,6 +115,16 @@ impl TypedBlocks {
         }
         Ok(layout)
     }
+}
+
+/// Returns the places after and before of the block that a rank has for itself, unless MPI moves it:
+/// in place, or in a call for which all ranks need not use datatypes.
+///
+/// A library packs blocks that are not contiguous and unpacks them, also where it has both.
+pub(super) fn own_block(of: &Varying, rank: Rank) -> Option<[&[Run]; 2]> {
+    let [into, from] = [of.from(rank), of.to(rank)];
+    let bytes = |runs: &[Run]| runs.iter().map(Run::bytes).sum::<u64>();
+    (of.collective == Collective::Alltoall && !of.in_place && bytes(into) == bytes(from)).then_some([into, from])
 }
 
 /// Makes the error for lengths that MPI cannot count, which callers exclude.

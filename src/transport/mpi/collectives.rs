@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mpi::ffi;
 
-use super::blocks::{BlockArguments, BlockLayouts, scatter_pieces, span, uncountable};
+use super::blocks::{BlockArguments, BlockLayouts, own_block, scatter_pieces, span, uncountable};
 use super::call_tracker::CallTracker;
 use super::comm::Comm;
 use super::datatype::Datatype;
@@ -20,7 +20,7 @@ use super::operation::{Operation, Payload};
 use super::predefined;
 use crate::collective::Collective;
 use crate::ids::Rank;
-use crate::plan::Reduction;
+use crate::plan::{Buffers, Reduction, copy};
 use crate::transport::native::{NativeCall, NativeIo, Predefined, Regular, Varying};
 use crate::transport::{ContextId, Failure};
 
@@ -167,6 +167,13 @@ impl Collectives {
         (reduction, other): (Option<&dyn Reduction>, &mut Vec<u8>),
     ) -> Result<Option<ReductionPanic>, MpiError> {
         let Varying { collective, send, receive, in_place, .. } = varying;
+        if let Some([into, from]) = own_block(varying, self.rank) {
+            let buffers = &mut Buffers { input, output, scratch: &mut [] };
+            copy(into, from, buffers).ok_or_else(|| MpiError::Refused {
+                call: "MPI_Alltoallw",
+                description: "the block of this rank exceeds a buffer".to_owned(),
+            })?;
+        }
         let has_more_before = *in_place && send.ranks() > receive.ranks();
         // The other buffer begins with the first byte that is needed of it.
         let (from, into) = if has_more_before {
@@ -415,7 +422,7 @@ impl Collectives {
     fn block_arguments(&mut self, of: &Varying) -> Result<&BlockLayouts, MpiError> {
         let arguments = match self.blocks.take().filter(|arguments| arguments.of == *of) {
             Some(arguments) => arguments,
-            None => BlockArguments { of: of.clone(), layout: BlockLayouts::new(of, self.members.len())? },
+            None => BlockArguments { of: of.clone(), layout: BlockLayouts::new(of, (self.rank, self.members.len()))? },
         };
         Ok(&self.blocks.insert(arguments).layout)
     }
