@@ -69,18 +69,26 @@ fn table_5_2_is_reproduced() {
     assert_eq!(received(&at_once), [row(steps[0]), both(1, 2), row(steps[3]), row(steps[4])]);
 }
 
-/// Tables 5.5 and 5.6, whose columns are the first one shifted. In tables 5.3 and 5.4, model-2 takes
-/// five and six steps; here it takes one fewer, since the first step goes both ways.
+/// Tables 5.3 to 5.6, whose columns are the first one shifted. With model-2 and the first step both
+/// ways, one step fewer than in tables 5.3 and 5.4 suffices.
 #[test]
 fn tables_5_3_to_5_6_are_reproduced() {
     let shifted = |nodes: i32, first: &str| -> Vec<BTreeSet<i32>> {
         let [first] = &row(first)[..] else { panic!("one column") };
         (0..nodes).map(|by| first.iter().map(|source| (source + by) % nodes).collect()).collect()
     };
-    for (nodes, steps) in
-        [(16, ["15 14 13 1 2 3", "12 11 10 4 5 6", "9 8 7"]), (17, ["16 15 14 1 2 3", "13 12 11 4 5 6", "10 9 8 7"])]
-    {
+    for (nodes, up_first, steps) in [
+        (16, &["15 14 13", "1 2 3", "12 11 10", "4 5 6", "9 8 7"][..], ["15 14 13 1 2 3", "12 11 10 4 5 6", "9 8 7"]),
+        (
+            17,
+            &["16 15 14", "1 2 3", "13 12 11", "4 5 6", "10 9 8", "7"][..],
+            ["16 15 14 1 2 3", "13 12 11 4 5 6", "10 9 8 7"],
+        ),
+    ] {
         let text = format!("how-wrap:{nodes},3,1");
+        let of_the_source = schedule(&text, &Collective::Allgather, "sliding-windows:ports=same-value,first=up");
+        let expected: Vec<_> = up_first.iter().map(|step| shifted(nodes, step)).collect();
+        assert_eq!(received(&of_the_source), expected);
         let at_once = schedule(&text, &Collective::Allgather, "sliding-windows:parts=1");
         assert_eq!(received(&at_once), steps.map(|step| shifted(nodes, step)));
         let same_value = schedule(&text, &Collective::Allgather, "sliding-windows:ports=same-value");
@@ -123,6 +131,8 @@ fn allgather_takes_the_steps_of_section_5_3() {
             let same = proof(&text, &Collective::Allgather, "sliding-windows:ports=same-value");
             assert_eq!(same.startups, (p - 1 - 2 * w).div_ceil(w) + 1, "{text}");
             assert!(same.startups <= (p - 1).div_ceil(w));
+            let of_the_source = proof(&text, &Collective::Allgather, "sliding-windows:ports=same-value,first=up");
+            assert_eq!(of_the_source.startups, (p - 1).div_ceil(w), "{text}");
         }
     }
 }
@@ -253,6 +263,11 @@ fn other_networks_and_parameters_are_refused() {
     assert!(parts.contains("parts=3: it needs 1 or 2, the number of dimensions"), "{parts}");
     let both = error("how:5,2,2", &Collective::Allgather, "sliding-windows:ports=same-value,parts=2");
     assert!(both.contains("parts=2: it needs 1 with ports=same-value"), "{both}");
+    for (text, settings) in [("how-wrap:9,2,1", "first=up"), ("how:9,2,2", "ports=same-value,first=up")] {
+        let first = error(text, &Collective::Allgather, &format!("sliding-windows:{settings}"));
+        let needs = format!("first=up: it needs ports=same-value and windows that wrap round; this is {text}");
+        assert!(first.contains(&needs), "{first}");
+    }
 }
 
 /// Tables 6.1, 6.3, 6.4 and 6.5: what the nodes of HOW(5, 3, 2) have before and after, with the node

@@ -24,7 +24,8 @@
 //!
 //! Differs from the source: the number of rounds with the same value has fl((p - 1) / 2w) for the
 //! largest integer less than (p - 1) / 2w (errata 5.11). Where windows wrap round, the source takes
-//! ceil((p - 1) / w) of them.
+//! ceil((p - 1) / w) of them, since a node's own block goes up and down in two rounds; so it does
+//! with `first=up`.
 //!
 //! A process takes time and memory in proportion to the square of a row's nodes, once for all its
 //! ranks. Apart from that, a rank takes time and memory in proportion to the blocks it sends and
@@ -43,8 +44,22 @@ use crate::vocabulary::{Amounts, Ports, Problem, Share};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SlidingWindows {
     same_value: bool,
+    /// Whether a node's own block goes up first, then down, with the same value.
+    up_first: bool,
     /// The number of parts of a block, or 0 for the cheaper of one and as many as dimensions.
     parts: usize,
+}
+
+/// What a node sends over its channels in a round.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SentValues {
+    /// Other blocks up than down.
+    Any,
+    /// The same over all channels.
+    Same,
+    /// The same over those that lead up, then the same over those that lead down, where windows wrap
+    /// round.
+    SameUpFirst,
 }
 
 static ABOUT: About = About {
@@ -57,12 +72,19 @@ static ABOUT: About = About {
     ports: Ports::All,
 };
 
-static PARAMETERS: [Parameter; 2] = [PORTS, PARTS];
+static PARAMETERS: [Parameter; 3] = [PORTS, FIRST, PARTS];
 
 const PORTS: Parameter = Parameter {
     key: "ports",
     summary: "the port model: with same-value, a node sends the same blocks over all its channels",
     values: Values::Words(&["all", "same-value"]),
+    default: 0,
+};
+
+const FIRST: Parameter = Parameter {
+    key: "first",
+    summary: "where a node's own block goes in the first round with ports=same-value: with up, as in the source, it goes down in the second, on windows that wrap round",
+    values: Values::Words(&["both", "up"]),
     default: 0,
 };
 
@@ -79,9 +101,17 @@ const MOST: usize = 1 << 8;
 impl SlidingWindows {
     fn exchange(self, problem: &Problem) -> RowExchange {
         let rows = WindowRow::of_product(problem, MOST).unwrap_or_default();
-        let tables = rows.into_iter().map(|row| table(row, self.same_value)).collect();
+        let tables = rows.into_iter().map(|row| table(row, self.values())).collect();
         let exchange = if self.parts > 1 { RowExchange::rotating(tables) } else { RowExchange::in_turn(tables) };
         exchange.gossip()
+    }
+
+    fn values(self) -> SentValues {
+        match (self.same_value, self.up_first) {
+            (false, _) => SentValues::Any,
+            (true, false) => SentValues::Same,
+            (true, true) => SentValues::SameUpFirst,
+        }
     }
 
     fn shared(self) -> Arc<dyn Algorithm> {
@@ -99,20 +129,23 @@ impl Algorithm for SlidingWindows {
     }
 
     fn settings(&self) -> Settings {
-        Settings::default().with(&PORTS, self.same_value.into()).with(&PARTS, self.parts)
+        let Self { same_value, up_first, parts } = *self;
+        Settings::default().with(&PORTS, same_value.into()).with(&FIRST, up_first.into()).with(&PARTS, parts)
     }
 
     fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
-        Some(Self { same_value: settings.of(&PORTS) == 1, parts: settings.of(&PARTS) }.shared())
+        let [same_value, up_first] = [&PORTS, &FIRST].map(|parameter| settings.of(parameter) == 1);
+        Some(Self { same_value, up_first, parts: settings.of(&PARTS) }.shared())
     }
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        let same_value = Self { same_value: true, parts: 1 }.shared();
-        self.alternatives(problem).into_iter().chain([same_value]).collect()
+        let same = [false, true].map(|up_first| Self { same_value: true, up_first, parts: 1 });
+        let same = same.into_iter().filter(|one| one.lacks(problem).is_none()).map(Self::shared);
+        self.alternatives(problem).into_iter().chain(same).collect()
     }
 
     fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        if self.parts > 0 || self.same_value {
+        if self.parts > 0 || self.same_value || self.up_first {
             return vec![];
         }
         let dimensions = WindowRow::of_product(problem, MOST).map_or(0, |rows| rows.len());
@@ -128,6 +161,10 @@ impl Algorithm for SlidingWindows {
         let Some(rows) = WindowRow::of_product(problem, MOST) else {
             return Some(format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text()));
         };
+        if self.up_first && !(self.same_value && rows.iter().any(|row| row.wraps)) {
+            let text = problem.topology().text();
+            return Some(format!("first=up: it needs ports=same-value and windows that wrap round; this is {text}"));
+        }
         let (parts, dimensions) = (self.parts, rows.len());
         let needs = match self.same_value {
             true if parts > 1 => "1 with ports=same-value".to_owned(),
@@ -150,26 +187,36 @@ impl Algorithm for SlidingWindows {
     }
 }
 
-fn table(row: WindowRow, same_value: bool) -> Arc<Table> {
-    static MADE: Kept<(WindowRow, bool), Arc<Table>> = Kept::new(16);
-    MADE.get((row, same_value), || Arc::new(slid(row, same_value)))
+fn table(row: WindowRow, values: SentValues) -> Arc<Table> {
+    static MADE: Kept<(WindowRow, SentValues), Arc<Table>> = Kept::new(16);
+    MADE.get((row, values), || Arc::new(slid(row, values)))
 }
 
 /// Returns the rounds within a row.
-fn slid(row: WindowRow, same_value: bool) -> Table {
+fn slid(row: WindowRow, values: SentValues) -> Table {
     let mut table = Table { extent: row.extent, chunks: 1, rounds: vec![] };
     let others = row.extent - 1;
     // How far blocks go up and down.
-    let (up, down) = match (row.wraps, same_value) {
-        (true, false) => (others.div_ceil(2), others / 2),
-        (true, true) => (others - row.window, row.window),
-        (false, _) => (others, others),
+    let (up, down) = match values {
+        _ if !row.wraps => (others, others),
+        SentValues::Any => (others.div_ceil(2), others / 2),
+        SentValues::Same => (others - row.window, row.window),
+        SentValues::SameUpFirst => {
+            // In turn, by a window each. The last one may be narrower.
+            let rounds = others.div_ceil(row.window);
+            let other = rounds / 2 * row.window;
+            if rounds.is_multiple_of(2) { (other, others - other) } else { (others - other, other) }
+        }
     };
     for past in (0..up.max(down)).step_by(row.window) {
         let mut round = vec![NodeRound::default(); row.extent];
         upward(&mut round, row, past, up);
-        // Blocks of up and down are the same in the first round.
-        let splits = same_value && past > 0 && 2 * past <= others;
+        let splits = match values {
+            SentValues::Any => false,
+            SentValues::SameUpFirst if row.wraps => true,
+            // Blocks of up and down are the same in the first round.
+            _ => past > 0 && 2 * past <= others,
+        };
         if splits && down > past {
             table.rounds.push(std::mem::replace(&mut round, vec![NodeRound::default(); row.extent]));
         }

@@ -5,7 +5,8 @@
 //! only the direction to the opposite node is free. Along windows of w nodes, a distance is a sum
 //! of jumps of 1 to w. The longest jumps load the channels of length w (w + 1) / 2 times as much as
 //! jumps of all lengths do. So every distance in turn takes the cheapest jumps, and a length costs
-//! more the more it is used. The number of rounds limits the number of jumps.
+//! more the more it is used. The number of rounds limits the number of jumps. If the window reaches almost
+//! all coordinates, only the others are sums.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -58,52 +59,62 @@ pub(super) fn least_load(group: &Group) -> Volume {
     group.rows.iter().map(along).max().unwrap_or_default()
 }
 
-/// The steps along a row to each coordinate.
-struct Ways {
-    /// The number of ways to each coordinate, which are taken in turn.
-    variety: usize,
-    ways: Vec<Walk>,
-}
+/// The steps along a row to each coordinate: one way or several, which are taken in turn.
+struct Ways(Vec<Vec<Walk>>);
 
-/// The most ways to a coordinate, and the most to all coordinates of a row.
+/// The most ways to a coordinate, and the most to all coordinates of a row with several.
 const MOST: (usize, usize) = (32, 1 << 11);
+
+/// Coordinates out of reach are few if the window is this many times as long, or longer.
+const FEW: usize = 4;
 
 impl Ways {
     /// Chooses ways for a number of walks to each coordinate, with at most this many steps.
     fn new(row: WindowRow, walks: usize, most: usize) -> Self {
-        let most_ways = walks.min(MOST.0).min((MOST.1 / row.extent).max(2)).max(1);
+        let near = |to: usize| row.distance(to) < 2;
+        // Few coordinates out of reach: then each channel has what goes straight over it, and little else.
+        let far = (0..row.extent).filter(|&to| !near(to)).count();
+        let goes_straight = |to: usize| row.is_complete() || to > 0 && near(to) && far * FEW <= row.window;
+        let winding: Vec<usize> = (1..row.extent).filter(|&to| !goes_straight(to)).collect();
+        // Two jumps are found faster than more.
+        let most_ways_of_all = if most == 2 { 4 * MOST.1 } else { MOST.1 };
+        let most_ways = walks.min(MOST.0).min((most_ways_of_all / winding.len().max(1)).max(2)).max(1);
         // All ways are taken equally often, and both directions to the opposite node, if there is such
         // a number of ways near the most.
         let is_even = |ways: usize| walks.is_multiple_of(ways) && (ways.is_multiple_of(2) || !walks.is_multiple_of(2));
         let variety = (most_ways.div_ceil(2)..=most_ways).rev().find(|&ways| is_even(ways)).unwrap_or(most_ways);
-        let all = (0..row.extent).flat_map(|to| (0..variety).map(move |number| (to, number)));
-        if row.is_complete() {
-            let step = |(to, _): (usize, usize)| if to == 0 { vec![] } else { vec![(to as u32 - 1, 1)] };
-            return Self { variety, ways: all.map(step).collect() };
+        let mut ways: Vec<Vec<Walk>> = vec![vec![vec![]]; row.extent];
+        for index in (0..row.steps()).filter(|&index| goes_straight(row.step(index))) {
+            ways[row.step(index)] = vec![vec![(index as u32, 1)]];
         }
+        for &to in &winding {
+            ways[to] = vec![vec![]; variety];
+        }
+        let straight = if winding.len() + 1 < row.extent { variety as u32 } else { 0 };
         let goes_up = |(to, number): (usize, usize)| match (2 * to).cmp(&row.extent) {
             Ordering::Equal => number % 2 == 0,
             order => order.is_lt(),
         };
-        let mut ways = vec![vec![]; row.extent * variety];
         for up in [true, false] {
             let distance = |to: usize| if up { to } else { row.extent - to };
-            let mut chosen: Vec<(usize, usize)> = all.clone().filter(|&one| one.0 > 0 && goes_up(one) == up).collect();
+            let all = winding.iter().flat_map(|&to| (0..variety).map(move |number| (to, number)));
+            let mut chosen: Vec<(usize, usize)> = all.filter(|&one| goes_up(one) == up).collect();
             // The longest distances choose first, since the number of jumps limits them most.
             chosen.sort_by_key(|&(to, _)| Reverse(distance(to)));
             let distances = chosen.iter().map(|&(to, _)| distance(to));
-            let jumps = Jumps::balanced(row.window, distances.collect(), most);
+            let jumps = Jumps::balanced((row.window, straight), distances.collect(), most);
             for (&(to, number), jumps) in chosen.iter().zip(jumps) {
                 let first = if up { 0 } else { row.window };
                 let used = jumps.into_iter().enumerate().filter(|(_, times)| *times > 0);
-                ways[to * variety + number] = used.map(|(jump, times)| ((first + jump) as u32, times)).collect();
+                ways[to][number] = used.map(|(jump, times)| ((first + jump) as u32, times)).collect();
             }
         }
-        Self { variety, ways }
+        Self(ways)
     }
 
     fn of(&self, to: usize, number: usize) -> &Walk {
-        &self.ways[to * self.variety + number % self.variety]
+        let ways = &self.0[to];
+        &ways[number % ways.len()]
     }
 }
 
@@ -127,19 +138,25 @@ const PRICES: usize = 1024;
 const SUMS: usize = 1 << 27;
 
 impl Jumps {
-    fn balanced(window: usize, distances: Vec<usize>, most: usize) -> Vec<Lengths> {
+    /// Chooses sums of at most this many jumps up to the window, which beside them has the same load of
+    /// each length.
+    fn balanced((window, beside): (usize, u32), distances: Vec<usize>, most: usize) -> Vec<Lengths> {
         if window == 1 {
             return distances.into_iter().map(|distance| vec![distance as u32]).collect();
         }
         let longest = distances.iter().copied().max().unwrap_or_default();
-        let even = 2 * distances.iter().sum::<usize>() / (window * (window + 1));
+        let even = beside as usize + 2 * distances.iter().sum::<usize>() / (window * (window + 1));
         // No sum has more jumps than jumps of 1.
         let most = most.min(longest);
-        let mut jumps = Self { window, most, loads: vec![0; window], even: even.max(1) as u64 };
+        let mut jumps = Self { window, most, loads: vec![beside; window], even: even.max(1) as u64 };
         let mut sums: Vec<Lengths> = vec![vec![0; window]; distances.len()];
         let mut best: Option<(u32, Vec<Lengths>)> = None;
-        let of_once = (jumps.most * longest * window).max(1);
-        let batch = distances.len().div_ceil((SUMS / of_once).clamp(1, PRICES)).max(1);
+        // Of two jumps, the first one says the second.
+        let of_once = if most == 2 { window } else { (jumps.most * longest * window).max(1) };
+        let batch = match most {
+            2 => 1,
+            _ => distances.len().div_ceil((SUMS / of_once).clamp(1, PRICES)).max(1),
+        };
         let passes = SUMS / (of_once * distances.len().div_ceil(batch)).max(1);
         for pass in 0..passes.clamp(1, PASSES) {
             for start in (0..distances.len()).step_by(batch) {
@@ -148,9 +165,12 @@ impl Jumps {
                     jumps.loads.iter_mut().zip(sum).for_each(|(load, times)| *load -= times);
                 }
                 let sharpness = 24 << (pass % 4);
-                let cheapest = jumps.cheapest(longest, sharpness, pass);
+                let cheapest = if most == 2 { vec![] } else { jumps.cheapest(longest, sharpness, pass) };
                 for number in start..end {
-                    let sum = jumps.sum(&cheapest, distances[number]);
+                    let sum = match most {
+                        2 => jumps.pair(distances[number], sharpness, pass),
+                        _ => jumps.sum(&cheapest, distances[number]),
+                    };
                     if pass == 0 || jumps.cost(&sum, sharpness) < jumps.cost(&sums[number], sharpness) {
                         sums[number] = sum;
                     }
@@ -166,16 +186,39 @@ impl Jumps {
     }
 
     /// Returns the price of one more jump of a length. It doubles when the load grows by the even
-    /// load divided by the sharpness.
+    /// load divided by the sharpness, and grows evenly where it would be very high.
     fn price(&self, load: u32, sharpness: u64) -> u64 {
         let used = sharpness * (u64::from(load) + 1) / self.even;
-        1 << (used + 24).saturating_sub(sharpness).min(48)
+        match (used + 24).saturating_sub(sharpness) {
+            doublings @ ..48 => 1 << doublings,
+            beyond => (beyond - 47).min(1 << 8) << 48,
+        }
     }
 
     /// Returns the price of a sum whose jumps are added one by one.
     fn cost(&self, sum: &Lengths, sharpness: u64) -> u64 {
         let each = sum.iter().zip(&self.loads).flat_map(|(&times, &load)| load..load + times);
         each.map(|load| self.price(load, sharpness)).sum()
+    }
+
+    /// Returns the cheapest sum of one or two jumps. Each pass breaks ties in another order.
+    fn pair(&self, distance: usize, sharpness: u64, pass: usize) -> Lengths {
+        let longest = self.window.min(distance);
+        let jumps = (distance.div_ceil(2)..=longest).map(|jump| {
+            let other =
+                (distance - jump).checked_sub(1).map(|other| self.loads[other] + u32::from(2 * jump == distance));
+            let loads = [Some(self.loads[jump - 1]), other];
+            let cost: u64 = loads.into_iter().flatten().map(|load| self.price(load, sharpness)).sum();
+            (cost, (jump + pass) % self.window, jump)
+        });
+        let mut sum = vec![0; self.window];
+        if let Some((.., jump)) = jumps.min() {
+            sum[jump - 1] += 1;
+            if distance > jump {
+                sum[distance - jump - 1] += 1;
+            }
+        }
+        sum
     }
 
     /// Returns the last jump of the cheapest sum of each distance, for each maximum number of

@@ -18,7 +18,7 @@ struct Construction {
 const ROWS: [Construction; 9] = [
     Construction { name: "natural", map: cube::natural },
     Construction { name: "straight", map: grid::straight },
-    Construction { name: "fold", map: grid::fold },
+    Construction { name: "fold", map: fold },
     Construction { name: "express", map: grid::express },
     Construction { name: "diagonals", map: grid::diagonals },
     Construction { name: "snake", map: snake::snake },
@@ -29,6 +29,10 @@ const ROWS: [Construction; 9] = [
 
 const IDENTITY: &str = "identity";
 pub(super) const SEARCH: &str = "search";
+
+fn fold(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
+    grid::fold(guest, host).or_else(|| snake::fold(guest, host))
+}
 
 fn gray(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     cube::gray(guest, host).or_else(|| cube::squares(guest, host))

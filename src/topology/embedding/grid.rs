@@ -20,12 +20,13 @@ pub(super) fn straight(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<
 /// two dimensions: folded, it has.
 pub(super) fn fold(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let folds = GuestGrid::of(guest)?.wraps.contains(&true);
-    let folded = |extent: usize, coordinate: usize, wraps: bool| match wraps {
-        true if coordinate > (extent - 1) / 2 => 2 * (extent - 1 - coordinate) + 1,
-        true => 2 * coordinate,
-        false => coordinate,
-    };
-    if folds { by_coordinates(guest, host, folded) } else { None }
+    let place = |extent, coordinate, wraps| if wraps { folded(extent, coordinate) } else { coordinate };
+    if folds { by_coordinates(guest, host, place) } else { None }
+}
+
+/// Returns the place of a node of a folded ring.
+pub(super) fn folded(nodes: usize, node: usize) -> usize {
+    if node > (nodes - 1) / 2 { 2 * (nodes - 1 - node) + 1 } else { 2 * node }
 }
 
 /// Maps coordinates one by one. `place` has the extent, the coordinate, and whether the dimension

@@ -71,6 +71,7 @@ impl Embedding {
     /// |---|---|---|
     /// | `straight` | mesh, torus | of one dimension, or of as many as the guest |
     /// | `fold` | mesh, torus | of one dimension, or of as many as the guest |
+    /// | `fold` | ring | of two dimensions or more, a hypercube |
     /// | `express` | ring | `how:P,W,1` |
     /// | `diagonals` | mesh of two dimensions | of one dimension |
     /// | `snake` | ring | of two dimensions or more, a hypercube |

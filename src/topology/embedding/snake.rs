@@ -1,5 +1,6 @@
-//! Rings of any length along rows and back through one column.
+//! Rings of any length in two dimensions and more, along rows.
 
+use super::grid::folded;
 use super::shape::{GuestGrid, HostShape};
 use crate::ids::Node;
 use crate::topology::{Coordinates, Grid, Topology};
@@ -9,15 +10,60 @@ use crate::topology::{Coordinates, Grid, Topology};
 /// coordinate. In a hypercube this is a reflected Gray code.
 ///
 /// The dilation is 1. A ring of even length needs no links but those of a mesh; one of odd length
-/// needs links that reach over two coordinates of a dimension. `None` without them.
+/// needs links that reach over two coordinates of a dimension. Without them, one link of an odd ring
+/// takes two hops: past a node of a ring that has one node more, or to a node beside a ring that has
+/// one node less.
 ///
-/// Source: Q. Wang, dissertation, 1999, section 4.1 (figures 4.1 and 4.2).
+/// Source: Q. Wang, dissertation, 1999, section 4.1 (figures 4.1 and 4.2). Differs from it for odd
+/// lengths without such links, which it does not have.
 pub(super) fn snake(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (nodes, host) = (GuestGrid::of(guest)?.ring()?, HostShape::of(host)?);
-    let extents = host.grid.extents();
-    if extents.len() < 2 {
+    if host.grid.extents().len() < 2 {
         return None;
     }
+    ring(nodes, &host).or_else(|| passing(ring(nodes + 1, &host)?, &host)).or_else(|| with_one_beside(nodes, &host))
+}
+
+/// Folds a ring along a walk through all rows in turn: one half of its nodes goes out by steps of 2,
+/// the other comes back between them.
+///
+/// The dilation is at most 2 in every host, and 1 in one whose links reach over two coordinates,
+/// except where a row ends. Source: that of the fold in one dimension.
+pub(super) fn fold(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
+    let (nodes, host) = (GuestGrid::of(guest)?.ring()?, HostShape::of(host)?);
+    let place = |node| host.grid.node(&reflected(&host.grid, folded(nodes, node)));
+    (host.grid.extents().len() > 1).then(|| (0..nodes).map(place).collect())
+}
+
+/// Removes a node from a ring, a straight one if there is any: the path past it is the shortest.
+fn passing(mut ring: Vec<Node>, host: &HostShape) -> Option<Vec<Node>> {
+    let is_straight = |at: &usize| distances(&host.grid, ring[at - 1], ring[at + 1]).filter(|&by| by > 0).count() == 1;
+    let at = (1..ring.len().checked_sub(1)?).find(is_straight).unwrap_or(0);
+    ring.remove(at);
+    Some(ring)
+}
+
+/// Returns a ring of a node less, in which that node comes after one that it is next to.
+fn with_one_beside(nodes: usize, host: &HostShape) -> Option<Vec<Node>> {
+    let mut ring = ring(nodes - 1, host)?;
+    let mut free = vec![true; host.grid.nodes()];
+    ring.iter().for_each(|node| free[node.index()] = false);
+    let (at, node) = (0..free.len()).filter(|&node| free[node]).map(Node::new).find_map(|node| {
+        let beside = |&at: &Node| distances(&host.grid, at, node).sum::<usize>() == 1;
+        ring.iter().position(beside).map(|at| (at, node))
+    })?;
+    ring.insert(at + 1, node);
+    Some(ring)
+}
+
+/// Returns how far two nodes are apart in each dimension.
+fn distances(grid: &Grid, one: Node, other: Node) -> impl Iterator<Item = usize> {
+    grid.coordinates(one).into_iter().zip(grid.coordinates(other)).map(|(x, y)| x.abs_diff(y))
+}
+
+/// Returns the nodes of a ring whose links are channels of the host.
+fn ring(nodes: usize, host: &HostShape) -> Option<Vec<Node>> {
+    let extents = host.grid.extents();
     let cycles = (0..extents.len()).rev().filter_map(|dimension| {
         let columns = extents[dimension];
         let cycle = cycle(nodes, host.grid.nodes() / columns, columns, host.reach[dimension] > 1)?;
