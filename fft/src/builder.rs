@@ -55,9 +55,10 @@ pub struct Fft {
 impl Fft {
     /// Returns the options of a transform along all axes of an array.
     ///
-    /// An array of one axis that is divided is a matrix of A rows, A the largest divisor that is at
-    /// most the square root. Each rank has some rows, so at most A ranks have elements: one if the
-    /// extent is prime. Its twiddle factors take as much memory as a part. It keeps all frequencies, and
+    /// An array of one axis that is divided is a matrix of A x B, A the largest divisor that is at most
+    /// the square root. Each rank has some of its A rows, so at most A ranks have elements: one if the
+    /// extent is prime. The spectrum, unless transposed, is divided into other ranges, by the B rows of
+    /// a matrix of B x A: see [`Transform::output`]. Its twiddle factors take as much memory as a part. It keeps all frequencies, and
     /// one of real numbers is transformed as a complex one.
     #[must_use]
     pub fn new(extents: &[usize]) -> Self {
@@ -158,7 +159,7 @@ impl Fft {
     /// most 256 portions of an exchange, and at most 16384 / P for P ranks of the communicator.
     /// Portions that are not contiguous in the array have a buffer of their own.
     ///
-    /// Over MPI, one portion (`usize::MAX`) is often faster in natural order.
+    /// Over MPI, one portion (`usize::MAX`) is faster in natural order on some machines.
     ///
     /// An exchange is in one portion if nothing has been transformed since the one before, or
     /// frequencies have been left out (except by a real transform, along the axis that it halves); so

@@ -1,5 +1,7 @@
 //! Errors of transforms.
 
+use std::panic::Location;
+
 use necklace::array::{ArrayError, Distribution};
 
 /// The reason why a transform cannot be planned or executed.
@@ -71,9 +73,10 @@ pub enum FftError {
         axes: usize,
     },
     /// An axis has no modes, or more than points, or is not transformed.
-    #[error("{found} modes of axis {axis}, which has {extent} points; expected {}", match transformed {
-        true => format!("1 to {extent}"),
-        false => format!("{extent}, because it is not transformed"),
+    #[error("{found} modes of axis {axis}, which has {extent} points; expected {}", match (transformed, extent) {
+        (true, 0) => "0".to_owned(),
+        (true, _) => format!("1 to {extent}"),
+        (false, _) => format!("{extent}, because it is not transformed"),
     })]
     #[non_exhaustive]
     ModesOfAxis {
@@ -114,7 +117,7 @@ pub enum FftError {
         bytes: usize,
     },
     /// A buffer has another length.
-    #[error("{buffer}: {found} elements; expected {}{expected}", if *at_least { "at least " } else { "" })]
+    #[error("{at}: {buffer} has {found} elements; expected {}{expected}", if *at_least { "at least " } else { "" })]
     #[non_exhaustive]
     Length {
         /// The name of the buffer.
@@ -125,6 +128,8 @@ pub enum FftError {
         expected: usize,
         /// Whether a longer one is right too.
         at_least: bool,
+        /// Where the program calls the transform.
+        at: &'static Location<'static>,
     },
 }
 
@@ -140,18 +145,20 @@ impl FftError {
     }
 
     /// Checks that a buffer has a length.
+    #[track_caller]
     pub(crate) fn check(buffer: &'static str, found: usize, expected: usize) -> Result<(), Self> {
         match found == expected {
             true => Ok(()),
-            false => Err(Self::Length { buffer, found, expected, at_least: false }),
+            false => Err(Self::Length { buffer, found, expected, at_least: false, at: Location::caller() }),
         }
     }
 
     /// Checks that a buffer has at least a length.
+    #[track_caller]
     pub(crate) fn check_least(buffer: &'static str, found: usize, least: usize) -> Result<(), Self> {
         match found >= least {
             true => Ok(()),
-            false => Err(Self::Length { buffer, found, expected: least, at_least: true }),
+            false => Err(Self::Length { buffer, found, expected: least, at_least: true, at: Location::caller() }),
         }
     }
 }

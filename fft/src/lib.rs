@@ -32,7 +32,7 @@
 //! | elements | complex ([`Fft::complex`]) and real ([`Fft::real`], n / 2 + 1 frequencies along the last axis), of `f32` and `f64` |
 //! | axes | all, or [some](Fft::axes); several elements at each index by [`batch`](Fft::batch) |
 //! | division | slabs or pencils, chosen by the machine's prices, or [a grid](Fft::grid) |
-//! | output | divided as the input is, or as the last exchange leaves it ([`transposed`](Fft::transposed)), with fewer exchanges and, for slabs, in another order of memory |
+//! | output | divided as the input is ([one axis](Fft::new) in other ranges), or as the last exchange leaves it ([`transposed`](Fft::transposed)), with fewer exchanges and, for slabs, in another order of memory |
 //! | exchanges | in [portions](Fft::portion), each transformed and sent while it is in the cache; over a network they can [overlap](Fft::overlap) with the transforms |
 //! | factors | [`Norm`]: none, 1/N in either direction, 1/√N in both |
 //! | 3/2 rule | [`modes`](Fft::modes): fewer frequencies than points |
@@ -49,8 +49,8 @@
 //! and `realfft` transform the single lines.
 //!
 //! A planned transform can be executed any number of times. It has communicators of its own. The first
-//! execution allocates scratch memory, unless the caller passes it; otherwise executions allocate
-//! nothing, unless they [overlap](Fft::overlap).
+//! execution in each direction allocates, also scratch memory unless the caller passes it. When it is
+//! repeated, it allocates nothing, unless exchanges [overlap](Fft::overlap).
 //!
 //! The ranks are those of any communicator. For processes over TCP, or ranks of MPI, a program also
 //! depends on `necklace` with the feature `tcp` or `mpi`, and passes the communicator of

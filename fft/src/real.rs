@@ -1,6 +1,6 @@
 //! Transforms of real numbers.
 
-use std::fmt;
+use std::{fmt, mem};
 
 use num_complex::Complex;
 
@@ -14,7 +14,7 @@ use crate::{Distribution, Error, FftError, Float};
 ///
 /// The array is divided as [`input`](Self::input) says, and its spectrum as
 /// [`output`](Self::output) says. The methods are collective: all ranks of the communicator call
-/// the same one. Only the first call without scratch allocates, unless portions
+/// the same one. A call that is repeated allocates nothing, unless portions
 /// [overlap](crate::Fft::overlap).
 pub struct RealTransform<T: Float> {
     pipeline: Pipeline<T>,
@@ -97,7 +97,10 @@ impl<T: Float> RealTransform<T> {
     /// ([`Distribution::local_len`]); otherwise [`Error::Exchange`].
     #[track_caller]
     pub fn forward(&mut self, array: &mut [T], spectrum: &mut [Complex<T>]) -> Result<(), Error> {
-        self.with_own_scratch(|transform, scratch| transform.forward_with_scratch(array, spectrum, scratch))
+        let mut scratch = self.own_scratch();
+        let done = self.forward_with_scratch(array, spectrum, &mut scratch);
+        self.scratch = scratch;
+        done
     }
 
     /// Transforms the spectrum back into the array. The spectrum is used as memory.
@@ -109,7 +112,10 @@ impl<T: Float> RealTransform<T> {
     /// Those of [`forward`](Self::forward).
     #[track_caller]
     pub fn inverse(&mut self, spectrum: &mut [Complex<T>], array: &mut [T]) -> Result<(), Error> {
-        self.with_own_scratch(|transform, scratch| transform.inverse_with_scratch(spectrum, array, scratch))
+        let mut scratch = self.own_scratch();
+        let done = self.inverse_with_scratch(spectrum, array, &mut scratch);
+        self.scratch = scratch;
+        done
     }
 
     /// Transforms as [`forward`](Self::forward), with the caller's scratch memory.
@@ -177,22 +183,18 @@ impl<T: Float> RealTransform<T> {
         pipeline.run(run, route, &mut buffers, Some(end))
     }
 
+    #[track_caller]
     fn check(&self, [array, spectrum]: [usize; 2], scratch: usize) -> Result<(), FftError> {
         FftError::check("buffer `array`", array, self.lengths[0])?;
         FftError::check("buffer `spectrum`", spectrum, self.lengths[1])?;
         FftError::check_least("buffer `scratch`", scratch, self.scratch_len())
     }
 
-    #[track_caller]
-    fn with_own_scratch(
-        &mut self,
-        run: impl FnOnce(&mut Self, &mut [Complex<T>]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut scratch = std::mem::take(&mut self.scratch);
+    /// Takes the scratch memory, to be put back.
+    fn own_scratch(&mut self) -> Vec<Complex<T>> {
+        let mut scratch = mem::take(&mut self.scratch);
         scratch.resize(self.scratch_len(), Complex::default());
-        let done = run(self, &mut scratch);
-        self.scratch = scratch;
-        done
+        scratch
     }
 }
 

@@ -1,6 +1,6 @@
 //! Transforms of complex numbers.
 
-use std::fmt;
+use std::{fmt, mem};
 
 use num_complex::Complex;
 
@@ -13,7 +13,7 @@ use crate::{Distribution, Error, FftError, Float};
 ///
 /// The array is divided as [`input`](Self::input) says before it is transformed, and as
 /// [`output`](Self::output) says afterwards. The methods are collective: all ranks of the
-/// communicator call the same one. Only the first call without scratch allocates, unless portions
+/// communicator call the same one. A call that is repeated allocates nothing, unless portions
 /// [overlap](crate::Fft::overlap).
 pub struct Transform<T: Float> {
     pipeline: Pipeline<T>,
@@ -77,7 +77,10 @@ impl<T: Float> Transform<T> {
     /// [`Error::Exchange`].
     #[track_caller]
     pub fn forward(&mut self, data: &mut [Complex<T>]) -> Result<(), Error> {
-        self.with_own_scratch(|transform, scratch| transform.in_place(false, data, scratch))
+        let mut scratch = self.own_scratch();
+        let done = self.in_place(false, data, &mut scratch);
+        self.scratch = scratch;
+        done
     }
 
     /// Transforms the spectrum at the beginning of the buffer back, in place.
@@ -87,7 +90,10 @@ impl<T: Float> Transform<T> {
     /// Those of [`forward`](Self::forward).
     #[track_caller]
     pub fn inverse(&mut self, data: &mut [Complex<T>]) -> Result<(), Error> {
-        self.with_own_scratch(|transform, scratch| transform.in_place(true, data, scratch))
+        let mut scratch = self.own_scratch();
+        let done = self.in_place(true, data, &mut scratch);
+        self.scratch = scratch;
+        done
     }
 
     /// Transforms in place as [`forward`](Self::forward), with the caller's scratch memory.
@@ -145,21 +151,17 @@ impl<T: Float> Transform<T> {
         self.execute(true, 1, [spectrum, array], scratch)
     }
 
+    #[track_caller]
     fn check_parts(&self, array: usize, spectrum: usize) -> Result<(), FftError> {
         FftError::check("buffer `array`", array, self.pipeline.length(false))?;
         FftError::check("buffer `spectrum`", spectrum, self.pipeline.length(true))
     }
 
-    #[track_caller]
-    fn with_own_scratch(
-        &mut self,
-        run: impl FnOnce(&mut Self, &mut [Complex<T>]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut scratch = std::mem::take(&mut self.scratch);
+    /// Takes the scratch memory, to be put back.
+    fn own_scratch(&mut self) -> Vec<Complex<T>> {
+        let mut scratch = mem::take(&mut self.scratch);
         scratch.resize(self.scratch_len(), Complex::default());
-        let done = run(self, &mut scratch);
-        self.scratch = scratch;
-        done
+        scratch
     }
 
     #[track_caller]

@@ -16,7 +16,7 @@ use crate::select::Terms;
 ///
 /// Made by [`redistribute_init`](Communicator::redistribute_init). It has a communicator of its
 /// own, of the ranks that may exchange elements with each other, so its methods take none. An
-/// execution allocates nothing, except the first one in one buffer.
+/// execution that is repeated allocates nothing.
 pub struct Redistribution<T> {
     plans: RedistributionPlans<T>,
     distributions: [Distribution; 2],
@@ -103,7 +103,7 @@ impl<T: Pod> Redistribution<T> {
     /// Moves the elements within one buffer, which is at least as long as the longer part: each
     /// part is at its beginning. Collective, as [`execute`](Self::execute).
     ///
-    /// Each call copies the part before. The first one allocates memory for that.
+    /// Each call copies what it moves. The first one allocates memory for that.
     ///
     /// # Errors
     ///
@@ -132,6 +132,7 @@ impl<T: Pod> Redistribution<T> {
         let Self { plans, copy, lengths: [before, after], .. } = self;
         let (from, to) = if back { (*after, *before) } else { (*before, *after) };
         copy.clear();
+        copy.reserve(longer);
         copy.extend_from_slice(&buffer[..from]);
         plans.run(back, copy, &mut buffer[..to])
     }
@@ -268,7 +269,8 @@ impl Communicator {
     ///
     /// Uses the algorithm that [`alltoallw_init`](Self::alltoallw_init) would use. Takes time and
     /// memory in proportion to the ranks that exchange elements and to the pieces that this rank
-    /// sends and receives: a rank's rows, if rows are moved. If an axis is dealt in blocks of different
+    /// sends and receives, or to fewer where pieces are at equal distances: at most a rank's rows, if
+    /// rows are moved. If an axis is dealt in blocks of different
     /// lengths before and after, it also takes time for each block of the axis until both deals start
     /// again together. The ranks compare the distributions before, and whether all have planned after,
     /// so planning has the cost of two [`barrier`](Self::barrier)s as well.
@@ -321,14 +323,13 @@ impl Communicator {
         wanted: RedistributionRequest<'_>,
     ) -> Result<RedistributionPlans<T>, CallError> {
         let RedistributionRequest { before, after, portions, once } = wanted;
-        for distribution in [before, after] {
-            let (found, ranks) = (distribution.ranks(), self.size());
-            if found != ranks {
-                return Err(ArrayError::Ranks { found, ranks }.into());
-            }
-        }
-        Exchange::check(before, after, portions)?;
-        if let Some(found) = once {
+        let ranks = self.size();
+        let other = [before, after].map(Distribution::ranks).into_iter().find(|&found| found != ranks);
+        let checked = match other {
+            Some(found) => Err(ArrayError::Ranks { found, ranks }),
+            None => Exchange::check(before, after, portions),
+        };
+        if let Some(found) = once.filter(|_| checked.is_ok()) {
             // Only this rank finds a wrong length. It may repeat its call if the ranks have not planned yet.
             check_lengths(found, [before, after].map(|distribution| distribution.local_len(self.rank())))?;
         }
@@ -338,7 +339,10 @@ impl Communicator {
         let kind = if once.is_some() { "one-off " } else { "" };
         let purpose =
             format!("{kind}redistribution of {before} to {after}{divided}, of {bytes}-byte elements ({name})");
-        self.barrier_for(self.local_parts.said_in(purpose.clone().into()))?;
+        let agreed = self.barrier_for(self.local_parts.said_in(purpose.clone().into()));
+        // If one rank alone makes a mistake, the others find that they do not agree with it.
+        checked?;
+        agreed?;
         let planned = self.planned(wanted);
         // The ranks have different numbers of pieces and runs. One that cannot plan tells the others; if
         // none can, they agree.

@@ -97,6 +97,27 @@ pub(super) fn mistakes_in_redistributions_are_refused() {
         });
         run.unwrap();
 
+        // One rank alone passes distributions that no plan takes: it is told so, and the others at once.
+        let run = on("complete:3").run(|mut comm| {
+            let slabs = |shape: &[usize], ranks| Distribution::slabs(shape, 1, ranks).unwrap();
+            let rows = Distribution::slabs(&[5, 7], 0, 3).unwrap();
+            for (wrong, words) in [(slabs(&[5, 8], 3), "cannot become one of 5x8"), (slabs(&[5, 7], 2), "2 ranks")] {
+                let mut comm = comm.dup().unwrap();
+                let wanted = if comm.rank() == 1 { wrong } else { slabs(&[5, 7], 3) };
+                let error = comm.redistribute_init::<u64>(&rows, &wanted).unwrap_err();
+                match comm.rank() {
+                    1 => {
+                        assert!(matches!(error, Error::Argument { .. }) && error.to_string().contains(words), "{error}")
+                    }
+                    _ => {
+                        assert!(matches!(error, Error::Failed { .. }), "{error}");
+                        assert!(error.to_string().contains(&format!("to {wanted}")), "{error}");
+                    }
+                }
+            }
+        });
+        run.unwrap();
+
         // One rank is told of its buffer, and repeats the call for which the others wait.
         let run = on("complete:3").run(|mut comm| {
             let [rows, columns] = [0, 1].map(|axis| Distribution::slabs(&[6, 9], axis, 3).unwrap());

@@ -80,7 +80,8 @@ pub(super) fn buffers_of_other_lengths_are_refused_and_the_plan_still_works() {
         let run = jobs::run(2, |mut comm| {
             let zeros = |length: usize| vec![Complex::<f64>::default(); length];
             let length_of = |error: Error| match error {
-                Error::Transform(FftError::Length { buffer, found, expected, at_least, .. }) => {
+                Error::Transform(FftError::Length { buffer, found, expected, at_least, at, .. }) => {
+                    assert!(at.file().ends_with("transform_mistakes.rs"), "{at}");
                     (buffer, found, expected, at_least)
                 }
                 other => panic!("{other}"),
