@@ -313,3 +313,47 @@ fn auto_stays_within_a_tenth_of_the_bound_for_long_blocks() {
         assert!((1.0..=1.1).contains(&ratio), "{text}: {} is at {ratio}", chosen.name());
     }
 }
+
+/// The direct exchange over routes that use all lengths alike: on long rows within a tenth of the cut
+/// bound, which default routes miss by the window's width; in any number of dimensions as claimed.
+#[test]
+fn direct_over_balanced_routes_is_near_the_bound() {
+    for (text, most) in
+        [("how:300,3,1", 1.01), ("how:260,12,1", 1.05), ("how-wrap:300,3,1", 1.0), ("how-wrap:257,20,1", 1.06)]
+    {
+        let row = parse(text).unwrap();
+        let Factor::Windows { extent, window, wraps } = row.factors().unwrap()[0] else { panic!("{text}") };
+        let links = window * (window + 1) / if wraps { 1 } else { 2 };
+        let bound = (extent * extent / 4) as f64 / links as f64;
+        let busiest = proof(text, &Collective::Alltoall, "direct-balanced").channel_transmission.as_f64();
+        assert!((bound..=most * bound).contains(&busiest), "{text}: {busiest} of {bound}");
+        let default = proof(text, &Collective::Alltoall, "direct").channel_transmission.as_f64();
+        assert!(default > 1.9 * bound, "{text}: {default} of {bound}");
+    }
+    fn holds(extent: usize, window: usize, dimensions: usize, wraps: bool) -> TestResult {
+        let dimensions = 1 + dimensions % 3;
+        let extent = 4 + extent % [30, 6, 2][dimensions - 1];
+        let window = 2 + window % (extent - 2);
+        let text = format!("how{}:{extent},{window},{dimensions}", if wraps { "-wrap" } else { "" });
+        let problem = Problem::new(parse(&text).unwrap(), Collective::Alltoall).unwrap();
+        let algorithm = find(problem.collective(), "direct-balanced").unwrap();
+        let complete = problem.topology().factors().unwrap()[0].is_complete();
+        assert_eq!(algorithm.fits(&problem).is_err(), complete, "{text}");
+        if complete {
+            return TestResult::discard();
+        }
+        let proof = proof(&text, &Collective::Alltoall, "direct-balanced");
+        assert_eq!((proof.startups, proof.transmission), (1, 1.into()), "{text}");
+        let schedule = algorithm.shares(&problem).unwrap().collect().unwrap();
+        assert!(check_schedule(&to_json(&schedule), &[]).is_none_or(|checked| checked.is_ok()), "{text}");
+        TestResult::passed()
+    }
+    QuickCheck::new().tests(40).quickcheck(holds as fn(usize, usize, usize, bool) -> TestResult);
+    let error = |text: &str| {
+        let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
+        find(problem.collective(), "direct-balanced").unwrap().fits(&problem).unwrap_err().to_string()
+    };
+    for text in ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:70000,2,1"] {
+        assert!(error(text).contains("with a window of 2 or more, not complete") && error(text).contains(text));
+    }
+}
