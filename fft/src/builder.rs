@@ -7,6 +7,7 @@ use num_complex::Complex;
 use realfft::RealFftPlanner;
 use rustfft::FftPlanner;
 
+use crate::error::Fault;
 use crate::float::nearest;
 use crate::layout::Layout;
 use crate::one_axis::{self, OneAxis};
@@ -58,8 +59,8 @@ impl Fft {
     /// An array of one axis that is divided is a matrix of A x B, A the largest divisor that is at most
     /// the square root. Each rank has some of its A rows, so at most A ranks have elements: one if the
     /// extent is prime. The spectrum, unless transposed, is divided into other ranges, by the B rows of
-    /// a matrix of B x A: see [`Transform::output`]. Its twiddle factors take as much memory as a part. It keeps all frequencies, and
-    /// one of real numbers is transformed as a complex one.
+    /// a matrix of B x A: see [`Transform::output`]. Such a transform keeps all frequencies, and treats
+    /// real numbers as complex ones. The plan stores as many twiddle factors as a rank has elements.
     #[must_use]
     pub fn new(extents: &[usize]) -> Self {
         Self {
@@ -75,7 +76,7 @@ impl Fft {
         }
     }
 
-    /// Transforms these axes only. A real transform halves the last one of them.
+    /// Transforms these axes only. A real transform halves the last one of the list.
     #[must_use]
     pub fn axes(mut self, axes: &[usize]) -> Self {
         self.axes = Some(axes.to_vec());
@@ -112,8 +113,10 @@ impl Fft {
         self
     }
 
-    /// Keeps this number of frequencies of each axis, those of the smallest absolute value. The
-    /// inverse sets the others to zero.
+    /// Keeps this number of frequencies of each axis, those of the smallest absolute value, in their
+    /// order: of five, 0, 1, 2, -2, -1. The inverse sets the others to zero. An axis that is not
+    /// transformed has its extent here. Of M modes along the axis that a real transform halves, M / 2 + 1
+    /// are kept.
     ///
     /// With 3 M / 2 points and M modes, the product of two arrays has no aliases among the modes (the
     /// 3/2 rule), if M is odd or the mode at M / 2 is zero. Of an even number of modes, that one stands
@@ -192,6 +195,11 @@ impl Fft {
     /// types of numbers.
     #[track_caller]
     pub fn complex<T: Float>(&self, comm: &mut Communicator) -> Result<Transform<T>, Error> {
+        self.planned_complex(comm).map_err(Fault::of("complex"))
+    }
+
+    #[track_caller]
+    fn planned_complex<T: Float>(&self, comm: &mut Communicator) -> Result<Transform<T>, Fault> {
         self.compare(comm, "complex", size_of::<T>())?;
         let planner = &mut FftPlanner::new();
         if self.is_one_divided_axis(comm)? {
@@ -210,8 +218,9 @@ impl Fft {
         Ok(Transform::new(Pipeline::new(comm, &stages, self.portions, planner)?, ends, self.factors()))
     }
 
-    /// Plans the transform of real numbers: of the last axis, n / 2 + 1 of the frequencies are kept,
-    /// and the others are their conjugates. Collective.
+    /// Plans the transform of real numbers: of the last axis, or the last one that
+    /// [`axes`](Self::axes) lists, n / 2 + 1 of the frequencies are kept, and the others are their
+    /// conjugates. Collective.
     ///
     /// A real array of one axis that is divided among ranks is transformed as a complex one.
     ///
@@ -220,6 +229,11 @@ impl Fft {
     /// Those of [`complex`](Self::complex).
     #[track_caller]
     pub fn real<T: Float>(&self, comm: &mut Communicator) -> Result<RealTransform<T>, Error> {
+        self.planned_real(comm).map_err(Fault::of("real"))
+    }
+
+    #[track_caller]
+    fn planned_real<T: Float>(&self, comm: &mut Communicator) -> Result<RealTransform<T>, Fault> {
         self.compare(comm, "real", size_of::<T>())?;
         let planner = &mut FftPlanner::new();
         if self.is_one_divided_axis(comm)? {
@@ -252,17 +266,21 @@ impl Fft {
     }
 
     /// Checks that all ranks plan the same transform. Collective.
+    ///
+    /// A rank that alone chooses axes or modes that cannot be is told of its mistake.
     #[track_caller]
-    fn compare(&self, comm: &mut Communicator, kind: &str, bytes: usize) -> Result<(), Error> {
+    fn compare(&self, comm: &mut Communicator, kind: &str, bytes: usize) -> Result<(), Fault> {
         let Self { extents, axes, grid, batch, norm, modes, transposed, cyclic, portions } = self;
         let PortionOptions { bytes: portion, overlap } = portions;
         let axes = axes.clone().unwrap_or_else(|| (0..extents.len()).collect());
         let (modes, grid) = (modes.as_ref().unwrap_or(extents), grid.as_ref().map(Grid::extents));
-        Ok(comm.compare(&format!(
+        let agreed = comm.compare(&format!(
             "{kind} transform of {extents:?} points along {axes:?}, numbers of {bytes} bytes, modes {modes:?}, \
              grid {grid:?}, batch {batch}, norm {norm:?}, transposed {transposed}, cyclic {cyclic}, portion {portion}, \
              overlap {overlap}"
-        ))?)
+        ));
+        self.checked_modes(&self.checked_axes()?)?;
+        Ok(agreed?)
     }
 
     /// Returns the factors forward and inverse.
@@ -281,7 +299,7 @@ impl Fft {
         Ok(self.extents.len() == 1 && ranks > 1)
     }
 
-    fn one_axis<T: Float>(&self, comm: &Communicator, natural: bool) -> Result<OneAxis, Error> {
+    fn one_axis<T: Float>(&self, comm: &Communicator, natural: bool) -> Result<OneAxis, Fault> {
         let (points, ranks) = (self.extents[0], comm.size());
         self.checked_axes()?;
         let modes = self.checked_modes(&[0])?;
@@ -347,7 +365,7 @@ impl Fft {
         comm: &Communicator,
         element: usize,
         exchanged: impl FnOnce(&[usize], usize) -> Vec<usize>,
-    ) -> Result<Checked, Error> {
+    ) -> Result<Checked, Fault> {
         let axes = self.checked_axes()?;
         let modes = self.checked_modes(&axes)?;
         // The axes that are divided first: those that are not transformed, then from the first one.

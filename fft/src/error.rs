@@ -9,14 +9,55 @@ use necklace::array::{ArrayError, Distribution};
 #[non_exhaustive]
 pub enum Error {
     /// The request or a buffer is invalid.
-    #[error(transparent)]
-    Transform(#[from] FftError),
+    #[error("{call} ({at}): {source}")]
+    #[non_exhaustive]
+    Transform {
+        /// The method.
+        call: &'static str,
+        /// Where the program calls it.
+        at: &'static Location<'static>,
+        /// The mistake.
+        source: FftError,
+    },
     /// The array cannot be divided in this way.
-    #[error(transparent)]
-    Array(#[from] ArrayError),
+    #[error("{call} ({at}): {source}")]
+    #[non_exhaustive]
+    Array {
+        /// The method.
+        call: &'static str,
+        /// Where the program calls it.
+        at: &'static Location<'static>,
+        /// The mistake.
+        source: ArrayError,
+    },
     /// An exchange failed or could not be planned, or ranks plan different transforms.
     #[error(transparent)]
+    Exchange(necklace::Error),
+}
+
+/// An error before it has the name of the public method.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error(transparent)]
+    Transform(#[from] FftError),
+    #[error(transparent)]
+    Array(#[from] ArrayError),
+    #[error(transparent)]
     Exchange(#[from] necklace::Error),
+}
+
+impl Fault {
+    /// Returns a function that makes the public error of a method. The place is that of the method's
+    /// caller.
+    #[track_caller]
+    pub(crate) fn of<E: Into<Self>>(call: &'static str) -> impl Fn(E) -> Error {
+        let at = Location::caller();
+        move |fault| match fault.into() {
+            Self::Transform(source) => Error::Transform { call, at, source },
+            Self::Array(source) => Error::Array { call, at, source },
+            Self::Exchange(error) => Error::Exchange(error),
+        }
+    }
 }
 
 /// An invalid option or buffer of a transform.
@@ -108,7 +149,7 @@ pub enum FftError {
         ranks: usize,
     },
     /// A rank's part does not fit in memory.
-    #[error("{elements} elements of {bytes} bytes on one rank; memory has at most 2^63 - 1 bytes")]
+    #[error("{elements} elements of {bytes} bytes on one rank; memory has at most {MOST_BYTES} bytes")]
     #[non_exhaustive]
     Memory {
         /// The elements of the part.
@@ -117,7 +158,7 @@ pub enum FftError {
         bytes: usize,
     },
     /// A buffer has another length.
-    #[error("{at}: {buffer} has {found} elements; expected {}{expected}", if *at_least { "at least " } else { "" })]
+    #[error("{buffer} has {found} elements; expected {}{expected}", if *at_least { "at least " } else { "" })]
     #[non_exhaustive]
     Length {
         /// The name of the buffer.
@@ -128,37 +169,36 @@ pub enum FftError {
         expected: usize,
         /// Whether a longer one is right too.
         at_least: bool,
-        /// Where the program calls the transform.
-        at: &'static Location<'static>,
     },
 }
 
+/// The most bytes that processes of today's machines can address: 2^47 if addresses have 64 bits.
+const MOST_BYTES: usize = isize::MAX as usize >> if usize::BITS == 64 { 16 } else { 0 };
+
 impl FftError {
-    /// Checks that the largest part, that of rank 0, can be addressed. All ranks check the same part,
+    /// Checks that the largest part, that of rank 0, is no larger than a process can address. All ranks check the same part,
     /// so they agree.
     pub(crate) fn check_memory(distribution: &Distribution, bytes: usize) -> Result<(), Self> {
         let elements = distribution.local_len(0);
-        match elements <= isize::MAX as usize / bytes {
+        match elements <= MOST_BYTES / bytes {
             true => Ok(()),
             false => Err(Self::Memory { elements, bytes }),
         }
     }
 
     /// Checks that a buffer has a length.
-    #[track_caller]
     pub(crate) fn check(buffer: &'static str, found: usize, expected: usize) -> Result<(), Self> {
         match found == expected {
             true => Ok(()),
-            false => Err(Self::Length { buffer, found, expected, at_least: false, at: Location::caller() }),
+            false => Err(Self::Length { buffer, found, expected, at_least: false }),
         }
     }
 
     /// Checks that a buffer has at least a length.
-    #[track_caller]
     pub(crate) fn check_least(buffer: &'static str, found: usize, least: usize) -> Result<(), Self> {
         match found >= least {
             true => Ok(()),
-            false => Err(Self::Length { buffer, found, expected: least, at_least: true, at: Location::caller() }),
+            false => Err(Self::Length { buffer, found, expected: least, at_least: true }),
         }
     }
 }

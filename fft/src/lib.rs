@@ -29,10 +29,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | elements | complex ([`Fft::complex`]) and real ([`Fft::real`], n / 2 + 1 frequencies along the last axis), of `f32` and `f64` |
+//! | elements | complex ([`Fft::complex`]) and real ([`Fft::real`], n / 2 + 1 frequencies along one axis), of `f32` and `f64` |
 //! | axes | all, or [some](Fft::axes); several elements at each index by [`batch`](Fft::batch) |
 //! | division | slabs or pencils, chosen by the machine's prices, or [a grid](Fft::grid) |
-//! | output | divided as the input is ([one axis](Fft::new) in other ranges), or as the last exchange leaves it ([`transposed`](Fft::transposed)), with fewer exchanges and, for slabs, in another order of memory |
+//! | output | divided as the input is (if there is [one axis](Fft::new), into ranges of other lengths), or as the last exchange leaves it ([`transposed`](Fft::transposed)), with fewer exchanges and, for slabs, in another order of memory |
 //! | exchanges | in [portions](Fft::portion), each transformed and sent while it is in the cache; over a network they can [overlap](Fft::overlap) with the transforms |
 //! | factors | [`Norm`]: none, 1/N in either direction, 1/√N in both |
 //! | 3/2 rule | [`modes`](Fft::modes): fewer frequencies than points |
@@ -56,7 +56,13 @@
 //! depends on `necklace` with the feature `tcp` or `mpi`, and passes the communicator of
 //! [`necklace::launch`](fn@necklace::launch).
 //!
+//! An exchange that fails on one rank fails the transform on all of them, and
+//! [`abort`](Transform::abort) does so on purpose. Ranks that transform in different directions at the
+//! same time may wait for each other until the [timeout](necklace::Options::timeout).
+//!
 //! # From other libraries
+//!
+//! Transforms from one buffer to another do not keep the contents of the first.
 //!
 //! | FFTW over MPI | mpi4py-fft | here |
 //! |---|---|---|

@@ -8,10 +8,11 @@ use necklace::communicator::PortionedRedistribution;
 use num_complex::Complex;
 use rustfft::FftPlanner;
 
+use crate::error::Fault;
 use crate::float::root;
 use crate::layout::{Stage, Work};
 use crate::lines::{Across, Lines, PortionWork, Shape, Space};
-use crate::{Distribution, Error, FftError, Float};
+use crate::{Distribution, FftError, Float};
 
 /// The maximum number of messages that a rank sends in all portions of an exchange.
 const MOST_MESSAGES: usize = 1 << 14;
@@ -75,7 +76,7 @@ impl<T: Float> Pipeline<T> {
         stages: &[Stage],
         divided: PortionOptions,
         planner: &mut FftPlanner<T>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Fault> {
         for part in stages.iter().flat_map(|stage| [&stage.entry, &stage.exit]) {
             FftError::check_memory(part, size_of::<Complex<T>>())?;
         }
@@ -132,8 +133,14 @@ impl<T: Float> Pipeline<T> {
         }
     }
 
+    /// Fails all exchanges, on all ranks that take part in them.
+    pub(crate) fn abort(&mut self, reason: &str) {
+        self.exchanges.iter_mut().for_each(|exchange| exchange.communicator_mut().abort(reason));
+    }
+
     /// Executes the stages. The array is at the beginning of the route's first buffer. Afterwards it
-    /// is at the beginning of its last one.
+    /// is at the beginning of its last one. After a failure, all exchanges have failed: ranks that are
+    /// not among those of the failed one need not wait for this rank.
     ///
     /// `end` is called on the array before the first stage, and after it on the way back. Or on a
     /// portion of it, with its indices: then the array itself is elsewhere.
@@ -141,10 +148,22 @@ impl<T: Float> Pipeline<T> {
     pub(crate) fn run(
         &mut self,
         run: Run<T>,
+        route: &[usize],
+        buffers: &mut [&mut [Complex<T>]; 4],
+        end: Option<End<'_, T>>,
+    ) -> Result<(), Fault> {
+        let done = self.run_stages(run, route, buffers, end);
+        done.inspect_err(|fault| self.abort(&format!("an exchange of the transform failed: {fault}")))
+    }
+
+    #[track_caller]
+    fn run_stages(
+        &mut self,
+        run: Run<T>,
         mut route: &[usize],
         buffers: &mut [&mut [Complex<T>]; 4],
         end: Option<End<'_, T>>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Fault> {
         let Self { stages, exchanges, space, memory, overlaps } = self;
         let Some((last, others)) = stages.split_last() else { return Ok(()) };
         let [one, other] = memory;
@@ -201,7 +220,7 @@ impl<T: Float> Worker<'_, '_, T> {
         exchange: &mut PortionedRedistribution<Complex<T>>,
         array: &mut [Complex<T>],
         next: &mut [Complex<T>],
-    ) -> Result<(), Error> {
+    ) -> Result<(), Fault> {
         let inverse = self.run.inverse;
         if exchange.portions() == 1 {
             let length = stage.lengths[1];

@@ -4,6 +4,7 @@ use std::{fmt, mem};
 
 use num_complex::Complex;
 
+use crate::error::Fault;
 use crate::float::nearest;
 use crate::pipeline::{End, Pipeline, Run};
 use crate::real_lines::RealLines;
@@ -89,7 +90,8 @@ impl<T: Float> RealTransform<T> {
         self.routes.iter().map(|route| route.scratch[0] + route.scratch[1]).max().unwrap_or(0)
     }
 
-    /// Transforms the array into its spectrum. The array is used as memory.
+    /// Transforms the array into its spectrum, with the exponent and the frequencies of
+    /// [`Transform::forward`](crate::Transform::forward). The contents of the array are lost.
     ///
     /// # Errors
     ///
@@ -97,13 +99,10 @@ impl<T: Float> RealTransform<T> {
     /// ([`Distribution::local_len`]); otherwise [`Error::Exchange`].
     #[track_caller]
     pub fn forward(&mut self, array: &mut [T], spectrum: &mut [Complex<T>]) -> Result<(), Error> {
-        let mut scratch = self.own_scratch();
-        let done = self.forward_with_scratch(array, spectrum, &mut scratch);
-        self.scratch = scratch;
-        done
+        self.with_own_scratch(false, array, spectrum).map_err(Fault::of("forward"))
     }
 
-    /// Transforms the spectrum back into the array. The spectrum is used as memory.
+    /// Transforms the spectrum back into the array. The contents of the spectrum are lost.
     ///
     /// Frequencies that are their own conjugates, such as the first, are taken as real.
     ///
@@ -112,10 +111,7 @@ impl<T: Float> RealTransform<T> {
     /// Those of [`forward`](Self::forward).
     #[track_caller]
     pub fn inverse(&mut self, spectrum: &mut [Complex<T>], array: &mut [T]) -> Result<(), Error> {
-        let mut scratch = self.own_scratch();
-        let done = self.inverse_with_scratch(spectrum, array, &mut scratch);
-        self.scratch = scratch;
-        done
+        self.with_own_scratch(true, array, spectrum).map_err(Fault::of("inverse"))
     }
 
     /// Transforms as [`forward`](Self::forward), with the caller's scratch memory.
@@ -131,7 +127,18 @@ impl<T: Float> RealTransform<T> {
         spectrum: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) -> Result<(), Error> {
-        self.check([array.len(), spectrum.len()], scratch.len())?;
+        self.transform(array, spectrum, scratch).map_err(Fault::of("forward_with_scratch"))
+    }
+
+    #[track_caller]
+    fn transform(
+        &mut self,
+        array: &mut [T],
+        spectrum: &mut [Complex<T>],
+        scratch: &mut [Complex<T>],
+    ) -> Result<(), Fault> {
+        self.check([array.len(), spectrum.len()])?;
+        FftError::check_least("buffer `scratch`", scratch.len(), self.scratch_len())?;
         let Self { pipeline, factors: [factor, _], routes: [route, _], lengths: [_, length], kind, .. } = self;
         let Route { buffers: route, scratch: [first, second] } = route;
         let (first, rest) = scratch.split_at_mut(*first);
@@ -160,7 +167,18 @@ impl<T: Float> RealTransform<T> {
         array: &mut [T],
         scratch: &mut [Complex<T>],
     ) -> Result<(), Error> {
-        self.check([array.len(), spectrum.len()], scratch.len())?;
+        self.transform_back(array, spectrum, scratch).map_err(Fault::of("inverse_with_scratch"))
+    }
+
+    #[track_caller]
+    fn transform_back(
+        &mut self,
+        array: &mut [T],
+        spectrum: &mut [Complex<T>],
+        scratch: &mut [Complex<T>],
+    ) -> Result<(), Fault> {
+        self.check([array.len(), spectrum.len()])?;
+        FftError::check_least("buffer `scratch`", scratch.len(), self.scratch_len())?;
         let Self { pipeline, factors: [_, factor], routes: [_, route], lengths: [_, length], kind, .. } = self;
         let Route { buffers: route, scratch: [first, second] } = route;
         let (first, rest) = scratch.split_at_mut(*first);
@@ -183,18 +201,28 @@ impl<T: Float> RealTransform<T> {
         pipeline.run(run, route, &mut buffers, Some(end))
     }
 
-    #[track_caller]
-    fn check(&self, [array, spectrum]: [usize; 2], scratch: usize) -> Result<(), FftError> {
-        FftError::check("buffer `array`", array, self.lengths[0])?;
-        FftError::check("buffer `spectrum`", spectrum, self.lengths[1])?;
-        FftError::check_least("buffer `scratch`", scratch, self.scratch_len())
+    /// Fails the transform on all ranks, with a reason, as
+    /// [`Transform::abort`](crate::Transform::abort).
+    pub fn abort(&mut self, reason: &str) {
+        self.pipeline.abort(reason);
     }
 
-    /// Takes the scratch memory, to be put back.
-    fn own_scratch(&mut self) -> Vec<Complex<T>> {
+    fn check(&self, [array, spectrum]: [usize; 2]) -> Result<(), FftError> {
+        FftError::check("buffer `array`", array, self.lengths[0])?;
+        FftError::check("buffer `spectrum`", spectrum, self.lengths[1])
+    }
+
+    #[track_caller]
+    fn with_own_scratch(&mut self, inverse: bool, array: &mut [T], spectrum: &mut [Complex<T>]) -> Result<(), Fault> {
+        self.check([array.len(), spectrum.len()])?;
         let mut scratch = mem::take(&mut self.scratch);
         scratch.resize(self.scratch_len(), Complex::default());
-        scratch
+        let done = match inverse {
+            false => self.transform(array, spectrum, &mut scratch),
+            true => self.transform_back(array, spectrum, &mut scratch),
+        };
+        self.scratch = scratch;
+        done
     }
 }
 

@@ -4,6 +4,7 @@ use std::{fmt, mem};
 
 use num_complex::Complex;
 
+use crate::error::Fault;
 use crate::pipeline::{Pipeline, Run};
 use crate::route::{DATA, RESULT, Route};
 use crate::{Distribution, Error, FftError, Float};
@@ -69,7 +70,8 @@ impl<T: Float> Transform<T> {
         self.routes.iter().flatten().map(|route| route.scratch[0] + route.scratch[1]).max().unwrap_or(0)
     }
 
-    /// Transforms the array at the beginning of the buffer, in place.
+    /// Transforms the array at the beginning of the buffer, in place: with the exponent -2πi/n along an
+    /// axis of n points. Index k is the frequency k, or k - n for k > n / 2.
     ///
     /// # Errors
     ///
@@ -77,10 +79,7 @@ impl<T: Float> Transform<T> {
     /// [`Error::Exchange`].
     #[track_caller]
     pub fn forward(&mut self, data: &mut [Complex<T>]) -> Result<(), Error> {
-        let mut scratch = self.own_scratch();
-        let done = self.in_place(false, data, &mut scratch);
-        self.scratch = scratch;
-        done
+        self.with_own_scratch(false, data).map_err(Fault::of("forward"))
     }
 
     /// Transforms the spectrum at the beginning of the buffer back, in place.
@@ -90,10 +89,7 @@ impl<T: Float> Transform<T> {
     /// Those of [`forward`](Self::forward).
     #[track_caller]
     pub fn inverse(&mut self, data: &mut [Complex<T>]) -> Result<(), Error> {
-        let mut scratch = self.own_scratch();
-        let done = self.in_place(true, data, &mut scratch);
-        self.scratch = scratch;
-        done
+        self.with_own_scratch(true, data).map_err(Fault::of("inverse"))
     }
 
     /// Transforms in place as [`forward`](Self::forward), with the caller's scratch memory.
@@ -104,7 +100,7 @@ impl<T: Float> Transform<T> {
     /// least [`scratch_len`](Self::scratch_len) elements.
     #[track_caller]
     pub fn forward_with_scratch(&mut self, data: &mut [Complex<T>], scratch: &mut [Complex<T>]) -> Result<(), Error> {
-        self.in_place(false, data, scratch)
+        self.in_place(false, data, scratch).map_err(Fault::of("forward_with_scratch"))
     }
 
     /// Transforms back in place as [`inverse`](Self::inverse), with the caller's scratch memory.
@@ -114,10 +110,10 @@ impl<T: Float> Transform<T> {
     /// Those of [`forward_with_scratch`](Self::forward_with_scratch).
     #[track_caller]
     pub fn inverse_with_scratch(&mut self, data: &mut [Complex<T>], scratch: &mut [Complex<T>]) -> Result<(), Error> {
-        self.in_place(true, data, scratch)
+        self.in_place(true, data, scratch).map_err(Fault::of("inverse_with_scratch"))
     }
 
-    /// Transforms the array in one buffer into another. The first one is used as memory.
+    /// Transforms the array in one buffer into another. The contents of the first one are lost.
     ///
     /// # Errors
     ///
@@ -131,11 +127,10 @@ impl<T: Float> Transform<T> {
         spectrum: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) -> Result<(), Error> {
-        self.check_parts(array.len(), spectrum.len())?;
-        self.execute(false, 1, [array, spectrum], scratch)
+        self.between_buffers(false, [array, spectrum], scratch).map_err(Fault::of("forward_into"))
     }
 
-    /// Transforms the spectrum in one buffer back into another. The first one is used as memory.
+    /// Transforms the spectrum in one buffer back into another. The contents of the first one are lost.
     ///
     /// # Errors
     ///
@@ -147,28 +142,48 @@ impl<T: Float> Transform<T> {
         array: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) -> Result<(), Error> {
-        self.check_parts(array.len(), spectrum.len())?;
-        self.execute(true, 1, [spectrum, array], scratch)
+        self.between_buffers(true, [spectrum, array], scratch).map_err(Fault::of("inverse_into"))
+    }
+
+    /// Fails the transform on all ranks, with a reason: on this one in its next call, on the others in
+    /// their current or next one.
+    ///
+    /// Use it for an error in the program, so that the others need not wait for a deadline. Local, as
+    /// [`Communicator::abort`](necklace::Communicator::abort). Has no effect on one rank.
+    pub fn abort(&mut self, reason: &str) {
+        self.pipeline.abort(reason);
     }
 
     #[track_caller]
-    fn check_parts(&self, array: usize, spectrum: usize) -> Result<(), FftError> {
-        FftError::check("buffer `array`", array, self.pipeline.length(false))?;
-        FftError::check("buffer `spectrum`", spectrum, self.pipeline.length(true))
-    }
-
-    /// Takes the scratch memory, to be put back.
-    fn own_scratch(&mut self) -> Vec<Complex<T>> {
+    fn with_own_scratch(&mut self, inverse: bool, data: &mut [Complex<T>]) -> Result<(), Fault> {
+        FftError::check_least("buffer `data`", data.len(), self.len())?;
         let mut scratch = mem::take(&mut self.scratch);
         scratch.resize(self.scratch_len(), Complex::default());
-        scratch
+        let done = self.in_place(inverse, data, &mut scratch);
+        self.scratch = scratch;
+        done
     }
 
     #[track_caller]
-    fn in_place(&mut self, inverse: bool, data: &mut [Complex<T>], scratch: &mut [Complex<T>]) -> Result<(), Error> {
+    fn in_place(&mut self, inverse: bool, data: &mut [Complex<T>], scratch: &mut [Complex<T>]) -> Result<(), Fault> {
         let length = self.len();
         FftError::check_least("buffer `data`", data.len(), length)?;
         self.execute(inverse, 0, [&mut data[..length], &mut []], scratch)
+    }
+
+    #[track_caller]
+    fn between_buffers(
+        &mut self,
+        inverse: bool,
+        buffers: [&mut [Complex<T>]; 2],
+        scratch: &mut [Complex<T>],
+    ) -> Result<(), Fault> {
+        let names = ["buffer `array`", "buffer `spectrum`"];
+        for (number, buffer) in buffers.iter().enumerate() {
+            let side = number ^ usize::from(inverse);
+            FftError::check(names[side], buffer.len(), self.pipeline.length(side == 1))?;
+        }
+        self.execute(inverse, 1, buffers, scratch)
     }
 
     #[track_caller]
@@ -178,7 +193,7 @@ impl<T: Float> Transform<T> {
         across: usize,
         [data, result]: [&mut [Complex<T>]; 2],
         scratch: &mut [Complex<T>],
-    ) -> Result<(), Error> {
+    ) -> Result<(), Fault> {
         FftError::check_least("buffer `scratch`", scratch.len(), self.scratch_len())?;
         let Self { pipeline, factors, routes, .. } = self;
         let Route { buffers: route, scratch: [first, second] } = &routes[across][usize::from(inverse)];

@@ -1,6 +1,7 @@
 //! The communicator: its state, how it is made and ended, and how it plans calls.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,7 +74,6 @@ impl Footprint for Arc<Field> {
 ///
 /// Calls in which ranks only send, such as broadcasts from different roots, may not show that they
 /// differ. Members find out in a later call, by [`close`](Self::close), or when they leave.
-#[derive(Debug)]
 pub struct Communicator {
     pub(super) endpoint: Arc<dyn Endpoint>,
     pub(super) context: CallContext,
@@ -107,6 +107,16 @@ pub struct Communicator {
     /// The thread that makes started calls, once there is one. It is dropped after the context, so
     /// that members that wait for this rank there do not wait for its started calls.
     pub(super) started: Option<Worker<Self>>,
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Communicator")
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .field("topology", &self.topology.text())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The number of a user's first call in the context.

@@ -289,6 +289,8 @@ macro_rules! suites {
                 ranks_that_plan_different_transforms_are_told
                 chosen_algorithm_exchanges_the_array
                 rank_that_left_is_an_error_of_the_exchange
+                failed_exchange_fails_the_transform_on_all_ranks
+                one_rank_is_told_of_axes_that_it_alone_has_wrong
                 array_errors_are_their_own
             }
             transforms {

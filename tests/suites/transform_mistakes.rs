@@ -80,29 +80,33 @@ pub(super) fn buffers_of_other_lengths_are_refused_and_the_plan_still_works() {
         let run = jobs::run(2, |mut comm| {
             let zeros = |length: usize| vec![Complex::<f64>::default(); length];
             let length_of = |error: Error| match error {
-                Error::Transform(FftError::Length { buffer, found, expected, at_least, at, .. }) => {
+                Error::Transform { call, at, source, .. } => {
                     assert!(at.file().ends_with("transform_mistakes.rs"), "{at}");
-                    (buffer, found, expected, at_least)
+                    let FftError::Length { buffer, found, expected, at_least, .. } = source else { panic!("{source}") };
+                    (call, buffer, found, expected, at_least)
                 }
                 other => panic!("{other}"),
             };
             let mut transform = Fft::new(&[4, 6]).complex(&mut comm).unwrap();
             let (length, scratch) = (transform.len(), transform.scratch_len());
             assert_eq!((length, scratch), (12, 12));
-            assert_eq!(length_of(transform.forward(&mut zeros(11)).unwrap_err()), ("buffer `data`", 11, 12, true));
+            assert_eq!(
+                length_of(transform.forward(&mut zeros(11)).unwrap_err()),
+                ("forward", "buffer `data`", 11, 12, true)
+            );
             let error = transform.inverse_with_scratch(&mut zeros(12), &mut zeros(3)).unwrap_err();
-            assert_eq!(length_of(error), ("buffer `scratch`", 3, 12, true));
+            assert_eq!(length_of(error), ("inverse_with_scratch", "buffer `scratch`", 3, 12, true));
             let error = transform.forward_into(&mut zeros(12), &mut zeros(13), &mut zeros(12)).unwrap_err();
-            assert_eq!(length_of(error), ("buffer `spectrum`", 13, 12, false));
+            assert_eq!(length_of(error), ("forward_into", "buffer `spectrum`", 13, 12, false));
             let error = transform.inverse_into(&mut zeros(12), &mut zeros(13), &mut zeros(12)).unwrap_err();
-            assert_eq!(length_of(error), ("buffer `array`", 13, 12, false));
+            assert_eq!(length_of(error), ("inverse_into", "buffer `array`", 13, 12, false));
             transform.forward(&mut zeros(12)).unwrap();
 
             let mut transform = Fft::new(&[4, 6]).real::<f64>(&mut comm).unwrap();
             let error = transform.forward(&mut [0.0; 11], &mut zeros(8)).unwrap_err();
-            assert_eq!(length_of(error), ("buffer `array`", 11, 12, false));
+            assert_eq!(length_of(error), ("forward", "buffer `array`", 11, 12, false));
             let error = transform.inverse(&mut zeros(9), &mut [0.0; 12]).unwrap_err();
-            assert_eq!(length_of(error), ("buffer `spectrum`", 9, 8, false));
+            assert_eq!(length_of(error), ("inverse", "buffer `spectrum`", 9, 8, false));
             transform.forward(&mut [0.0; 12], &mut zeros(8)).unwrap();
         });
         run.unwrap();
@@ -188,18 +192,72 @@ pub(super) fn rank_that_left_is_an_error_of_the_exchange() {
     });
 }
 
+pub(super) fn failed_exchange_fails_the_transform_on_all_ranks() {
+    watched("failed exchange fails the transform on all ranks", || {
+        let data = || [Complex::<f64>::default(); 128];
+        let pencils = Fft::new(&[8, 8, 8]).grid(&Grid::mesh(&[2, 2]).unwrap());
+        // A rank leaves. Those that exchange nothing with it directly are told by those that do.
+        let errors = jobs::run(4, |mut comm| {
+            let mut transform = pencils.complex::<f64>(&mut comm).unwrap();
+            let leaves = comm.rank() == 3;
+            (!leaves).then(|| transform.forward(&mut data()).unwrap_err().to_string())
+        });
+        let errors: Vec<String> = errors.unwrap().into_iter().flatten().collect();
+        assert_eq!(errors.len(), 3);
+        assert!(errors.iter().all(|error| error.contains("(rank 3 of the job) returned")), "{errors:?}");
+
+        // A rank gives up, with a reason.
+        let errors = jobs::run(4, |mut comm| {
+            let mut transform = pencils.complex::<f64>(&mut comm).unwrap();
+            let mut real = pencils.real::<f64>(&mut comm).unwrap();
+            if comm.rank() == 2 {
+                transform.abort("no input");
+                real.abort("no input");
+            }
+            let mut spectrum = vec![Complex::default(); real.output().local_len(comm.rank())];
+            let errors = [
+                transform.inverse(&mut data()).unwrap_err(),
+                real.forward(&mut [0.0; 128], &mut spectrum).unwrap_err(),
+                // It stays so.
+                transform.forward(&mut data()).unwrap_err(),
+            ];
+            comm.barrier().unwrap();
+            errors.map(|error| error.to_string())
+        });
+        for error in errors.unwrap().into_iter().flatten() {
+            assert!(error.contains("rank 2") && error.contains("gave up: no input"), "{error}");
+        }
+    });
+}
+
+pub(super) fn one_rank_is_told_of_axes_that_it_alone_has_wrong() {
+    watched("one rank is told of axes that it alone has wrong", || {
+        let errors = jobs::run(3, |mut comm| {
+            let axes: &[usize] = if comm.rank() == 1 { &[0, 2] } else { &[0, 1] };
+            Fft::new(&[4, 6]).axes(axes).complex::<f64>(&mut comm).map(|_| ()).unwrap_err().to_string()
+        });
+        for (rank, error) in errors.unwrap().iter().enumerate() {
+            let words = if rank == 1 { "no axis 2; expected 0 to 1" } else { "along [0, 2]" };
+            assert!(error.contains(words), "{error}");
+            assert!(rank != 1 || error.starts_with("complex (") && error.contains("transform_mistakes.rs"), "{error}");
+        }
+    });
+}
+
 pub(super) fn array_errors_are_their_own() {
     watched("array errors are their own", || {
         // Memory is checked before divisors are sought: these are primes.
         says(&Fft::new(&[usize::MAX - 58]), "more than 2^63 - 1");
         says(&Fft::new(&[(1 << 62) - 57]), "bytes on one rank");
+        // Less than a slice may have, more than can be allocated.
+        says(&Fft::new(&[9 << 52]).cyclic(), "bytes on one rank");
         let reals = jobs::run(2, |mut comm| {
             let fft = Fft::new(&[2, 1 << 61]).modes(&[2, 1]);
             fft.real::<f64>(&mut comm).map(|_| ()).unwrap_err().to_string()
         });
         assert!(reals.unwrap().iter().all(|error| error.contains("elements of 8 bytes on one rank")));
-        says(&Fft::new(&[1 << 62]), "bytes on one rank; memory has at most 2^63 - 1 bytes");
+        says(&Fft::new(&[1 << 62]), "bytes on one rank; memory has at most 140737488355327 bytes");
         let error = refused(&Fft::new(&[1 << 62, 4])).remove(0);
-        assert!(matches!(error, Error::Array(ArrayError::Size { .. })), "{error}");
+        assert!(matches!(error, Error::Array { source: ArrayError::Size { .. }, .. }), "{error}");
     });
 }
