@@ -7,7 +7,7 @@ use num_complex::Complex;
 use realfft::RealFftPlanner;
 use rustfft::FftPlanner;
 
-use crate::error::Fault;
+use crate::error::CallError;
 use crate::float::nearest;
 use crate::layout::Layout;
 use crate::one_axis::{self, OneAxis};
@@ -56,8 +56,8 @@ pub struct Fft {
 impl Fft {
     /// Returns the options of a transform along all axes of an array.
     ///
-    /// An array of one axis that is divided is a matrix of A x B, A the largest divisor that is at most
-    /// the square root. Each rank has some of its A rows, so at most A ranks have elements: one if the
+    /// An array of one axis that is divided is a matrix of A x B, A the largest divisor that is at
+    /// most the square root. Each rank has some of its A rows, so at most A ranks have elements: one if the
     /// extent is prime. The spectrum, unless transposed, is divided into other ranges, by the B rows of
     /// a matrix of B x A: see [`Transform::output`]. Such a transform keeps all frequencies, and treats
     /// real numbers as complex ones. The plan stores as many twiddle factors as a rank has elements.
@@ -114,9 +114,9 @@ impl Fft {
     }
 
     /// Keeps this number of frequencies of each axis, those of the smallest absolute value, in their
-    /// order: of five, 0, 1, 2, -2, -1. The inverse sets the others to zero. An axis that is not
-    /// transformed has its extent here. Of M modes along the axis that a real transform halves, M / 2 + 1
-    /// are kept.
+    /// order: of five, 0, 1, 2, -2, -1. The inverse sets the others to zero. For an axis that is not
+    /// transformed, pass its extent. Of M modes along the axis that a real transform halves,
+    /// M / 2 + 1 are kept.
     ///
     /// With 3 M / 2 points and M modes, the product of two arrays has no aliases among the modes (the
     /// 3/2 rule), if M is odd or the mode at M / 2 is zero. Of an even number of modes, that one stands
@@ -192,14 +192,15 @@ impl Fft {
     /// [`Error::Transform`] if an option does not fit the array or the ranks, [`Error::Array`] if
     /// the array cannot be divided, [`Error::Exchange`] as
     /// [`redistribute_init`](Communicator::redistribute_init), and if ranks pass different options or
-    /// types of numbers.
+    /// types of numbers. Then the communicator has failed, also on a rank that gets another error
+    /// because its axes or modes are invalid.
     #[track_caller]
     pub fn complex<T: Float>(&self, comm: &mut Communicator) -> Result<Transform<T>, Error> {
-        self.planned_complex(comm).map_err(Fault::of("complex"))
+        self.planned_complex(comm).map_err(CallError::of("complex"))
     }
 
     #[track_caller]
-    fn planned_complex<T: Float>(&self, comm: &mut Communicator) -> Result<Transform<T>, Fault> {
+    fn planned_complex<T: Float>(&self, comm: &mut Communicator) -> Result<Transform<T>, CallError> {
         self.compare(comm, "complex", size_of::<T>())?;
         let planner = &mut FftPlanner::new();
         if self.is_one_divided_axis(comm)? {
@@ -229,11 +230,11 @@ impl Fft {
     /// Those of [`complex`](Self::complex).
     #[track_caller]
     pub fn real<T: Float>(&self, comm: &mut Communicator) -> Result<RealTransform<T>, Error> {
-        self.planned_real(comm).map_err(Fault::of("real"))
+        self.planned_real(comm).map_err(CallError::of("real"))
     }
 
     #[track_caller]
-    fn planned_real<T: Float>(&self, comm: &mut Communicator) -> Result<RealTransform<T>, Fault> {
+    fn planned_real<T: Float>(&self, comm: &mut Communicator) -> Result<RealTransform<T>, CallError> {
         self.compare(comm, "real", size_of::<T>())?;
         let planner = &mut FftPlanner::new();
         if self.is_one_divided_axis(comm)? {
@@ -267,9 +268,9 @@ impl Fft {
 
     /// Checks that all ranks plan the same transform. Collective.
     ///
-    /// A rank that alone chooses axes or modes that cannot be is told of its mistake.
+    /// If this rank's axes or modes are invalid, returns that error in place of the disagreement.
     #[track_caller]
-    fn compare(&self, comm: &mut Communicator, kind: &str, bytes: usize) -> Result<(), Fault> {
+    fn compare(&self, comm: &mut Communicator, kind: &str, bytes: usize) -> Result<(), CallError> {
         let Self { extents, axes, grid, batch, norm, modes, transposed, cyclic, portions } = self;
         let PortionOptions { bytes: portion, overlap } = portions;
         let axes = axes.clone().unwrap_or_else(|| (0..extents.len()).collect());
@@ -299,7 +300,7 @@ impl Fft {
         Ok(self.extents.len() == 1 && ranks > 1)
     }
 
-    fn one_axis<T: Float>(&self, comm: &Communicator, natural: bool) -> Result<OneAxis, Fault> {
+    fn one_axis<T: Float>(&self, comm: &Communicator, natural: bool) -> Result<OneAxis, CallError> {
         let (points, ranks) = (self.extents[0], comm.size());
         self.checked_axes()?;
         let modes = self.checked_modes(&[0])?;
@@ -365,7 +366,7 @@ impl Fft {
         comm: &Communicator,
         element: usize,
         exchanged: impl FnOnce(&[usize], usize) -> Vec<usize>,
-    ) -> Result<Checked, Fault> {
+    ) -> Result<Checked, CallError> {
         let axes = self.checked_axes()?;
         let modes = self.checked_modes(&axes)?;
         // The axes that are divided first: those that are not transformed, then from the first one.

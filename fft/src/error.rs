@@ -32,12 +32,12 @@ pub enum Error {
     },
     /// An exchange failed or could not be planned, or ranks plan different transforms.
     #[error(transparent)]
-    Exchange(necklace::Error),
+    Exchange(#[from] necklace::Error),
 }
 
 /// An error before it has the name of the public method.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum CallError {
     #[error(transparent)]
     Transform(#[from] FftError),
     #[error(transparent)]
@@ -46,13 +46,13 @@ pub(crate) enum Fault {
     Exchange(#[from] necklace::Error),
 }
 
-impl Fault {
-    /// Returns a function that makes the public error of a method. The place is that of the method's
-    /// caller.
+impl CallError {
+    /// Returns a function that makes the public error of a method. The place is that of the
+    /// method's caller.
     #[track_caller]
-    pub(crate) fn of<E: Into<Self>>(call: &'static str) -> impl Fn(E) -> Error {
+    pub(crate) fn of(call: &'static str) -> impl Fn(Self) -> Error {
         let at = Location::caller();
-        move |fault| match fault.into() {
+        move |error| match error {
             Self::Transform(source) => Error::Transform { call, at, source },
             Self::Array(source) => Error::Array { call, at, source },
             Self::Exchange(error) => Error::Exchange(error),
@@ -149,7 +149,7 @@ pub enum FftError {
         ranks: usize,
     },
     /// A rank's part does not fit in memory.
-    #[error("{elements} elements of {bytes} bytes on one rank; memory has at most {MOST_BYTES} bytes")]
+    #[error("{elements} elements of {bytes} bytes on one rank; expected at most {}", MOST_BYTES / bytes)]
     #[non_exhaustive]
     Memory {
         /// The elements of the part.
@@ -172,7 +172,7 @@ pub enum FftError {
     },
 }
 
-/// The most bytes that processes of today's machines can address: 2^47 if addresses have 64 bits.
+/// The most bytes of a part: 2^47 - 1 with 64-bit addresses, more than machines have.
 const MOST_BYTES: usize = isize::MAX as usize >> if usize::BITS == 64 { 16 } else { 0 };
 
 impl FftError {

@@ -48,17 +48,18 @@
 //! small buffer where its elements are not contiguous. Elements are received where they belong. `rustfft`
 //! and `realfft` transform the single lines.
 //!
-//! A planned transform can be executed any number of times. It has communicators of its own. The first
-//! execution in each direction allocates, also scratch memory unless the caller passes it. When it is
-//! repeated, it allocates nothing, unless exchanges [overlap](Fft::overlap).
+//! A planned transform can be executed any number of times. It has communicators of its own. The
+//! first execution in each direction allocates, including scratch memory unless the caller passes
+//! it. Later ones allocate nothing, unless exchanges [overlap](Fft::overlap).
 //!
 //! The ranks are those of any communicator. For processes over TCP, or ranks of MPI, a program also
 //! depends on `necklace` with the feature `tcp` or `mpi`, and passes the communicator of
 //! [`necklace::launch`](fn@necklace::launch).
 //!
-//! An exchange that fails on one rank fails the transform on all of them, and
-//! [`abort`](Transform::abort) does so on purpose. Ranks that transform in different directions at the
-//! same time may wait for each other until the [timeout](necklace::Options::timeout).
+//! If an exchange fails on one rank, the transform fails on all ranks that exchange elements with
+//! it, directly or through others. [`abort`](Transform::abort) does so on purpose. Ranks that
+//! transform in different directions at the same time may wait for each other until the
+//! [timeout](necklace::Options::timeout).
 //!
 //! # From other libraries
 //!

@@ -8,7 +8,7 @@ use necklace::communicator::PortionedRedistribution;
 use num_complex::Complex;
 use rustfft::FftPlanner;
 
-use crate::error::Fault;
+use crate::error::CallError;
 use crate::float::root;
 use crate::layout::{Stage, Work};
 use crate::lines::{Across, Lines, PortionWork, Shape, Space};
@@ -76,7 +76,7 @@ impl<T: Float> Pipeline<T> {
         stages: &[Stage],
         divided: PortionOptions,
         planner: &mut FftPlanner<T>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, CallError> {
         for part in stages.iter().flat_map(|stage| [&stage.entry, &stage.exit]) {
             FftError::check_memory(part, size_of::<Complex<T>>())?;
         }
@@ -133,14 +133,14 @@ impl<T: Float> Pipeline<T> {
         }
     }
 
-    /// Fails all exchanges, on all ranks that take part in them.
+    /// Fails all exchanges of this rank, on all ranks that take part in them.
     pub(crate) fn abort(&mut self, reason: &str) {
         self.exchanges.iter_mut().for_each(|exchange| exchange.communicator_mut().abort(reason));
     }
 
     /// Executes the stages. The array is at the beginning of the route's first buffer. Afterwards it
-    /// is at the beginning of its last one. After a failure, all exchanges have failed: ranks that are
-    /// not among those of the failed one need not wait for this rank.
+    /// is at the beginning of its last one. If an exchange fails, aborts all others, so that the ranks of
+    /// those do not wait for this one.
     ///
     /// `end` is called on the array before the first stage, and after it on the way back. Or on a
     /// portion of it, with its indices: then the array itself is elsewhere.
@@ -151,9 +151,9 @@ impl<T: Float> Pipeline<T> {
         route: &[usize],
         buffers: &mut [&mut [Complex<T>]; 4],
         end: Option<End<'_, T>>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CallError> {
         let done = self.run_stages(run, route, buffers, end);
-        done.inspect_err(|fault| self.abort(&format!("an exchange of the transform failed: {fault}")))
+        done.inspect_err(|error| self.abort(&format!("an exchange of the transform failed: {error}")))
     }
 
     #[track_caller]
@@ -163,7 +163,7 @@ impl<T: Float> Pipeline<T> {
         mut route: &[usize],
         buffers: &mut [&mut [Complex<T>]; 4],
         end: Option<End<'_, T>>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CallError> {
         let Self { stages, exchanges, space, memory, overlaps } = self;
         let Some((last, others)) = stages.split_last() else { return Ok(()) };
         let [one, other] = memory;
@@ -220,7 +220,7 @@ impl<T: Float> Worker<'_, '_, T> {
         exchange: &mut PortionedRedistribution<Complex<T>>,
         array: &mut [Complex<T>],
         next: &mut [Complex<T>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CallError> {
         let inverse = self.run.inverse;
         if exchange.portions() == 1 {
             let length = stage.lengths[1];

@@ -4,7 +4,7 @@ use std::{fmt, mem};
 
 use num_complex::Complex;
 
-use crate::error::Fault;
+use crate::error::CallError;
 use crate::float::nearest;
 use crate::pipeline::{End, Pipeline, Run};
 use crate::real_lines::RealLines;
@@ -15,7 +15,7 @@ use crate::{Distribution, Error, FftError, Float};
 ///
 /// The array is divided as [`input`](Self::input) says, and its spectrum as
 /// [`output`](Self::output) says. The methods are collective: all ranks of the communicator call
-/// the same one. A call that is repeated allocates nothing, unless portions
+/// the same one. The first call in each direction allocates; later ones do not, unless portions
 /// [overlap](crate::Fft::overlap).
 pub struct RealTransform<T: Float> {
     pipeline: Pipeline<T>,
@@ -90,8 +90,9 @@ impl<T: Float> RealTransform<T> {
         self.routes.iter().map(|route| route.scratch[0] + route.scratch[1]).max().unwrap_or(0)
     }
 
-    /// Transforms the array into its spectrum, with the exponent and the frequencies of
-    /// [`Transform::forward`](crate::Transform::forward). The contents of the array are lost.
+    /// Transforms the array into its spectrum, by the formula of
+    /// [`Transform::forward`](crate::Transform::forward). Along the axis that is halved, index k is
+    /// frequency k. The contents of the array are lost.
     ///
     /// # Errors
     ///
@@ -99,7 +100,7 @@ impl<T: Float> RealTransform<T> {
     /// ([`Distribution::local_len`]); otherwise [`Error::Exchange`].
     #[track_caller]
     pub fn forward(&mut self, array: &mut [T], spectrum: &mut [Complex<T>]) -> Result<(), Error> {
-        self.with_own_scratch(false, array, spectrum).map_err(Fault::of("forward"))
+        self.with_own_scratch(false, array, spectrum).map_err(CallError::of("forward"))
     }
 
     /// Transforms the spectrum back into the array. The contents of the spectrum are lost.
@@ -111,7 +112,7 @@ impl<T: Float> RealTransform<T> {
     /// Those of [`forward`](Self::forward).
     #[track_caller]
     pub fn inverse(&mut self, spectrum: &mut [Complex<T>], array: &mut [T]) -> Result<(), Error> {
-        self.with_own_scratch(true, array, spectrum).map_err(Fault::of("inverse"))
+        self.with_own_scratch(true, array, spectrum).map_err(CallError::of("inverse"))
     }
 
     /// Transforms as [`forward`](Self::forward), with the caller's scratch memory.
@@ -127,7 +128,7 @@ impl<T: Float> RealTransform<T> {
         spectrum: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) -> Result<(), Error> {
-        self.transform(array, spectrum, scratch).map_err(Fault::of("forward_with_scratch"))
+        self.transform(array, spectrum, scratch).map_err(CallError::of("forward_with_scratch"))
     }
 
     #[track_caller]
@@ -136,7 +137,7 @@ impl<T: Float> RealTransform<T> {
         array: &mut [T],
         spectrum: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CallError> {
         self.check([array.len(), spectrum.len()])?;
         FftError::check_least("buffer `scratch`", scratch.len(), self.scratch_len())?;
         let Self { pipeline, factors: [factor, _], routes: [route, _], lengths: [_, length], kind, .. } = self;
@@ -167,7 +168,7 @@ impl<T: Float> RealTransform<T> {
         array: &mut [T],
         scratch: &mut [Complex<T>],
     ) -> Result<(), Error> {
-        self.transform_back(array, spectrum, scratch).map_err(Fault::of("inverse_with_scratch"))
+        self.transform_back(array, spectrum, scratch).map_err(CallError::of("inverse_with_scratch"))
     }
 
     #[track_caller]
@@ -176,7 +177,7 @@ impl<T: Float> RealTransform<T> {
         array: &mut [T],
         spectrum: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CallError> {
         self.check([array.len(), spectrum.len()])?;
         FftError::check_least("buffer `scratch`", scratch.len(), self.scratch_len())?;
         let Self { pipeline, factors: [_, factor], routes: [_, route], lengths: [_, length], kind, .. } = self;
@@ -201,7 +202,7 @@ impl<T: Float> RealTransform<T> {
         pipeline.run(run, route, &mut buffers, Some(end))
     }
 
-    /// Fails the transform on all ranks, with a reason, as
+    /// Fails the transform with a reason, as
     /// [`Transform::abort`](crate::Transform::abort).
     pub fn abort(&mut self, reason: &str) {
         self.pipeline.abort(reason);
@@ -213,7 +214,12 @@ impl<T: Float> RealTransform<T> {
     }
 
     #[track_caller]
-    fn with_own_scratch(&mut self, inverse: bool, array: &mut [T], spectrum: &mut [Complex<T>]) -> Result<(), Fault> {
+    fn with_own_scratch(
+        &mut self,
+        inverse: bool,
+        array: &mut [T],
+        spectrum: &mut [Complex<T>],
+    ) -> Result<(), CallError> {
         self.check([array.len(), spectrum.len()])?;
         let mut scratch = mem::take(&mut self.scratch);
         scratch.resize(self.scratch_len(), Complex::default());

@@ -4,7 +4,7 @@ use std::{fmt, mem};
 
 use num_complex::Complex;
 
-use crate::error::Fault;
+use crate::error::CallError;
 use crate::pipeline::{Pipeline, Run};
 use crate::route::{DATA, RESULT, Route};
 use crate::{Distribution, Error, FftError, Float};
@@ -14,8 +14,8 @@ use crate::{Distribution, Error, FftError, Float};
 ///
 /// The array is divided as [`input`](Self::input) says before it is transformed, and as
 /// [`output`](Self::output) says afterwards. The methods are collective: all ranks of the
-/// communicator call the same one. A call that is repeated allocates nothing, unless portions
-/// [overlap](crate::Fft::overlap).
+/// communicator call the same one. The first call in each direction allocates; later ones do not,
+/// unless portions [overlap](crate::Fft::overlap).
 pub struct Transform<T: Float> {
     pipeline: Pipeline<T>,
     ends: [Distribution; 2],
@@ -70,8 +70,11 @@ impl<T: Float> Transform<T> {
         self.routes.iter().flatten().map(|route| route.scratch[0] + route.scratch[1]).max().unwrap_or(0)
     }
 
-    /// Transforms the array at the beginning of the buffer, in place: with the exponent -2πi/n along an
-    /// axis of n points. Index k is the frequency k, or k - n for k > n / 2.
+    /// Transforms the array at the beginning of the buffer, in place.
+    ///
+    /// Along an axis of n points, frequency k is the sum of the elements x_j times e^(-2πijk/n). Index
+    /// k of M frequencies is frequency k, or k - M in the upper half. Of one axis that is divided,
+    /// [`transposed`](crate::Fft::transposed) says the order.
     ///
     /// # Errors
     ///
@@ -79,7 +82,7 @@ impl<T: Float> Transform<T> {
     /// [`Error::Exchange`].
     #[track_caller]
     pub fn forward(&mut self, data: &mut [Complex<T>]) -> Result<(), Error> {
-        self.with_own_scratch(false, data).map_err(Fault::of("forward"))
+        self.with_own_scratch(false, data).map_err(CallError::of("forward"))
     }
 
     /// Transforms the spectrum at the beginning of the buffer back, in place.
@@ -89,7 +92,7 @@ impl<T: Float> Transform<T> {
     /// Those of [`forward`](Self::forward).
     #[track_caller]
     pub fn inverse(&mut self, data: &mut [Complex<T>]) -> Result<(), Error> {
-        self.with_own_scratch(true, data).map_err(Fault::of("inverse"))
+        self.with_own_scratch(true, data).map_err(CallError::of("inverse"))
     }
 
     /// Transforms in place as [`forward`](Self::forward), with the caller's scratch memory.
@@ -100,7 +103,7 @@ impl<T: Float> Transform<T> {
     /// least [`scratch_len`](Self::scratch_len) elements.
     #[track_caller]
     pub fn forward_with_scratch(&mut self, data: &mut [Complex<T>], scratch: &mut [Complex<T>]) -> Result<(), Error> {
-        self.in_place(false, data, scratch).map_err(Fault::of("forward_with_scratch"))
+        self.in_place(false, data, scratch).map_err(CallError::of("forward_with_scratch"))
     }
 
     /// Transforms back in place as [`inverse`](Self::inverse), with the caller's scratch memory.
@@ -110,10 +113,11 @@ impl<T: Float> Transform<T> {
     /// Those of [`forward_with_scratch`](Self::forward_with_scratch).
     #[track_caller]
     pub fn inverse_with_scratch(&mut self, data: &mut [Complex<T>], scratch: &mut [Complex<T>]) -> Result<(), Error> {
-        self.in_place(true, data, scratch).map_err(Fault::of("inverse_with_scratch"))
+        self.in_place(true, data, scratch).map_err(CallError::of("inverse_with_scratch"))
     }
 
-    /// Transforms the array in one buffer into another. The contents of the first one are lost.
+    /// Transforms the array in one buffer into another. The contents of the first one are
+    /// lost.
     ///
     /// # Errors
     ///
@@ -127,10 +131,11 @@ impl<T: Float> Transform<T> {
         spectrum: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) -> Result<(), Error> {
-        self.between_buffers(false, [array, spectrum], scratch).map_err(Fault::of("forward_into"))
+        self.between_buffers(false, [array, spectrum], scratch).map_err(CallError::of("forward_into"))
     }
 
-    /// Transforms the spectrum in one buffer back into another. The contents of the first one are lost.
+    /// Transforms the spectrum in one buffer back into another. The contents of the first one
+    /// are lost.
     ///
     /// # Errors
     ///
@@ -142,20 +147,21 @@ impl<T: Float> Transform<T> {
         array: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) -> Result<(), Error> {
-        self.between_buffers(true, [spectrum, array], scratch).map_err(Fault::of("inverse_into"))
+        self.between_buffers(true, [spectrum, array], scratch).map_err(CallError::of("inverse_into"))
     }
 
-    /// Fails the transform on all ranks, with a reason: on this one in its next call, on the others in
-    /// their current or next one.
+    /// Fails the transform with a reason: on this rank in its next call, on those that exchange
+    /// elements with it, directly or through others, in their current or next one.
     ///
-    /// Use it for an error in the program, so that the others need not wait for a deadline. Local, as
-    /// [`Communicator::abort`](necklace::Communicator::abort). Has no effect on one rank.
+    /// Use it for an error in the program, so that the others need not wait for a deadline. Local,
+    /// as [`Communicator::abort`](necklace::Communicator::abort). Has no effect if there is no
+    /// [exchange](Self::exchanges).
     pub fn abort(&mut self, reason: &str) {
         self.pipeline.abort(reason);
     }
 
     #[track_caller]
-    fn with_own_scratch(&mut self, inverse: bool, data: &mut [Complex<T>]) -> Result<(), Fault> {
+    fn with_own_scratch(&mut self, inverse: bool, data: &mut [Complex<T>]) -> Result<(), CallError> {
         FftError::check_least("buffer `data`", data.len(), self.len())?;
         let mut scratch = mem::take(&mut self.scratch);
         scratch.resize(self.scratch_len(), Complex::default());
@@ -165,7 +171,12 @@ impl<T: Float> Transform<T> {
     }
 
     #[track_caller]
-    fn in_place(&mut self, inverse: bool, data: &mut [Complex<T>], scratch: &mut [Complex<T>]) -> Result<(), Fault> {
+    fn in_place(
+        &mut self,
+        inverse: bool,
+        data: &mut [Complex<T>],
+        scratch: &mut [Complex<T>],
+    ) -> Result<(), CallError> {
         let length = self.len();
         FftError::check_least("buffer `data`", data.len(), length)?;
         self.execute(inverse, 0, [&mut data[..length], &mut []], scratch)
@@ -177,7 +188,7 @@ impl<T: Float> Transform<T> {
         inverse: bool,
         buffers: [&mut [Complex<T>]; 2],
         scratch: &mut [Complex<T>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CallError> {
         let names = ["buffer `array`", "buffer `spectrum`"];
         for (number, buffer) in buffers.iter().enumerate() {
             let side = number ^ usize::from(inverse);
@@ -193,7 +204,7 @@ impl<T: Float> Transform<T> {
         across: usize,
         [data, result]: [&mut [Complex<T>]; 2],
         scratch: &mut [Complex<T>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CallError> {
         FftError::check_least("buffer `scratch`", scratch.len(), self.scratch_len())?;
         let Self { pipeline, factors, routes, .. } = self;
         let Route { buffers: route, scratch: [first, second] } = &routes[across][usize::from(inverse)];

@@ -21,8 +21,8 @@ use crate::transport::Signature;
 
 /// A persistent plan: a collective of one communicator, planned for fixed sizes, as in MPI.
 ///
-/// It fixes lengths, not buffers. An execution looks nothing up, and one that is repeated allocates
-/// nothing. Each collective has a method that makes one:
+/// It fixes lengths, not buffers. An execution looks nothing up. The first one may allocate; later
+/// ones do not. Each collective has a method that makes one:
 /// [`alltoall_init`](Communicator::alltoall_init), [`allreduce_init`](Communicator::allreduce_init)
 /// and so on, as in MPI.
 ///

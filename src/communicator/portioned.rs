@@ -19,8 +19,8 @@ use crate::quote::panic_message;
 /// Made by [`redistribute_portions_init`](Communicator::redistribute_portions_init). Each rank's
 /// part before is divided into portions, each of them an array in a buffer of its own. One buffer
 /// can serve for all, and stay in the cache. The plan has a communicator of its own, of the ranks
-/// that may exchange elements with each other. An execution that is repeated allocates nothing, unless
-/// portions overlap.
+/// that may exchange elements with each other. The first execution in each direction may allocate;
+/// later ones do not, unless portions overlap.
 pub struct PortionedRedistribution<T> {
     plans: RedistributionPlans<T>,
     /// This rank's portions.

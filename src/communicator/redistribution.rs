@@ -15,8 +15,8 @@ use crate::select::Terms;
 /// A persistent plan that takes an array from one distribution to another, and back.
 ///
 /// Made by [`redistribute_init`](Communicator::redistribute_init). It has a communicator of its
-/// own, of the ranks that may exchange elements with each other, so its methods take none. An
-/// execution that is repeated allocates nothing.
+/// own, of the ranks that may exchange elements with each other, so its methods take none. The
+/// first execution of each method may allocate; later ones do not.
 pub struct Redistribution<T> {
     plans: RedistributionPlans<T>,
     distributions: [Distribution; 2],
@@ -268,16 +268,16 @@ impl Communicator {
     /// that is fastest in memory: then whole rows are moved, otherwise single elements.
     ///
     /// Uses the algorithm that [`alltoallw_init`](Self::alltoallw_init) would use. Takes time and
-    /// memory in proportion to the ranks that exchange elements and to the pieces that this rank
-    /// sends and receives, or to fewer where pieces are at equal distances: at most a rank's rows, if
-    /// rows are moved. If an axis is dealt in blocks of different
-    /// lengths before and after, it also takes time for each block of the axis until both deals start
-    /// again together. The ranks compare the distributions before, and whether all have planned after,
-    /// so planning has the cost of two [`barrier`](Self::barrier)s as well.
+    /// memory in proportion to the ranks that exchange elements and to the runs that this rank sends
+    /// and receives. A run is pieces of equal length at equal distances; if whole rows are moved,
+    /// there are at most as many runs as rows. If an axis is dealt in blocks of different lengths
+    /// before and after, planning also takes time for each block of the axis until both deals start
+    /// again together. The ranks compare the distributions before, and whether all have planned
+    /// after, so planning has the cost of two [`barrier`](Self::barrier)s as well.
     ///
-    /// A block has at most 2^20 pieces. A run is pieces of equal length at equal distances; a plan has at
-    /// most 2^24 of them, sent and received together. If there are more, redistribute in two steps, by
-    /// way of a distribution in which other axes are whole.
+    /// A block has at most 2^20 pieces, and a plan at most 2^24 runs, sent and received together. If
+    /// there are more, redistribute in two steps, by way of a distribution in which other axes are
+    /// whole.
     ///
     /// ```
     /// use necklace::array::Distribution;
@@ -324,8 +324,8 @@ impl Communicator {
     ) -> Result<RedistributionPlans<T>, CallError> {
         let RedistributionRequest { before, after, portions, once } = wanted;
         let ranks = self.size();
-        let other = [before, after].map(Distribution::ranks).into_iter().find(|&found| found != ranks);
-        let checked = match other {
+        let wrong_size = [before, after].map(Distribution::ranks).into_iter().find(|&found| found != ranks);
+        let checked = match wrong_size {
             Some(found) => Err(ArrayError::Ranks { found, ranks }),
             None => Exchange::check(before, after, portions),
         };
@@ -339,11 +339,8 @@ impl Communicator {
         let kind = if once.is_some() { "one-off " } else { "" };
         let purpose =
             format!("{kind}redistribution of {before} to {after}{divided}, of {bytes}-byte elements ({name})");
-        let agreed = self.barrier_for(self.local_parts.said_in(purpose.clone().into()));
-        // If one rank alone makes a mistake, the others find that they do not agree with it.
-        checked?;
-        agreed?;
-        let planned = self.planned(wanted);
+        self.barrier_for(self.local_parts.said_in(purpose.clone().into()))?;
+        let planned = checked.map_err(CallError::from).and_then(|()| self.planned(wanted));
         // The ranks have different numbers of pieces and runs. One that cannot plan tells the others; if
         // none can, they agree.
         let outcome = if planned.is_ok() { "planned" } else { "refused" };

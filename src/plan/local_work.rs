@@ -55,14 +55,14 @@ impl Local {
 /// run is out of bounds, which compiling excludes.
 pub(super) fn work(local: &Local, buffers: &mut Buffers<'_>, reduction: Option<&dyn Reduction>) -> Option<()> {
     match local {
-        Local::Copy { into, from } => copy(into, from, buffers),
+        Local::Copy { into, from } => copy_runs(into, from, buffers),
         Local::Merge { into, left, right } => merge(into, left, right, buffers, reduction?),
     }
 }
 
-/// Copies one place to another of the same length, which does not overlap it. Returns `None` if a run
+/// Copies runs to others of the same length in all, which do not overlap them. Returns `None` if one
 /// is out of bounds.
-pub(crate) fn copy(into: &[Run], from: &[Run], buffers: &mut Buffers<'_>) -> Option<()> {
+pub(crate) fn copy_runs(into: &[Run], from: &[Run], buffers: &mut Buffers<'_>) -> Option<()> {
     // Most copies have one piece.
     if let ([into], [from]) = (into, from)
         && into.count == 1

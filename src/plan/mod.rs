@@ -39,7 +39,7 @@ pub(crate) use folds::Fold;
 pub(crate) use layout::StridedBlocks;
 pub use layout::{Layout, Lengths};
 #[cfg(feature = "mpi")]
-pub(crate) use local_work::copy;
+pub(crate) use local_work::copy_runs;
 pub use program::{Message, Program, ProgramError, ProgramRound, Sizes};
 #[cfg(feature = "local")]
 pub(crate) use program::{Piece, Pieces};

@@ -109,6 +109,16 @@ impl LengthBalanced {
         if self.is_half_round(displacement) { alternating(counts) } else { spread(counts, displacement) }
     }
 
+    /// Returns the number of hops by which a coordinate is corrected: of [`lengths`](Self::lengths).
+    #[must_use]
+    pub fn hops(&self, displacement: usize) -> usize {
+        match (1..=self.farthest()).contains(&displacement) {
+            false => 0,
+            true if self.network.is_complete() => 1,
+            true => self.counts(displacement).iter().map(|&count| count as usize).sum(),
+        }
+    }
+
     /// Returns the path from one node to another, both ends included. From a node to itself it is
     /// `[from]`. For a node out of range it is unspecified.
     #[must_use]

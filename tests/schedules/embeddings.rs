@@ -166,7 +166,8 @@ fn rings_in_two_dimensions_and_more() {
             if nodes % 2 == 0 {
                 unit(mesh.clone());
             } else {
-                // A mesh has no odd cycles: one link takes two hops. Others take these too only in small or full meshes.
+                // A mesh has no odd cycles: one link takes two hops. Another link shares a channel with it
+                // only if the mesh is full or the ring has three nodes.
                 let found = measures(&ring, &mesh, "snake");
                 let all = nodes == rows * columns || nodes == 3;
                 assert_eq!((found.load, found.dilation, found.longest), (1, 2, 1), "{ring} in {mesh}");
@@ -192,7 +193,9 @@ fn rings_in_two_dimensions_and_more() {
     for host in ["mesh:3x3x3", "mesh:3x5x1x3", "torus:3x3x5", "hypercube:5"] {
         for nodes in (3..=parse(host).unwrap().nodes()).step_by(2) {
             let ring = format!("ring:{nodes}");
-            assert!(measures(&ring, host, "snake").dilation <= 2, "{ring} in {host}");
+            let snake = measures(&ring, host, "snake");
+            let jumps = host.starts_with("torus");
+            assert!(snake.load == 1 && (jumps || snake.dilation == 2) && snake.dilation <= 2, "{ring} in {host}");
             let fold = measures(&ring, host, "fold");
             assert!(fold.load == 1 && fold.dilation <= 2, "{ring} in {host}");
         }

@@ -263,10 +263,12 @@ fn other_networks_and_parameters_are_refused() {
     assert!(parts.contains("parts=3: it needs 1 or 2, the number of dimensions"), "{parts}");
     let both = error("how:5,2,2", &Collective::Allgather, "sliding-windows:ports=same-value,parts=2");
     assert!(both.contains("parts=2: it needs 1 with ports=same-value"), "{both}");
-    for (text, settings) in [("how-wrap:9,2,1", "first=up"), ("how:9,2,2", "ports=same-value,first=up")] {
+    for (text, settings, needs) in [
+        ("how-wrap:9,2,1", "first=up", "ports=same-value"),
+        ("how:9,2,2", "ports=same-value,first=up", "windows that wrap round; this is how:9,2,2"),
+    ] {
         let first = error(text, &Collective::Allgather, &format!("sliding-windows:{settings}"));
-        let needs = format!("first=up: it needs ports=same-value and windows that wrap round; this is {text}");
-        assert!(first.contains(&needs), "{first}");
+        assert!(first.contains(&format!("first=up: it needs {needs}")), "{first}");
     }
 }
 

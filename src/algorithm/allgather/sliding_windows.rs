@@ -24,8 +24,8 @@
 //!
 //! Differs from the source: the number of rounds with the same value has fl((p - 1) / 2w) for the
 //! largest integer less than (p - 1) / 2w (errata 5.11). Where windows wrap round, the source takes
-//! ceil((p - 1) / w) of them, since a node's own block goes up and down in two rounds; so it does
-//! with `first=up`.
+//! ceil((p - 1) / w) of them, since a node's own block goes up and down in two rounds; `first=up`
+//! does the same.
 //!
 //! A process takes time and memory in proportion to the square of a row's nodes, once for all its
 //! ranks. Apart from that, a rank takes time and memory in proportion to the blocks it sends and
@@ -53,12 +53,12 @@ pub struct SlidingWindows {
 /// What a node sends over its channels in a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SentValues {
-    /// Other blocks up than down.
+    /// Different blocks up and down.
     Any,
     /// The same over all channels.
     Same,
-    /// The same over those that lead up, then the same over those that lead down, where windows wrap
-    /// round.
+    /// The same over those that lead up, then the same over those that lead down, where windows
+    /// wrap round.
     SameUpFirst,
 }
 
@@ -83,7 +83,7 @@ const PORTS: Parameter = Parameter {
 
 const FIRST: Parameter = Parameter {
     key: "first",
-    summary: "where a node's own block goes in the first round with ports=same-value: with up, as in the source, it goes down in the second, on windows that wrap round",
+    summary: "whether a node's own block goes both ways in the first round, or up, and down in the second, as in the source; up needs ports=same-value and windows that wrap round",
     values: Values::Words(&["both", "up"]),
     default: 0,
 };
@@ -139,9 +139,8 @@ impl Algorithm for SlidingWindows {
     }
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        let same = [false, true].map(|up_first| Self { same_value: true, up_first, parts: 1 });
-        let same = same.into_iter().filter(|one| one.lacks(problem).is_none()).map(Self::shared);
-        self.alternatives(problem).into_iter().chain(same).collect()
+        let same_value = Self { same_value: true, up_first: false, parts: 1 }.shared();
+        self.alternatives(problem).into_iter().chain([same_value]).collect()
     }
 
     fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
@@ -161,9 +160,11 @@ impl Algorithm for SlidingWindows {
         let Some(rows) = WindowRow::of_product(problem, MOST) else {
             return Some(format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text()));
         };
-        if self.up_first && !(self.same_value && rows.iter().any(|row| row.wraps)) {
-            let text = problem.topology().text();
-            return Some(format!("first=up: it needs ports=same-value and windows that wrap round; this is {text}"));
+        if self.up_first && !self.same_value {
+            return Some("first=up: it needs ports=same-value".to_owned());
+        }
+        if self.up_first && !rows.iter().any(|row| row.wraps) {
+            return Some(format!("first=up: it needs windows that wrap round; this is {}", problem.topology().text()));
         }
         let (parts, dimensions) = (self.parts, rows.len());
         let needs = match self.same_value {

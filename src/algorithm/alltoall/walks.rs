@@ -5,8 +5,8 @@
 //! only the direction to the opposite node is free. Along windows of w nodes, a distance is a sum
 //! of jumps of 1 to w. The longest jumps load the channels of length w (w + 1) / 2 times as much as
 //! jumps of all lengths do. So every distance in turn takes the cheapest jumps, and a length costs
-//! more the more it is used. The number of rounds limits the number of jumps. If the window reaches almost
-//! all coordinates, only the others are sums.
+//! more the more it is used. The number of rounds limits the number of jumps. If the window reaches
+//! almost all coordinates, only the others are sums.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -62,22 +62,23 @@ pub(super) fn least_load(group: &Group) -> Volume {
 /// The steps along a row to each coordinate: one way or several, which are taken in turn.
 struct Ways(Vec<Vec<Walk>>);
 
-/// The most ways to a coordinate, and the most to all coordinates of a row with several.
-const MOST: (usize, usize) = (32, 1 << 11);
+/// The most ways to a coordinate, and to all coordinates of a row that have several: by sums of any
+/// number of jumps, and of two, which are found faster.
+const MOST: (usize, [usize; 2]) = (32, [1 << 11, 1 << 13]);
 
-/// Coordinates out of reach are few if the window is this many times as long, or longer.
+/// Coordinates out of reach are few if the window is at least this many times their number.
 const FEW: usize = 4;
 
 impl Ways {
     /// Chooses ways for a number of walks to each coordinate, with at most this many steps.
     fn new(row: WindowRow, walks: usize, most: usize) -> Self {
         let near = |to: usize| row.distance(to) < 2;
-        // Few coordinates out of reach: then each channel has what goes straight over it, and little else.
+        // With few coordinates out of reach, each channel has what goes straight over it, and little
+        // else.
         let far = (0..row.extent).filter(|&to| !near(to)).count();
         let goes_straight = |to: usize| row.is_complete() || to > 0 && near(to) && far * FEW <= row.window;
         let winding: Vec<usize> = (1..row.extent).filter(|&to| !goes_straight(to)).collect();
-        // Two jumps are found faster than more.
-        let most_ways_of_all = if most == 2 { 4 * MOST.1 } else { MOST.1 };
+        let most_ways_of_all = MOST.1[usize::from(most == 2)];
         let most_ways = walks.min(MOST.0).min((most_ways_of_all / winding.len().max(1)).max(2)).max(1);
         // All ways are taken equally often, and both directions to the opposite node, if there is such
         // a number of ways near the most.
@@ -138,8 +139,8 @@ const PRICES: usize = 1024;
 const SUMS: usize = 1 << 27;
 
 impl Jumps {
-    /// Chooses sums of at most this many jumps up to the window, which beside them has the same load of
-    /// each length.
+    /// Returns each distance as a sum of at most `most` jumps. Each length up to the window already has
+    /// the load `beside`.
     fn balanced((window, beside): (usize, u32), distances: Vec<usize>, most: usize) -> Vec<Lengths> {
         if window == 1 {
             return distances.into_iter().map(|distance| vec![distance as u32]).collect();
@@ -151,11 +152,12 @@ impl Jumps {
         let mut jumps = Self { window, most, loads: vec![beside; window], even: even.max(1) as u64 };
         let mut sums: Vec<Lengths> = vec![vec![0; window]; distances.len()];
         let mut best: Option<(u32, Vec<Lengths>)> = None;
-        // Of two jumps, the first one says the second.
-        let of_once = if most == 2 { window } else { (jumps.most * longest * window).max(1) };
-        let batch = match most {
-            2 => 1,
-            _ => distances.len().div_ceil((SUMS / of_once).clamp(1, PRICES)).max(1),
+        // The first of two jumps determines the second.
+        let in_pairs = most == 2;
+        let of_once = if in_pairs { window } else { (jumps.most * longest * window).max(1) };
+        let batch = match in_pairs {
+            true => 1,
+            false => distances.len().div_ceil((SUMS / of_once).clamp(1, PRICES)).max(1),
         };
         let passes = SUMS / (of_once * distances.len().div_ceil(batch)).max(1);
         for pass in 0..passes.clamp(1, PASSES) {
@@ -165,11 +167,11 @@ impl Jumps {
                     jumps.loads.iter_mut().zip(sum).for_each(|(load, times)| *load -= times);
                 }
                 let sharpness = 24 << (pass % 4);
-                let cheapest = if most == 2 { vec![] } else { jumps.cheapest(longest, sharpness, pass) };
+                let cheapest = if in_pairs { vec![] } else { jumps.cheapest(longest, sharpness, pass) };
                 for number in start..end {
-                    let sum = match most {
-                        2 => jumps.pair(distances[number], sharpness, pass),
-                        _ => jumps.sum(&cheapest, distances[number]),
+                    let sum = match in_pairs {
+                        true => jumps.pair(distances[number], sharpness, pass),
+                        false => jumps.sum(&cheapest, distances[number]),
                     };
                     if pass == 0 || jumps.cost(&sum, sharpness) < jumps.cost(&sums[number], sharpness) {
                         sums[number] = sum;
@@ -198,7 +200,7 @@ impl Jumps {
     /// Returns the price of a sum whose jumps are added one by one.
     fn cost(&self, sum: &Lengths, sharpness: u64) -> u64 {
         let each = sum.iter().zip(&self.loads).flat_map(|(&times, &load)| load..load + times);
-        each.map(|load| self.price(load, sharpness)).sum()
+        each.map(|load| self.price(load, sharpness)).fold(0, u64::saturating_add)
     }
 
     /// Returns the cheapest sum of one or two jumps. Each pass breaks ties in another order.
@@ -231,7 +233,8 @@ impl Jumps {
             let before = costs.clone();
             let mut jumps = vec![0; longest + 1];
             for distance in 1..=longest {
-                let with = |jump: usize| before[distance - jump].map(|cost| (cost + prices[jump - 1], jump));
+                let with =
+                    |jump: usize| before[distance - jump].map(|cost| (cost.saturating_add(prices[jump - 1]), jump));
                 let preferred = |&(cost, jump): &(u64, usize)| (cost, (jump + pass) % self.window);
                 if let Some((cost, jump)) = (1..=self.window.min(distance)).filter_map(with).min_by_key(preferred) {
                     // Sums with fewer jumps are kept where they are no dearer.

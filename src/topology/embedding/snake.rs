@@ -9,33 +9,37 @@ use crate::topology::{Coordinates, Grid, Topology};
 /// it returns. In three dimensions and more, a row is next to another one that differs by 1 in one
 /// coordinate. In a hypercube this is a reflected Gray code.
 ///
-/// The dilation is 1. A ring of even length needs no links but those of a mesh; one of odd length
-/// needs links that reach over two coordinates of a dimension. Without them, one link of an odd ring
-/// takes two hops: past a node of a ring that has one node more, or to a node beside a ring that has
-/// one node less.
+/// The dilation is 1 if the length is even, or if links reach over two coordinates of a dimension.
+/// Otherwise it is 2, on one link: the ring is that of one node more without one of its nodes, or
+/// that of one node less with a node beside it.
 ///
-/// Source: Q. Wang, dissertation, 1999, section 4.1 (figures 4.1 and 4.2). Differs from it for odd
-/// lengths without such links, which it does not have.
+/// Source: Q. Wang, dissertation, 1999, section 4.1 (figures 4.1 and 4.2). The rings of dilation 2
+/// are own work.
 pub(super) fn snake(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (nodes, host) = (GuestGrid::of(guest)?.ring()?, HostShape::of(host)?);
     if host.grid.extents().len() < 2 {
         return None;
     }
-    ring(nodes, &host).or_else(|| passing(ring(nodes + 1, &host)?, &host)).or_else(|| with_one_beside(nodes, &host))
+    unit_ring(nodes, &host)
+        .or_else(|| passing(unit_ring(nodes + 1, &host)?, &host))
+        .or_else(|| with_one_beside(nodes, &host))
 }
 
 /// Folds a ring along a walk through all rows in turn: one half of its nodes goes out by steps of 2,
 /// the other comes back between them.
 ///
-/// The dilation is at most 2 in every host, and 1 in one whose links reach over two coordinates,
-/// except where a row ends. Source: that of the fold in one dimension.
+/// The dilation is at most 2. Where links reach over two coordinates, only links of the ring that turn
+/// into another row take two hops.
+///
+/// Source: own work, after the fold in one dimension.
 pub(super) fn fold(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (nodes, host) = (GuestGrid::of(guest)?.ring()?, HostShape::of(host)?);
     let place = |node| host.grid.node(&reflected(&host.grid, folded(nodes, node)));
     (host.grid.extents().len() > 1).then(|| (0..nodes).map(place).collect())
 }
 
-/// Removes a node from a ring, a straight one if there is any: the path past it is the shortest.
+/// Removes a node from a ring: if possible one in a straight line, through which the path between its
+/// neighbours then leads.
 fn passing(mut ring: Vec<Node>, host: &HostShape) -> Option<Vec<Node>> {
     let is_straight = |at: &usize| distances(&host.grid, ring[at - 1], ring[at + 1]).filter(|&by| by > 0).count() == 1;
     let at = (1..ring.len().checked_sub(1)?).find(is_straight).unwrap_or(0);
@@ -43,9 +47,9 @@ fn passing(mut ring: Vec<Node>, host: &HostShape) -> Option<Vec<Node>> {
     Some(ring)
 }
 
-/// Returns a ring of a node less, in which that node comes after one that it is next to.
+/// Returns a ring of one node less and a free node, inserted after a node to which it is adjacent.
 fn with_one_beside(nodes: usize, host: &HostShape) -> Option<Vec<Node>> {
-    let mut ring = ring(nodes - 1, host)?;
+    let mut ring = unit_ring(nodes - 1, host)?;
     let mut free = vec![true; host.grid.nodes()];
     ring.iter().for_each(|node| free[node.index()] = false);
     let (at, node) = (0..free.len()).filter(|&node| free[node]).map(Node::new).find_map(|node| {
@@ -62,7 +66,7 @@ fn distances(grid: &Grid, one: Node, other: Node) -> impl Iterator<Item = usize>
 }
 
 /// Returns the nodes of a ring whose links are channels of the host.
-fn ring(nodes: usize, host: &HostShape) -> Option<Vec<Node>> {
+fn unit_ring(nodes: usize, host: &HostShape) -> Option<Vec<Node>> {
     let extents = host.grid.extents();
     let cycles = (0..extents.len()).rev().filter_map(|dimension| {
         let columns = extents[dimension];

@@ -20,7 +20,7 @@ use super::operation::{Operation, Payload};
 use super::predefined;
 use crate::collective::Collective;
 use crate::ids::Rank;
-use crate::plan::{Buffers, Reduction, copy};
+use crate::plan::{Buffers, Reduction, copy_runs};
 use crate::transport::native::{NativeCall, NativeIo, Predefined, Regular, Varying};
 use crate::transport::{ContextId, Failure};
 
@@ -169,7 +169,7 @@ impl Collectives {
         let Varying { collective, send, receive, in_place, .. } = varying;
         if let Some([into, from]) = own_block(varying, self.rank) {
             let buffers = &mut Buffers { input, output, scratch: &mut [] };
-            copy(into, from, buffers).ok_or_else(|| MpiError::Refused {
+            copy_runs(into, from, buffers).ok_or_else(|| MpiError::Refused {
                 call: "MPI_Alltoallw",
                 description: "the block of this rank exceeds a buffer".to_owned(),
             })?;
