@@ -329,7 +329,7 @@ fn direct_over_balanced_routes_is_near_the_bound() {
         let busiest = proof(text, &Collective::Alltoall, "direct-balanced").channel_transmission.as_f64();
         assert!((bound..=most * bound).contains(&busiest), "{text}: {busiest} of {bound}");
         let default = proof(text, &Collective::Alltoall, "direct").channel_transmission.as_f64();
-        assert!(default > 0.45 * (window + 1) as f64 * bound, "{text}: {default} of {bound}");
+        assert!(default > 0.4 * (window + 1) as f64 * bound, "{text}: {default} of {bound}");
     }
     fn holds(extent: usize, window: usize, dimensions: usize, wraps: bool) -> TestResult {
         let dimensions = 1 + dimensions % 3;
@@ -356,7 +356,7 @@ fn direct_over_balanced_routes_is_near_the_bound() {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         find(problem.collective(), "direct-balanced").unwrap().fits(&problem).unwrap_err().to_string()
     };
-    for text in ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:4097,2,1", "how:1500,2,1", "how:64,2,2"] {
+    for text in ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:4097,2,1", "how:1500,2,1", "how:128,2,2"] {
         assert!(error(text).contains("with a window of 2 or more, not complete") && error(text).contains(text));
     }
 }
