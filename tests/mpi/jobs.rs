@@ -28,7 +28,7 @@ impl Backend for Processes {
     }
 
     fn soon(&self) -> Duration {
-        Duration::from_secs(1)
+        Duration::from_secs(2)
     }
 
     fn endpoints(&self, size: usize) -> Vec<Arc<dyn Endpoint>> {
