@@ -14,7 +14,7 @@ pub enum Error {
     Transform {
         /// The method.
         call: &'static str,
-        /// Where the program calls it.
+        /// The place of the call in the program.
         at: &'static Location<'static>,
         /// The mistake.
         source: FftError,
@@ -25,7 +25,7 @@ pub enum Error {
     Array {
         /// The method.
         call: &'static str,
-        /// Where the program calls it.
+        /// The place of the call in the program.
         at: &'static Location<'static>,
         /// The mistake.
         source: ArrayError,

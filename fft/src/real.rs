@@ -138,8 +138,7 @@ impl<T: Float> RealTransform<T> {
         spectrum: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) -> Result<(), CallError> {
-        self.check([array.len(), spectrum.len()])?;
-        FftError::check_least("buffer `scratch`", scratch.len(), self.scratch_len())?;
+        self.check([array.len(), spectrum.len()], scratch.len())?;
         let Self { pipeline, factors: [factor, _], routes: [route, _], lengths: [_, length], kind, .. } = self;
         let Route { buffers: route, scratch: [first, second] } = route;
         let (first, rest) = scratch.split_at_mut(*first);
@@ -178,8 +177,7 @@ impl<T: Float> RealTransform<T> {
         spectrum: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) -> Result<(), CallError> {
-        self.check([array.len(), spectrum.len()])?;
-        FftError::check_least("buffer `scratch`", scratch.len(), self.scratch_len())?;
+        self.check([array.len(), spectrum.len()], scratch.len())?;
         let Self { pipeline, factors: [_, factor], routes: [_, route], lengths: [_, length], kind, .. } = self;
         let Route { buffers: route, scratch: [first, second] } = route;
         let (first, rest) = scratch.split_at_mut(*first);
@@ -208,9 +206,10 @@ impl<T: Float> RealTransform<T> {
         self.pipeline.abort(reason);
     }
 
-    fn check(&self, [array, spectrum]: [usize; 2]) -> Result<(), FftError> {
+    fn check(&self, [array, spectrum]: [usize; 2], scratch: usize) -> Result<(), FftError> {
         FftError::check("buffer `array`", array, self.lengths[0])?;
-        FftError::check("buffer `spectrum`", spectrum, self.lengths[1])
+        FftError::check("buffer `spectrum`", spectrum, self.lengths[1])?;
+        FftError::check_least("buffer `scratch`", scratch, self.scratch_len())
     }
 
     #[track_caller]
@@ -220,7 +219,7 @@ impl<T: Float> RealTransform<T> {
         array: &mut [T],
         spectrum: &mut [Complex<T>],
     ) -> Result<(), CallError> {
-        self.check([array.len(), spectrum.len()])?;
+        self.check([array.len(), spectrum.len()], self.scratch_len())?;
         let mut scratch = mem::take(&mut self.scratch);
         scratch.resize(self.scratch_len(), Complex::default());
         let done = match inverse {

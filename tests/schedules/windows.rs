@@ -356,7 +356,9 @@ fn direct_over_balanced_routes_is_near_the_bound() {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         find(problem.collective(), "direct-balanced").unwrap().fits(&problem).unwrap_err().to_string()
     };
-    for text in ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:4097,2,1", "how:1500,2,1", "how:128,2,2"] {
+    for text in
+        ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:4097,2,1", "how:1500,2,1", "how:128,2,2", "how:4000,100,1"]
+    {
         assert!(error(text).contains("with a window of 2 or more, not complete") && error(text).contains(text));
     }
 }

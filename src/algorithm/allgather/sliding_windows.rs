@@ -53,12 +53,12 @@ pub struct SlidingWindows {
 /// What a node sends over its channels in a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SentValues {
-    /// Different blocks up and down.
+    /// One set of blocks up, and another one down.
     Any,
-    /// The same over all channels.
+    /// The same blocks over all channels.
     Same,
-    /// The same over those that lead up, then the same over those that lead down, where windows
-    /// wrap round.
+    /// The same blocks over all channels up, and in the next round over all channels down. Needs
+    /// windows that wrap round.
     SameUpFirst,
 }
 

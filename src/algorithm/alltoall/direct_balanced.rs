@@ -1,9 +1,9 @@
 //! Direct alltoall in windows, over routes that use links of all lengths alike.
 //!
 //! Source: own work; the routes are those of [`LengthBalanced`]. Needs: `how:P,W,N` or
-//! `how-wrap:P,W,N` with a window of 2 or more, not complete, p <= 4096, at most 2^18 hops from a
-//! node to all others, with rank i on node i. Model: unlimited; transfers share channels and the
-//! network queues them.
+//! `how-wrap:P,W,N` with a window of 2 or more, not complete, p <= 4096, p w^2 <= 2^24, at most 2^18
+//! hops from a node to all others, with rank i on node i. Model: unlimited; transfers share channels
+//! and the network queues them.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
 //! |---|---|
@@ -42,7 +42,7 @@ static ABOUT: About = About {
     name: "direct-balanced",
     summary: "each block goes directly to its destination, all in one round, over routes that use links of all lengths alike",
     source: "own work",
-    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 4096, at most 2^18 hops from a node to all others, with rank i on node i",
+    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 4096, P W^2 at most 2^24, at most 2^18 hops from a node to all others, with rank i on node i",
     claims: "1 start-up, 1 block a message, N - 1 messages a rank; over the busiest channel, where windows wrap round in one dimension, at most one block more than fl(p^2/4) / (w (w + 1)), rounded up",
     ports: Ports::Unlimited,
 };
