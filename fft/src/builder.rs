@@ -57,10 +57,11 @@ impl Fft {
     /// Returns the options of a transform along all axes of an array.
     ///
     /// An array of one axis that is divided is a matrix of A x B, A the largest divisor that is at
-    /// most the square root. Each rank has some of its A rows, so at most A ranks have elements: one if the
-    /// extent is prime. The spectrum, unless transposed, is divided into other ranges, by the B rows of
-    /// a matrix of B x A: see [`Transform::output`]. Such a transform keeps all frequencies, and treats
-    /// real numbers as complex ones. The plan stores as many twiddle factors as a rank has elements.
+    /// most the square root. Each rank has some of its A rows, so at most A ranks have elements: one
+    /// if the extent is prime. The spectrum, unless transposed, is divided into other ranges, by the
+    /// B rows of a matrix of B x A: see [`Transform::output`]. Such a transform keeps all
+    /// frequencies, and treats real numbers as complex ones. The plan stores as many twiddle factors
+    /// as a rank has elements.
     #[must_use]
     pub fn new(extents: &[usize]) -> Self {
         Self {

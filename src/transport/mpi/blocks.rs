@@ -121,7 +121,7 @@ impl TypedBlocks {
 /// without MPI: in an alltoall that is not in place, with equal lengths.
 ///
 /// Libraries pack and unpack a block that is not contiguous, even this one: by Open MPI 4.1, that
-/// took 5 to 25 % of an exchange of a matrix between two and four ranks.
+/// took 5 to 25 % of an exchange of a matrix between two ranks.
 pub(super) fn own_block(of: &Varying, rank: Rank) -> Option<[&[Run]; 2]> {
     let [into, from] = [of.from(rank), of.to(rank)];
     let bytes = |runs: &[Run]| runs.iter().map(Run::bytes).sum::<u64>();
