@@ -62,8 +62,9 @@ pub fn syntax() -> String {
 ///
 /// Time and memory are proportional to the length of the text, not to the numbers in it, except for
 /// guests, which have at most [`MOST_NODES`](super::Embedding::MOST_NODES) nodes: constructions are
-/// compared, or an embedding is [searched](super::Embedding::search). A damaged network has at most
-/// as many nodes, and takes time and memory in proportion to its links.
+/// compared, and small guests or those without a construction are [searched](super::Embedding::best)
+/// for a better embedding. A damaged network has at most as many nodes, and takes time and memory in
+/// proportion to its links.
 ///
 /// ```
 /// use necklace::topology::parse;

@@ -381,6 +381,26 @@ fn named_embeddings_put_nodes_on_different_nodes() {
     assert!(fitting > 180, "{fitting}");
 }
 
+/// Where no construction is near, a search may have a smaller dilation.
+#[test]
+fn best_embedding_of_a_small_guest_is_no_longer_than_a_search_finds() {
+    let hosts = ["line:40", "how:32,3,1", "how-wrap:36,5,1", "mesh:5x8", "how:6,2,2", "torus:6x6", "hypercube:5"];
+    let guests = ["ring:31", "mesh:4x8", "torus:4x8", "torus:3x3x3", "binary-tree:5", "hypercube:5", "how:4,2,2"];
+    let mut by_search = 0;
+    for (guest, host) in guests.into_iter().flat_map(|guest| hosts.map(|host| (guest, host))) {
+        let [guest, host] = [guest, host].map(|text| parse(text).unwrap());
+        let best = Embedding::best(Arc::clone(&guest), Arc::clone(&host)).unwrap();
+        let search = Embedding::search(guest, host, 0).unwrap();
+        assert!(best.measures().dilation <= search.measures().dilation, "{best:?}");
+        by_search += usize::from(best.name() == Some("search"));
+    }
+    assert!((10..40).contains(&by_search), "{by_search}");
+    let [tree, how] = ["binary-tree:10", "how:32,2,2"].map(|text| parse(text).unwrap());
+    let best = Embedding::best(Arc::clone(&tree), Arc::clone(&how)).unwrap();
+    let blocks = named("binary-tree:10", "how:32,2,2", "blocks");
+    assert!(2 * best.measures().dilation < blocks.measures().dilation, "{}", best.measures());
+}
+
 #[test]
 fn search_improves_on_a_bad_start_and_depends_on_the_seed_alone() {
     let [torus, how] = ["torus:6x6", "how:6,2,2"].map(|text| parse(text).unwrap());

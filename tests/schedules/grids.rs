@@ -267,7 +267,7 @@ fn exchange_in_both_directions_is_verified() {
         &[24, 8],
         &[16, 16],
         // Three dimensions together.
-        &[12, 12, 12],
+        &[12, 8, 8],
     ];
     for extents in tori {
         let proof = proof(&BidirectionalExchange, Grid::torus(extents).unwrap());

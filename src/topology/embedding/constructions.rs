@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{EmbeddingError, cube, grid, search, snake, tree};
+use super::{EmbeddingError, Measures, cube, grid, search, snake, tree};
 use crate::ids::Node;
 use crate::topology::{Embedding, Topology};
 
@@ -26,6 +26,10 @@ const ROWS: [Construction; 9] = [
     Construction { name: "inorder", map: tree::inorder },
     Construction { name: "blocks", map: blocks },
 ];
+
+/// The most nodes of a guest for which constructions are compared with a search, which takes at
+/// most half a second then.
+const MOST_COMPARED: usize = 1 << 10;
 
 const IDENTITY: &str = "identity";
 pub(super) const SEARCH: &str = "search";
@@ -99,7 +103,13 @@ pub(super) fn best(guest: Arc<dyn Topology>, host: Arc<dyn Topology>) -> Result<
         let measures = embedding.measures();
         (measures.dilation, measures.congestion, measures.length)
     });
-    best.map_or_else(|| searched(guest, host, 0), Ok)
+    let Some(best) = best else { return searched(guest, host, 0) };
+    let dilation = best.measures().dilation;
+    if guest.nodes() > MOST_COMPARED || dilation <= Measures::at_least(&*guest, &*host).0 {
+        return Ok(best);
+    }
+    let found = searched(guest, host, 0)?;
+    Ok(if found.measures().dilation < dilation { found } else { best })
 }
 
 pub(super) fn searched(

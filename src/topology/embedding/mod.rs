@@ -97,11 +97,12 @@ impl Embedding {
         constructions::named(guest, host, name)
     }
 
-    /// Returns the best embedding of a guest in a host that has a construction, or what a
-    /// [search](Self::search) finds if none has.
+    /// Returns the best of the constructions for a guest and a host: the one of the least dilation,
+    /// of these the least congestion, of these the shortest paths in all.
     ///
-    /// The best has the least dilation, of these the least congestion, of these the shortest paths
-    /// in all.
+    /// A [search](Self::search) takes its place if there is no construction, or if its dilation is
+    /// smaller. A guest of more than 1024 nodes that has a construction is not searched, and neither
+    /// is one whose construction has the least dilation [that is possible](Measures::at_least).
     ///
     /// # Errors
     ///
