@@ -1,8 +1,20 @@
-//! Quotes foreign text in messages of bounded length.
+//! Quotes foreign text in messages of bounded length, and prints errors by their text.
 
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
+
+/// Implements [`Debug`](fmt::Debug) of an error by its text, which `main` and `unwrap` print then.
+macro_rules! debug_as_text {
+    ($error:ident) => {
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+pub(crate) use debug_as_text;
 
 /// The characters of a text that are shown.
 const SHOWN: usize = 80;

@@ -1,11 +1,12 @@
 //! Errors of transforms.
 
+use std::fmt;
 use std::panic::Location;
 
 use necklace::array::{ArrayError, Distribution};
 
 /// The reason why a transform cannot be planned or executed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The request or a buffer is invalid.
@@ -35,6 +36,13 @@ pub enum Error {
     Exchange(#[from] necklace::Error),
 }
 
+/// Prints the text of the error, which `main` and `unwrap` show.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// An error before it has the name of the public method.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
@@ -61,7 +69,7 @@ impl CallError {
 }
 
 /// An invalid option or buffer of a transform.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FftError {
     /// There is no axis to transform.
@@ -170,6 +178,13 @@ pub enum FftError {
         /// Whether a longer one is right too.
         at_least: bool,
     },
+}
+
+/// Prints the text of the error, which `main` and `unwrap` show.
+impl fmt::Debug for FftError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The most bytes of a part: 2^47 - 1 with 64-bit addresses, more than machines have.

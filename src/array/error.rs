@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::quote::cut;
+use crate::quote::{cut, debug_as_text};
 
 /// The reason why an array cannot be distributed in this way.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrayError {
     /// The shape has no axis.
@@ -216,6 +216,8 @@ pub enum ArrayError {
         ranks: usize,
     },
 }
+
+debug_as_text!(ArrayError);
 
 /// The longest list of numbers that is shown whole, in characters.
 const SHOWN: usize = 120;

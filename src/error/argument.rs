@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::array::ArrayError;
 use crate::permutation::BitMapError;
 use crate::plan::{BlockFault, PlanError};
-use crate::quote::{quoted, shown};
+use crate::quote::{debug_as_text, quoted, shown};
 use crate::schedule::Violations;
 use crate::vocabulary::BuildError;
 
 /// Error in the arguments of a call, found before anything moves.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArgumentError {
     /// There is no schedule for the call.
@@ -249,6 +249,8 @@ pub enum ArgumentError {
         violations: Arc<Violations>,
     },
 }
+
+debug_as_text!(ArgumentError);
 
 impl ArgumentError {
     /// Makes the error for a buffer or a list of a wrong length, for a library whose calls have

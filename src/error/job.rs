@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{ArgumentError, BuildError, CallError, Error};
 use crate::ids::Rank;
 use crate::machine::MachineError;
+use crate::quote::debug_as_text;
 use crate::transport::Failure;
 
 /// Error of a job: why it did not begin, or how it failed.
@@ -36,7 +37,7 @@ struct Contents {
 }
 
 /// Cause of a [`JobError`].
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobCause {
     /// An environment variable is invalid.
@@ -174,6 +175,8 @@ pub enum JobCause {
     Call(#[source] Error),
 }
 
+debug_as_text!(JobCause);
+
 impl JobError {
     #[cfg_attr(not(any(feature = "local", feature = "mpi", feature = "tcp")), allow(dead_code))]
     pub(crate) fn of(rank: Rank, cause: JobCause) -> Self {
@@ -297,12 +300,7 @@ impl fmt::Display for JobError {
     }
 }
 
-/// As [`Display`](fmt::Display): `main` and `unwrap` print an error by this.
-impl fmt::Debug for JobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(JobError);
 
 impl StdError for JobError {
     /// The first source of the cause that the text does not contain in full.

@@ -16,6 +16,7 @@ pub(crate) use call::CallError;
 use crate::ids::Rank;
 use crate::permutation::BitMapError;
 pub use crate::plan::BlockFault;
+use crate::quote::debug_as_text;
 pub use crate::quote::shown;
 use crate::transport::{Failure, OpenError, rank_name};
 pub use crate::vocabulary::BuildError;
@@ -158,13 +159,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Prints what [`Display`](fmt::Display) prints, because `main` and `unwrap` print errors by
-/// `Debug`.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(Error);
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {

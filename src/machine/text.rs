@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::field::Field;
 use super::{Machine, Switching};
-use crate::quote::{quoted, shown};
+use crate::quote::{debug_as_text, quoted, shown};
 
 /// The reason why a text does not describe a machine.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -71,12 +71,7 @@ pub enum MachineError {
     },
 }
 
-/// Prints the text of the error, which `unwrap` and `main` show.
-impl fmt::Debug for MachineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(MachineError);
 
 impl Switching {
     /// Returns the name: `cut-through` or `store-and-forward`.

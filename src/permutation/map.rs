@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::basis::Basis;
+use crate::quote::debug_as_text;
 
 /// A permutation of 2^k elements as a map of the k bits of their addresses. Each bit of the new
 /// address is a sum modulo 2 of bits of the old address, and possibly 1. The map is one-to-one.
@@ -82,12 +83,7 @@ pub enum BitMapError {
     },
 }
 
-/// Prints the text of the error, which `unwrap` and `main` show.
-impl fmt::Debug for BitMapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(BitMapError);
 
 impl BitMap {
     /// The maximum number of bits of an address.

@@ -2,9 +2,10 @@
 
 use super::{ProgramError, Run, Strided};
 use crate::block::Block;
+use crate::quote::debug_as_text;
 
 /// The reason why a share cannot be compiled.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// A buffer would have 2^63 bytes or more.
@@ -108,3 +109,5 @@ pub enum PlanError {
     #[error(transparent)]
     Program(#[from] ProgramError),
 }
+
+debug_as_text!(PlanError);

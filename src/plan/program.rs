@@ -7,6 +7,7 @@ use super::overlap;
 use super::runs::Access;
 use super::{Buffer, Buffers, Run};
 use crate::ids::Rank;
+use crate::quote::debug_as_text;
 
 /// A message between this rank and another in a round: the bytes of some runs, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ pub struct Program {
 }
 
 /// The reason why rounds are not a valid program.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
     /// A run is empty, exceeds its buffer, or its pieces overlap.
@@ -151,6 +152,8 @@ pub enum ProgramError {
         run: Run,
     },
 }
+
+debug_as_text!(ProgramError);
 
 impl Program {
     /// Returns a program of one round without messages.

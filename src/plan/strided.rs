@@ -9,6 +9,7 @@ use super::overlap;
 use super::runs::Access;
 use super::runs::Place;
 use super::{Buffer, Run};
+use crate::quote::debug_as_text;
 
 /// Elements of a buffer at regular distances: a slice, a part of a matrix, its transpose, an array
 /// of any dimensions.
@@ -38,7 +39,7 @@ pub struct Strided {
 }
 
 /// The reason why a block of a buffer is invalid.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockFault {
     /// It lies outside the buffer.
@@ -61,6 +62,8 @@ pub enum BlockFault {
     #[error("the number of its elements overflows")]
     Overflow,
 }
+
+debug_as_text!(BlockFault);
 
 impl Strided {
     /// Returns consecutive elements from `offset` on.

@@ -6,6 +6,7 @@ use std::ops::Deref;
 use crate::block::Volume;
 
 use crate::algorithm::Claims;
+use crate::quote::debug_as_text;
 use crate::vocabulary::{Ports, Work};
 
 /// The counts of a schedule: start-ups, transmission, hops and others.
@@ -210,7 +211,7 @@ impl fmt::Display for Proof {
 }
 
 /// A figure for which an algorithm's claim differs from the count of its schedule.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{figure}: claimed {claimed}, counted {counted}")]
 #[non_exhaustive]
 pub struct Contradiction {
@@ -221,6 +222,8 @@ pub struct Contradiction {
     /// The value that was counted.
     pub counted: Volume,
 }
+
+debug_as_text!(Contradiction);
 
 #[cfg(test)]
 mod tests {

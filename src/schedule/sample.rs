@@ -7,6 +7,7 @@ use super::{Verifier, Violations};
 use crate::algorithm::Algorithm;
 use crate::collective::Collective;
 use crate::ids::Rank;
+use crate::quote::debug_as_text;
 use crate::vocabulary::{BuildError, End, Problem, RankRound, Share, join};
 
 /// The extent of a verification by [`verify_sample`].
@@ -130,7 +131,7 @@ fn part(round: &RankRound, sample: &BTreeSet<Rank>) -> RankRound {
 }
 
 /// The reason why a sample was not verified.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SampleError {
     /// The algorithm has no schedule for the problem, or a rank does not exist.
@@ -149,3 +150,5 @@ pub enum SampleError {
     #[error(transparent)]
     Violated(#[from] Violations),
 }
+
+debug_as_text!(SampleError);

@@ -7,6 +7,7 @@ use crate::block::Block;
 use super::{Contributors, Figures};
 
 use crate::ids::{Channel, Node, Rank};
+use crate::quote::debug_as_text;
 use crate::vocabulary::{Mismatch, Ports};
 
 /// The location of a violation in a schedule. Parts that do not apply are `None`.
@@ -43,7 +44,7 @@ impl Location {
 }
 
 /// A violation: a place where a schedule is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{location}{kind}")]
 #[non_exhaustive]
 pub struct Violation {
@@ -52,6 +53,8 @@ pub struct Violation {
     /// The kind of the violation.
     pub kind: ViolationKind,
 }
+
+debug_as_text!(Violation);
 
 /// The kind of a [`Violation`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::ids::Rank;
+use crate::quote::debug_as_text;
 use crate::vocabulary::BuildError;
 
 /// The result of a simulation. Times are in picoseconds.
@@ -76,7 +77,7 @@ impl fmt::Display for Played {
 }
 
 /// The reason why a schedule cannot be simulated.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulateError {
     /// The algorithm has no schedule for the problem.
@@ -136,3 +137,5 @@ pub enum SimulateError {
         topology: String,
     },
 }
+
+debug_as_text!(SimulateError);

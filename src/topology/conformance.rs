@@ -29,9 +29,10 @@ use questions::{breadth_first, nodes, pairs, sample, sets};
 use super::registry::is_ours;
 use super::{Factor, ParseError, Part, Topology, parse};
 use crate::ids::{MAX_NODES, Node};
+use crate::quote::debug_as_text;
 
 /// A promise that a topology breaks.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{topology} breaks {promise}: {description}")]
 #[non_exhaustive]
 pub struct Finding {
@@ -42,6 +43,8 @@ pub struct Finding {
     /// The description of the fault.
     pub description: String,
 }
+
+debug_as_text!(Finding);
 
 /// A check of one promise. It does not catch panics.
 pub type Check = fn(&dyn Topology) -> Result<(), Finding>;

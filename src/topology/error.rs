@@ -1,11 +1,10 @@
 //! Errors of topology texts and edge lists.
 
-use std::fmt;
 use std::io;
 
 use super::embedding::EmbeddingError;
 use crate::ids::MAX_NODES;
-use crate::quote::{quoted, shown};
+use crate::quote::{debug_as_text, quoted, shown};
 
 /// Edges that do not form a connected network.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,12 +54,7 @@ pub enum GraphError {
     },
 }
 
-/// Prints the text of the error, which `unwrap` and `main` show.
-impl fmt::Debug for GraphError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(GraphError);
 
 /// An invalid topology text, or an invalid file that a text names.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -125,9 +119,4 @@ pub enum ParseError {
     },
 }
 
-/// Prints the text of the error, which `unwrap` and `main` show.
-impl fmt::Debug for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(ParseError);

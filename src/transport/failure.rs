@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{ContextId, Deadline};
 use crate::ids::Rank;
+use crate::quote::debug_as_text;
 
 /// First failure of a context, equal on every member.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -190,7 +191,7 @@ impl fmt::Display for Cause {
 impl std::error::Error for Cause {}
 
 /// Error of opening a context.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// A member is not a process of the job.
@@ -212,6 +213,8 @@ pub enum OpenError {
     #[error("context {0} is open already, or open with other members")]
     InUse(ContextId),
 }
+
+debug_as_text!(OpenError);
 
 impl OpenError {
     /// Returns the error for a member that is not a process of the job, which has that many.

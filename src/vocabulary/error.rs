@@ -2,8 +2,7 @@
 
 use super::Mismatch;
 use crate::ids::{Node, Rank};
-use crate::quote::{quoted, shown};
-use std::fmt;
+use crate::quote::{debug_as_text, quoted, shown};
 
 /// The reason why a schedule cannot be built.
 #[derive(Clone, thiserror::Error)]
@@ -167,9 +166,4 @@ pub enum BuildError {
     },
 }
 
-/// Prints the text of the error, which `unwrap` and `main` show.
-impl fmt::Debug for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(BuildError);

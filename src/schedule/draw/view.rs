@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::ids::Rank;
+use crate::quote::debug_as_text;
 use crate::vocabulary::BuildError;
 
 /// The maximum number of nodes of a network.
@@ -65,7 +66,7 @@ pub enum Frames {
 }
 
 /// The reason why a schedule cannot be drawn. Needs the feature `draw`.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum DrawError {
     /// The network is too large.
@@ -140,3 +141,5 @@ pub enum DrawError {
     #[error(transparent)]
     Build(#[from] BuildError),
 }
+
+debug_as_text!(DrawError);

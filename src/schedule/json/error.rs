@@ -1,8 +1,7 @@
 //! The error of reading and writing.
 
-use crate::quote::fault_in_json;
+use crate::quote::{debug_as_text, fault_in_json};
 use crate::vocabulary::BuildError;
-use std::fmt;
 
 /// The reason why a schedule cannot be read from JSON, or written. Needs the feature `json`.
 #[derive(thiserror::Error)]
@@ -53,12 +52,7 @@ pub enum JsonError {
     Io(#[from] std::io::Error),
 }
 
-/// Prints the text of the error, which `unwrap` and `main` show.
-impl fmt::Debug for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(JsonError);
 
 /// Returns the error of a text that the parser rejects, or of a reader that fails.
 pub(super) fn rejected(error: serde_json::Error) -> JsonError {

@@ -1,9 +1,7 @@
 //! Errors of embeddings.
 
-use std::fmt;
-
 use crate::ids::Node;
-use crate::quote::{quoted, shown};
+use crate::quote::{debug_as_text, quoted, shown};
 use crate::topology::{Embedding, Topology};
 
 /// An embedding that cannot be.
@@ -143,9 +141,4 @@ impl EmbeddingError {
     }
 }
 
-/// Prints the text of the error, which `unwrap` and `main` show.
-impl fmt::Debug for EmbeddingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+debug_as_text!(EmbeddingError);

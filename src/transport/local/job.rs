@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::group::{Exit, Group};
 use crate::ids::Rank;
+use crate::quote::debug_as_text;
 use crate::transport::{ContextId, Disagreement, OpenError, Report};
 
 /// Largest number of ranks of a job. A context takes memory in proportion to the square of its
@@ -12,13 +13,15 @@ use crate::transport::{ContextId, Disagreement, OpenError, Report};
 pub const MAX_RANKS: usize = 4096;
 
 /// Error of starting a job of threads with a number of ranks that is not allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a job cannot have {size} threads; expected 1 to {MAX_RANKS}")]
 #[non_exhaustive]
 pub struct SizeError {
     /// The requested number of ranks.
     pub size: usize,
 }
+
+debug_as_text!(SizeError);
 
 /// The state that the threads share.
 #[derive(Debug)]

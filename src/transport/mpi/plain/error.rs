@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use crate::quote::debug_as_text;
+
 /// The reason why a process cannot take part in a job over MPI.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MpiError {
     /// MPI was finalized in this process, and cannot be initialized again.
@@ -59,6 +61,8 @@ pub enum MpiError {
     #[error("cannot start the thread for MPI: {0}")]
     Thread(String),
 }
+
+debug_as_text!(MpiError);
 
 #[cfg(test)]
 mod tests {

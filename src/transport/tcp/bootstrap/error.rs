@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::quote::quoted;
+use crate::quote::{debug_as_text, quoted};
 
 /// Maximum number of ranks of a job. Each has a connection to every other.
 pub(super) const MAX_RANKS: usize = 1 << 16;
@@ -17,7 +17,7 @@ pub(super) const MAX_RANKS: usize = 1 << 16;
 /// [`Missing`](Self::Missing), [`Late`](Self::Late), [`Lost`](Self::Lost),
 /// [`Loopback`](Self::Loopback)) is equal on every rank that came. If a rank fails for a reason of
 /// its own, the others get [`Abandoned`](Self::Abandoned) with its text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
     /// Invalid rank or size.
@@ -278,6 +278,8 @@ pub enum JoinError {
         why: String,
     },
 }
+
+debug_as_text!(JoinError);
 
 /// A list of ranks of which the first are shown.
 struct RankList<'a>(&'a [usize]);
