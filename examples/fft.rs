@@ -1,4 +1,4 @@
-//! Finds the solar cycle in three centuries of sunspots, by a distributed Fourier transform on a
+//! Finds the solar cycle in 265 years of sunspots, by a distributed Fourier transform on a
 //! torus.
 //!
 //! The monthly series, with its mean removed and padded with zeros, has 4096 = 64 x 64 values. It
@@ -153,7 +153,7 @@ impl Report {
         let largest = reference.iter().map(|value| value.norm()).fold(0.0, f64::max);
         let difference = spectrum.iter().zip(&reference).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
 
-        println!("Fourier transform of {LENGTH} months of sunspots on {ranks} ranks");
+        println!("Fourier transform of 265 years of sunspots, padded to {LENGTH} months, on {ranks} ranks");
         println!("\nThe schedule that ran: {schedule}");
         println!("\n{proof}");
         println!("\nThe solar cycle: peak at index {peak} of {LENGTH} months, a period of {years:.1} years");

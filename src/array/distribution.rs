@@ -11,8 +11,8 @@ use crate::hash::digest;
 use crate::ids::Node;
 use crate::topology::{Coordinates, Grid, Topology};
 
-/// How an array of any number of dimensions is distributed over ranks, and how each rank's part
-/// lies in its memory.
+/// The distribution of an array of any number of dimensions over ranks, and the order of each
+/// rank's part in its memory.
 ///
 /// Each axis is [divided](Split) over an axis of a process grid, or whole. Rank r is node r of the
 /// grid: ranks are numbered row-major, as those of

@@ -5,7 +5,7 @@ use std::fmt;
 use super::index_set::IndexSet;
 use crate::plan::even_range;
 
-/// How one axis of an array is divided among the coordinates of an axis of the process grid.
+/// The division of one axis of an array among the coordinates of an axis of the process grid.
 ///
 /// The grid's axis is given by its number. No two axes of an array are divided over the same one.
 ///

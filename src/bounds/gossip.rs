@@ -70,8 +70,9 @@ pub fn dissemination_steps(ranks: usize, size: f64) -> Option<f64> {
 /// faster than [`collection_time`].
 ///
 /// The value is not a lower bound by itself, since the constant of proportion is not stated. It is
-/// that of Lemma 3, [`dissemination_steps`], of which each takes at least r. By Lemma 2, the time of an allgather is at least that time minus the time in which one
-/// rank collects all blocks. Messages of other sizes and both directions change the constant.
+/// that of Lemma 3, [`dissemination_steps`], of which each takes at least r. By Lemma 2, the time of
+/// an allgather is at least that time minus the time in which one rank collects all blocks. Messages
+/// of other sizes and both directions change the constant.
 ///
 /// ```
 /// use necklace::bounds::ring_growth;

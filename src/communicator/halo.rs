@@ -6,7 +6,7 @@ use super::cartesian::Halo;
 use super::lengths::check;
 use super::neighbour_key::NeighbourCall;
 use super::neighbourhood::{Direction, Neighbourhood};
-use super::varying_key::{Listed, Side};
+use super::varying_key::{GivenBlocks, Listed};
 use super::{Cartesian, Persistent};
 use crate::error::{ArgumentError, CallError, Error};
 use crate::plan::Strided;
@@ -83,7 +83,8 @@ impl Cartesian {
         let elements = extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
         check("buffer", buffer.len(), elements.unwrap_or(usize::MAX))?;
         let (from, into) = (Listed(&halo.from), Listed(&halo.into));
-        let call = NeighbourCall::of::<T>("exchange_halo", &halo.near, Side::Listed(&from), Side::Listed(&into));
+        let call =
+            NeighbourCall::of::<T>("exchange_halo", &halo.near, GivenBlocks::Listed(&from), GivenBlocks::Listed(&into));
         self.call_neighbours(call.in_place(), &[], buffer)?;
         if self.halos.len() == MOST_HALOS {
             self.halos.remove(0);
@@ -102,7 +103,8 @@ impl Cartesian {
     pub fn halo_init<T: Pod>(&mut self, extents: &[usize], width: usize) -> Result<Persistent<T>, Error> {
         let Halo { near, from, into, .. } = self.halo_of(extents, width).map_err(self.context.error_of("halo_init"))?;
         let (from, into) = (Listed(&from), Listed(&into));
-        let call = NeighbourCall::of::<T>("exchange_halo", &near, Side::Listed(&from), Side::Listed(&into));
+        let call =
+            NeighbourCall::of::<T>("exchange_halo", &near, GivenBlocks::Listed(&from), GivenBlocks::Listed(&into));
         self.neighbour_init(&call.in_place()).map_err(self.context.error_of("halo_init"))
     }
 

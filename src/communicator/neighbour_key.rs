@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use super::element::Element;
 use super::lengths::BufferLengths;
 use super::neighbourhood::Neighbourhood;
-use super::varying_key::{ListedBlocks, Side};
+use super::varying_key::{GivenBlocks, ListedBlocks};
 
 /// The name of the exchange that a program may also make in one buffer.
 pub(super) const NEIGHBOUR_ALLTOALLW: &str = "neighbour_alltoallw";
@@ -18,8 +18,8 @@ pub(super) struct NeighbourCall<'a> {
     pub(super) name: &'static str,
     pub(super) near: Near<'a>,
     pub(super) element: Element,
-    pub(super) send: Side<'a>,
-    pub(super) receive: Side<'a>,
+    pub(super) send: GivenBlocks<'a>,
+    pub(super) receive: GivenBlocks<'a>,
     /// Whether both buffers are one.
     pub(super) in_place: bool,
 }
@@ -58,7 +58,12 @@ impl Near<'_> {
 
 impl<'a> NeighbourCall<'a> {
     /// Describes an exchange of elements of a type.
-    pub(super) fn of<T: Pod>(name: &'static str, near: impl Into<Near<'a>>, send: Side<'a>, receive: Side<'a>) -> Self {
+    pub(super) fn of<T: Pod>(
+        name: &'static str,
+        near: impl Into<Near<'a>>,
+        send: GivenBlocks<'a>,
+        receive: GivenBlocks<'a>,
+    ) -> Self {
         Self { name, near: near.into(), element: Element::of::<T>(), send, receive, in_place: false }
     }
 

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use super::collectives::key;
 use super::neighbour_key::{NEIGHBOUR_ALLTOALLW, Near, NeighbourCall};
 use super::neighbourhood::{Direction, Neighbourhood};
-use super::varying_key::{Listed, Side};
+use super::varying_key::{GivenBlocks, Listed};
 use super::{Communicator, Counts, Persistent};
 use crate::collective::Collective;
 use crate::error::{ArgumentError, CallError, Error};
@@ -165,7 +165,12 @@ impl Communicator {
         (receive, receive_counts): (&mut [T], impl Into<Counts<'a>>),
     ) -> Result<(), Error> {
         let (from, into) = (send_counts.into(), receive_counts.into());
-        let call = NeighbourCall::of::<T>("neighbour_alltoallv", near, Side::Counted(&from), Side::Counted(&into));
+        let call = NeighbourCall::of::<T>(
+            "neighbour_alltoallv",
+            near,
+            GivenBlocks::Counted(&from),
+            GivenBlocks::Counted(&into),
+        );
         self.call_neighbours(call, send, receive).map_err(self.context.error_of("neighbour_alltoallv"))
     }
 
@@ -185,7 +190,8 @@ impl Communicator {
         (receive, into): (&mut [T], &[impl AsRef<[Strided]>]),
     ) -> Result<(), Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let call = NeighbourCall::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
+        let call =
+            NeighbourCall::of::<T>(NEIGHBOUR_ALLTOALLW, near, GivenBlocks::Listed(&from), GivenBlocks::Listed(&into));
         self.call_neighbours(call, send, receive).map_err(self.context.error_of("neighbour_alltoallw"))
     }
 
@@ -207,7 +213,8 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<(), Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let call = NeighbourCall::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
+        let call =
+            NeighbourCall::of::<T>(NEIGHBOUR_ALLTOALLW, near, GivenBlocks::Listed(&from), GivenBlocks::Listed(&into));
         self.call_neighbours(call.in_place(), &[], buffer)
             .map_err(self.context.error_of("neighbour_alltoallw_in_place"))
     }
@@ -225,7 +232,8 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (Listed(from), Listed(into));
-        let call = NeighbourCall::of::<T>(NEIGHBOUR_ALLTOALLW, near, Side::Listed(&from), Side::Listed(&into));
+        let call =
+            NeighbourCall::of::<T>(NEIGHBOUR_ALLTOALLW, near, GivenBlocks::Listed(&from), GivenBlocks::Listed(&into));
         self.neighbour_init(&call).map_err(self.context.error_of("neighbour_alltoallw_init"))
     }
 
@@ -242,8 +250,8 @@ impl Communicator {
         near: &Neighbourhood,
         elements: usize,
     ) -> Result<Persistent<T>, Error> {
-        let from = Side::Equal(near.destinations.len(), elements);
-        let into = Side::Equal(near.sources.len(), elements);
+        let from = GivenBlocks::Equal(near.destinations.len(), elements);
+        let into = GivenBlocks::Equal(near.sources.len(), elements);
         let call = NeighbourCall::of::<T>("neighbour_alltoall", near, from, into);
         self.neighbour_init(&call).map_err(self.context.error_of("neighbour_alltoall_init"))
     }
@@ -261,7 +269,12 @@ impl Communicator {
         receive_counts: impl Into<Counts<'a>>,
     ) -> Result<Persistent<T>, Error> {
         let (from, into) = (send_counts.into(), receive_counts.into());
-        let call = NeighbourCall::of::<T>("neighbour_alltoallv", near, Side::Counted(&from), Side::Counted(&into));
+        let call = NeighbourCall::of::<T>(
+            "neighbour_alltoallv",
+            near,
+            GivenBlocks::Counted(&from),
+            GivenBlocks::Counted(&into),
+        );
         self.neighbour_init(&call).map_err(self.context.error_of("neighbour_alltoallv_init"))
     }
 
@@ -279,7 +292,7 @@ impl Communicator {
         send: &[T],
         receive: &mut [T],
     ) -> Result<(), Error> {
-        let from = Side::Repeated(near.destinations.len(), send.len());
+        let from = GivenBlocks::Repeated(near.destinations.len(), send.len());
         let into = blocks_of(near.sources.len(), receive.len(), "receive buffer")
             .map_err(self.context.error_of("neighbour_allgather"))?;
         let call = NeighbourCall::of::<T>("neighbour_allgather", near, from, into);
@@ -297,8 +310,8 @@ impl Communicator {
         near: &Neighbourhood,
         elements: usize,
     ) -> Result<Persistent<T>, Error> {
-        let from = Side::Repeated(near.destinations.len(), elements);
-        let into = Side::Equal(near.sources.len(), elements);
+        let from = GivenBlocks::Repeated(near.destinations.len(), elements);
+        let into = GivenBlocks::Equal(near.sources.len(), elements);
         let call = NeighbourCall::of::<T>("neighbour_allgather", near, from, into);
         self.neighbour_init(&call).map_err(self.context.error_of("neighbour_allgather_init"))
     }
@@ -331,8 +344,8 @@ impl Communicator {
         receive: &mut [T],
         counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
-        let (from, into) = (Side::Repeated(near.destinations.len(), send.len()), counts.into());
-        let call = NeighbourCall::of::<T>("neighbour_allgatherv", near, from, Side::Counted(&into));
+        let (from, into) = (GivenBlocks::Repeated(near.destinations.len(), send.len()), counts.into());
+        let call = NeighbourCall::of::<T>("neighbour_allgatherv", near, from, GivenBlocks::Counted(&into));
         self.call_neighbours(call, send, receive).map_err(self.context.error_of("neighbour_allgatherv"))
     }
 
@@ -349,8 +362,8 @@ impl Communicator {
         elements: usize,
         counts: impl Into<Counts<'a>>,
     ) -> Result<Persistent<T>, Error> {
-        let (from, into) = (Side::Repeated(near.destinations.len(), elements), counts.into());
-        let call = NeighbourCall::of::<T>("neighbour_allgatherv", near, from, Side::Counted(&into));
+        let (from, into) = (GivenBlocks::Repeated(near.destinations.len(), elements), counts.into());
+        let call = NeighbourCall::of::<T>("neighbour_allgatherv", near, from, GivenBlocks::Counted(&into));
         self.neighbour_init(&call).map_err(self.context.error_of("neighbour_allgatherv_init"))
     }
 
@@ -385,7 +398,7 @@ impl Communicator {
         receive: &mut [T],
         from: Option<usize>,
     ) -> Result<(), Error> {
-        let (out, into) = (Side::One(0, send.len()), Side::One(0, receive.len()));
+        let (out, into) = (GivenBlocks::One(0, send.len()), GivenBlocks::One(0, receive.len()));
         let call = NeighbourCall::of::<T>("sendrecv", Near::Partners { to, from }, out, into);
         self.call_neighbours(call, send, receive).map_err(self.context.error_of("sendrecv"))
     }
@@ -403,7 +416,7 @@ impl Communicator {
         to: Option<usize>,
         from: Option<usize>,
     ) -> Result<(), Error> {
-        let all = Side::One(0, buffer.len());
+        let all = GivenBlocks::One(0, buffer.len());
         let call = NeighbourCall::of::<T>("sendrecv", Near::Partners { to, from }, all, all);
         self.call_neighbours(call.in_place(), &[], buffer).map_err(self.context.error_of("sendrecv_in_place"))
     }
@@ -473,7 +486,11 @@ impl Communicator {
 }
 
 /// Returns blocks of equal lengths for all neighbours, in both buffers.
-fn equal_blocks(near: &Neighbourhood, send: usize, receive: usize) -> Result<(Side<'_>, Side<'_>), ArgumentError> {
+fn equal_blocks(
+    near: &Neighbourhood,
+    send: usize,
+    receive: usize,
+) -> Result<(GivenBlocks<'_>, GivenBlocks<'_>), ArgumentError> {
     let (to, from) = (near.destinations.len(), near.sources.len());
     let (sends, receives) = (blocks_of(to, send, "send buffer")?, blocks_of(from, receive, "receive buffer")?);
     if to > 0 && from > 0 {
@@ -483,7 +500,7 @@ fn equal_blocks(near: &Neighbourhood, send: usize, receive: usize) -> Result<(Si
 }
 
 /// Cuts a buffer into blocks of equal lengths.
-fn blocks_of(count: usize, length: usize, what: &'static str) -> Result<Side<'static>, ArgumentError> {
+fn blocks_of(count: usize, length: usize, what: &'static str) -> Result<GivenBlocks<'static>, ArgumentError> {
     let whole = if count == 0 { length == 0 } else { length.is_multiple_of(count) };
     if !whole {
         let expected = if count == 0 {
@@ -493,5 +510,5 @@ fn blocks_of(count: usize, length: usize, what: &'static str) -> Result<Side<'st
         };
         return Err(ArgumentError::Length { what, expected, found: length });
     }
-    Ok(Side::Equal(count, length / count.max(1)))
+    Ok(GivenBlocks::Equal(count, length / count.max(1)))
 }

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 
 use super::collectives::reduction_key;
 use super::lengths::{BufferLengths, check};
-use super::varying_key::{Listed, Side, VaryingForm, VaryingOp};
+use super::varying_key::{GivenBlocks, Listed, VaryingForm, VaryingOp};
 use super::varying_plan::{ALLTOALLV, ALLTOALLW};
 use super::{Communicator, Counts};
 use crate::collective::Collective;
@@ -121,7 +121,8 @@ impl Communicator {
     ) -> Result<(), Error> {
         let lengths = (Some(send.len()), Some(receive.len()));
         let (from, into) = (Listed(from), Listed(into));
-        let form = VaryingForm::exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), lengths);
+        let form =
+            VaryingForm::exchange::<T>(ALLTOALLW, GivenBlocks::Listed(&from), GivenBlocks::Listed(&into), lengths);
         self.call_varying(form, send, receive, None).map_err(self.context.error_of("alltoallw"))
     }
 
@@ -138,7 +139,7 @@ impl Communicator {
         counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
         let counts = counts.into();
-        self.exchange_in_place(ALLTOALLV, buffer, Side::Counted(&counts))
+        self.exchange_in_place(ALLTOALLV, buffer, GivenBlocks::Counted(&counts))
             .map_err(self.context.error_of("alltoallv_in_place"))
     }
 
@@ -166,7 +167,7 @@ impl Communicator {
         buffer: &mut [T],
         blocks: &[impl AsRef<[Strided]>],
     ) -> Result<(), Error> {
-        self.exchange_in_place(ALLTOALLW, buffer, Side::Listed(&Listed(blocks)))
+        self.exchange_in_place(ALLTOALLW, buffer, GivenBlocks::Listed(&Listed(blocks)))
             .map_err(self.context.error_of("alltoallw_in_place"))
     }
 
@@ -174,7 +175,7 @@ impl Communicator {
         &mut self,
         name: &'static str,
         buffer: &mut [T],
-        blocks: Side<'_>,
+        blocks: GivenBlocks<'_>,
     ) -> Result<(), CallError> {
         let length = Some(buffer.len());
         let form = VaryingForm::exchange::<T>(name, blocks, blocks, (length, length));
@@ -228,7 +229,7 @@ impl Communicator {
     ) -> Result<(), CallError> {
         let receive = self.at_root(root, receive, "receive buffer")?;
         let (root, into) = self.blocks_of_root(root, counts)?;
-        let (from, lengths) = (Side::One(0, send.len()), (Some(send.len()), Some(receive.len())));
+        let (from, lengths) = (GivenBlocks::One(0, send.len()), (Some(send.len()), Some(receive.len())));
         let form = VaryingForm::of::<T>("gatherv", Collective::Gather { root }, from, into, lengths);
         self.call_varying(form, send, receive, None)
     }
@@ -291,7 +292,7 @@ impl Communicator {
     ) -> Result<(), CallError> {
         let send = self.at_root(root, send, "send buffer")?;
         let (root, from) = self.blocks_of_root(root, counts)?;
-        let (into, lengths) = (Side::One(0, receive.len()), (Some(send.len()), Some(receive.len())));
+        let (into, lengths) = (GivenBlocks::One(0, receive.len()), (Some(send.len()), Some(receive.len())));
         let form = VaryingForm::of::<T>("scatterv", Collective::Scatter { root }, from, into, lengths);
         self.call_varying(form, send, receive, None)
     }
@@ -327,11 +328,13 @@ impl Communicator {
         let (root, all) = self.blocks_of_root(root, counts)?;
         let collective = collective(root);
         let own = match all {
-            Side::Counted(counts) => counts.runs().nth(rank).map_or(Side::Nothing, |(at, len)| Side::One(at, len)),
-            _ => Side::One(0, buffer.len()),
+            GivenBlocks::Counted(counts) => {
+                counts.runs().nth(rank).map_or(GivenBlocks::Nothing, |(at, len)| GivenBlocks::One(at, len))
+            }
+            _ => GivenBlocks::One(0, buffer.len()),
         };
         let blocks = |count: usize| match count {
-            0 => Side::Nothing,
+            0 => GivenBlocks::Nothing,
             1 => own,
             _ => all,
         };
@@ -372,7 +375,7 @@ impl Communicator {
         counts: impl Into<Counts<'a>>,
     ) -> Result<(), Error> {
         let counts = counts.into();
-        let (from, lengths) = (Side::One(0, send.len()), (Some(send.len()), Some(receive.len())));
+        let (from, lengths) = (GivenBlocks::One(0, send.len()), (Some(send.len()), Some(receive.len())));
         let form = VaryingForm::allgather::<T>(from, &counts, lengths);
         self.call_varying(form, send, receive, None).map_err(self.context.error_of("allgatherv"))
     }
@@ -392,7 +395,7 @@ impl Communicator {
         let (counts, length) = (counts.into(), Some(buffer.len()));
         // Without a count for each rank the call is refused below.
         let (at, elements) = counts.runs().nth(self.rank()).unwrap_or_default();
-        let form = VaryingForm::allgather::<T>(Side::One(at, elements), &counts, (length, length));
+        let form = VaryingForm::allgather::<T>(GivenBlocks::One(at, elements), &counts, (length, length));
         self.call_varying(form.in_place(), &[], buffer, None).map_err(self.context.error_of("allgatherv_in_place"))
     }
 
@@ -443,7 +446,7 @@ impl Communicator {
         check("send buffer", send.len(), packed.end().ok_or_else(|| too_long::<T>(counts))?)?;
         check("receive buffer", receive.len(), counts[self.rank()])?;
         let lengths = (Some(send.len()), Some(receive.len()));
-        let form = reduce_scatter::<T>(op, &packed, Side::One(0, receive.len()), lengths)?;
+        let form = reduce_scatter::<T>(op, &packed, GivenBlocks::One(0, receive.len()), lengths)?;
         self.call_varying(form, send, receive, Some(&OnBytes::new(op)))
     }
 
@@ -476,7 +479,7 @@ impl Communicator {
         let packed = Counts::packed(counts);
         check("list of send counts", counts.len(), self.size())?;
         check("buffer", buffer.len(), packed.end().ok_or_else(|| too_long::<T>(counts))?)?;
-        let (into, length) = (Side::One(0, counts[self.rank()]), Some(buffer.len()));
+        let (into, length) = (GivenBlocks::One(0, counts[self.rank()]), Some(buffer.len()));
         let form = reduce_scatter::<T>(op, &packed, into, (length, length))?;
         self.call_varying(form.in_place(), &[], buffer, Some(&OnBytes::new(op)))
     }
@@ -486,10 +489,10 @@ impl Communicator {
         &self,
         root: usize,
         counts: &'a Counts<'a>,
-    ) -> Result<(Rank, Side<'a>), CallError> {
+    ) -> Result<(Rank, GivenBlocks<'a>), CallError> {
         let root = self.root(root)?;
         let is_root = root.index() == self.rank();
-        Ok((root, if is_root { Side::Counted(counts) } else { Side::Nothing }))
+        Ok((root, if is_root { GivenBlocks::Counted(counts) } else { GivenBlocks::Nothing }))
     }
 
     fn exchange_counted<T: Pod>(
@@ -498,7 +501,8 @@ impl Communicator {
         (receive, into): (&mut [T], &Counts<'_>),
     ) -> Result<(), CallError> {
         let lengths = (Some(send.len()), Some(receive.len()));
-        let form = VaryingForm::exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), lengths);
+        let form =
+            VaryingForm::exchange::<T>(ALLTOALLV, GivenBlocks::Counted(from), GivenBlocks::Counted(into), lengths);
         self.call_varying(form, send, receive, None)
     }
 }
@@ -507,12 +511,12 @@ impl Communicator {
 pub(super) fn reduce_scatter<'a, T: Pod>(
     op: &impl Op<T>,
     counts: &'a Counts<'a>,
-    into: Side<'a>,
+    into: GivenBlocks<'a>,
     lengths: BufferLengths,
 ) -> Result<VaryingForm<'a>, ArgumentError> {
     let collective = Collective::ReduceScatter;
     let key = reduction_key(collective.clone(), op)?;
-    let form = VaryingForm::of::<T>("reduce_scatterv", collective, Side::Counted(counts), into, lengths);
+    let form = VaryingForm::of::<T>("reduce_scatterv", collective, GivenBlocks::Counted(counts), into, lengths);
     let op = VaryingOp { name: key.purpose, commutes: key.commutes, predefined: key.predefined };
     Ok(VaryingForm { op: Some(op), ..form })
 }

@@ -20,8 +20,8 @@ pub(super) struct VaryingForm<'a> {
     pub(super) name: &'static str,
     pub(super) collective: Collective,
     pub(super) element: Element,
-    pub(super) send: Side<'a>,
-    pub(super) receive: Side<'a>,
+    pub(super) send: GivenBlocks<'a>,
+    pub(super) receive: GivenBlocks<'a>,
     pub(super) lengths: BufferLengths,
     /// Whether the blocks that the rank starts with lie in the receive buffer.
     pub(super) in_place: bool,
@@ -34,8 +34,8 @@ impl<'a> VaryingForm<'a> {
     pub(super) fn of<T: Pod>(
         name: &'static str,
         collective: Collective,
-        send: Side<'a>,
-        receive: Side<'a>,
+        send: GivenBlocks<'a>,
+        receive: GivenBlocks<'a>,
         lengths: BufferLengths,
     ) -> Self {
         Self { name, collective, element: Element::of::<T>(), send, receive, lengths, in_place: false, op: None }
@@ -44,16 +44,16 @@ impl<'a> VaryingForm<'a> {
     /// Describes an alltoall of these blocks.
     pub(super) fn exchange<T: Pod>(
         name: &'static str,
-        send: Side<'a>,
-        receive: Side<'a>,
+        send: GivenBlocks<'a>,
+        receive: GivenBlocks<'a>,
         lengths: BufferLengths,
     ) -> Self {
         Self::of::<T>(name, Collective::Alltoall, send, receive, lengths)
     }
 
     /// Describes an allgather of blocks of lengths that every rank knows.
-    pub(super) fn allgather<T: Pod>(send: Side<'a>, counts: &'a Counts<'a>, lengths: BufferLengths) -> Self {
-        Self::of::<T>("allgatherv", Collective::Allgather, send, Side::Counted(counts), lengths)
+    pub(super) fn allgather<T: Pod>(send: GivenBlocks<'a>, counts: &'a Counts<'a>, lengths: BufferLengths) -> Self {
+        Self::of::<T>("allgatherv", Collective::Allgather, send, GivenBlocks::Counted(counts), lengths)
     }
 
     /// Sets that the blocks that the rank starts with lie in the receive buffer.
@@ -71,16 +71,16 @@ pub(super) struct VaryingOp {
     pub(super) predefined: Option<Predefined>,
 }
 
-/// The blocks of one buffer.
+/// The blocks of one buffer, as the caller gives them.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Side<'a> {
+pub(super) enum GivenBlocks<'a> {
     /// None.
     Nothing,
     /// One block, by its position and its length.
     One(usize, usize),
-    /// BlockCount of equal lengths, one after the other: their number and their length.
+    /// Blocks of equal lengths, one after the other: their number and their length.
     Equal(usize, usize),
-    /// BlockCount that are all the same elements, at the start of the buffer: their number and length.
+    /// Blocks that are all the same elements, at the start of the buffer: their number and length.
     Repeated(usize, usize),
     /// One for each count.
     Counted(&'a Counts<'a>),
@@ -114,7 +114,7 @@ impl<S: AsRef<[Strided]>> List for Listed<'_, S> {
     }
 }
 
-impl Side<'_> {
+impl GivenBlocks<'_> {
     /// Lists the blocks. Fails unless there is a count for each of `ranks` ranks.
     pub(super) fn list(&self, side: &'static str, ranks: usize) -> Result<ListedBlocks, ArgumentError> {
         Ok(match *self {

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use super::varying::reduce_scatter;
-use super::varying_key::{Listed, Side, VaryingForm};
+use super::varying_key::{GivenBlocks, Listed, VaryingForm};
 use super::varying_plan::{ALLTOALLV, ALLTOALLW};
 use super::{Communicator, Counts, Persistent};
 use crate::collective::Collective;
@@ -56,7 +56,8 @@ impl Communicator {
         into: &[impl AsRef<[Strided]>],
     ) -> Result<Persistent<T>, CallError> {
         let (from, into) = (Listed(from), Listed(into));
-        let form = VaryingForm::exchange::<T>(ALLTOALLW, Side::Listed(&from), Side::Listed(&into), (None, None));
+        let form =
+            VaryingForm::exchange::<T>(ALLTOALLW, GivenBlocks::Listed(&from), GivenBlocks::Listed(&into), (None, None));
         self.varying_init(form, None)
     }
 
@@ -80,7 +81,7 @@ impl Communicator {
         let counts = counts.into();
         let planned = self.blocks_of_root(root, &counts).and_then(|(root, into)| {
             let collective = Collective::Gather { root };
-            let form = VaryingForm::of::<T>("gatherv", collective, Side::One(0, elements), into, (None, None));
+            let form = VaryingForm::of::<T>("gatherv", collective, GivenBlocks::One(0, elements), into, (None, None));
             self.varying_init(form, None)
         });
         planned.map_err(self.context.error_of("gatherv_init"))
@@ -105,7 +106,7 @@ impl Communicator {
         let counts = counts.into();
         let planned = self.blocks_of_root(root, &counts).and_then(|(root, from)| {
             let collective = Collective::Scatter { root };
-            let form = VaryingForm::of::<T>("scatterv", collective, from, Side::One(0, elements), (None, None));
+            let form = VaryingForm::of::<T>("scatterv", collective, from, GivenBlocks::One(0, elements), (None, None));
             self.varying_init(form, None)
         });
         planned.map_err(self.context.error_of("scatterv_init"))
@@ -119,7 +120,7 @@ impl Communicator {
     #[track_caller]
     pub fn allgatherv_init<'a, T: Pod>(&mut self, counts: impl Into<Counts<'a>>) -> Result<Persistent<T>, Error> {
         let counts = counts.into();
-        let from = Side::One(0, counts.lengths().get(self.rank()).copied().unwrap_or(0));
+        let from = GivenBlocks::One(0, counts.lengths().get(self.rank()).copied().unwrap_or(0));
         let planned = self.varying_init(VaryingForm::allgather::<T>(from, &counts, (None, None)), None);
         planned.map_err(self.context.error_of("allgatherv_init"))
     }
@@ -135,7 +136,7 @@ impl Communicator {
         counts: &[usize],
         op: impl Op<T> + 'static,
     ) -> Result<Persistent<T>, Error> {
-        let into = Side::One(0, counts.get(self.rank()).copied().unwrap_or(0));
+        let into = GivenBlocks::One(0, counts.get(self.rank()).copied().unwrap_or(0));
         let packed = Counts::packed(counts);
         let form = reduce_scatter::<T>(&op, &packed, into, (None, None)).map_err(CallError::from);
         let planned = form.and_then(|form| self.varying_init(form, Some(Box::new(OnBytes::new(op)))));
@@ -147,7 +148,8 @@ impl Communicator {
         from: &Counts<'_>,
         into: &Counts<'_>,
     ) -> Result<Persistent<T>, CallError> {
-        let form = VaryingForm::exchange::<T>(ALLTOALLV, Side::Counted(from), Side::Counted(into), (None, None));
+        let form =
+            VaryingForm::exchange::<T>(ALLTOALLV, GivenBlocks::Counted(from), GivenBlocks::Counted(into), (None, None));
         self.varying_init(form, None)
     }
 }

@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_in_two_dimensions_are_those_of_a_row_for_each_node_of_a_column() {
+    fn loads_in_two_dimensions_are_those_of_a_row_times_the_column() {
         for (p, w) in [(8, 2), (9, 3), (7, 2)] {
             let plane = OverlappingWindows::wrapping(p, w, 2).unwrap();
             let row = routes(OverlappingWindows::wrapping(p, w, 1));

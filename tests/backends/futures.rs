@@ -55,7 +55,7 @@ fn pending_calls_can_be_sent_between_threads() {
 }
 
 #[test]
-fn collectives_are_awaited_on_either_runtime_beside_blocking_ranks() {
+fn collectives_are_awaited_on_either_runtime() {
     for threads in [1, 2] {
         watched("awaited", move || {
             local::run(4, |mut comm| {

@@ -24,7 +24,7 @@ pub(crate) fn arrays(rank: &Rank) -> i32 {
 }
 
 #[test]
-fn arrays_are_redistributed_and_transformed_by_the_librarys_exchange() {
+fn arrays_are_transformed_by_the_librarys_exchange() {
     // Ranks of MPI poll while they wait, and so do the threads that move portions.
     let patience = Duration::from_secs(120);
     together([1, 2, 3, 5], |ranks| drop(Job::of(ranks, "arrays").within(patience).run().with(0)));

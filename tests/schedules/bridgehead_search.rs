@@ -124,7 +124,7 @@ fn name_alone_takes_the_parameters_of_the_least_price() {
 /// and factors of a round on lines and meshes too, where a node in the middle sends more than
 /// others.
 #[test]
-fn name_alone_takes_nearly_the_least_where_messages_have_a_price() {
+fn name_alone_takes_nearly_the_least_if_messages_have_a_price() {
     let lines = [3, 10, 17, 31, 33, 41].map(|n| (format!("line:{n}"), "circgos", n));
     let rings = [9, 16, 23].map(|n| (format!("ring:{n}"), "circgos", n));
     let meshes = [(3, 3), (9, 9), (5, 7), (12, 7)].map(|(a, b)| (format!("mesh:{a}x{b}"), "high-dim-gos", a.max(b)));
@@ -148,7 +148,7 @@ fn name_alone_takes_nearly_the_least_where_messages_have_a_price() {
 /// Among many ranks the search leaves out parameters, but not those that are the best for some
 /// price of a start-up.
 #[test]
-fn name_alone_takes_the_best_of_the_first_phase_among_many_ranks() {
+fn name_alone_takes_the_best_first_phase_among_many_ranks() {
     let machine = Machine::FREE.with_channel(1_000_000).with_startup(10_000_000);
     let cases = [
         ("torus:100x100", 1, "a=15,b=9,a2=100"),

@@ -111,6 +111,12 @@ fn windows_that_wrap_round_are_near_the_bound() {
         let bound = (p * p / 4) as f64 / (w * (w + 1)) as f64;
         assert!(blocks.as_f64() <= 1.06 * bound, "how-wrap:{p},{w},1: {} of {bound}", blocks.as_f64());
     }
+    for (p, w) in (5..=14).flat_map(|p| (1..=(p - 2) / 2).map(move |w| (p, w))) {
+        let text = format!("how-wrap:{p},{w},2");
+        let blocks = ["", ":chunks=2", ":chunks=4"].map(|chunks| claimed(&text, chunks).1).into_iter().min().unwrap();
+        let bound = (p * (p * p / 4)) as f64 / (w * (w + 1)) as f64;
+        assert!(blocks.as_f64() <= 1.08 * bound, "{text}: {} of {bound}", blocks.as_f64());
+    }
 }
 
 /// Rings, tori, generalized hypercubes and windows, any number of batches and chunks: delivered,

@@ -160,7 +160,7 @@ fn exchange_on_a_tree_takes_the_cut() {
 }
 
 #[test]
-fn exchange_keeps_its_claims_on_random_networks_with_ranks_anywhere() {
+fn exchange_keeps_its_claims_on_random_networks_and_placements() {
     fn holds(links: Vec<(u8, u8)>, nodes: u8, load: u8, chunks: u8, turn: u8) -> bool {
         let nodes = 3 + usize::from(nodes % 12);
         let tree = (1..nodes).map(|v| (v, (v * 7 + nodes) % v));

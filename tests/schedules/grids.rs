@@ -210,7 +210,7 @@ fn in_both_directions(extent: u64, n: u32) -> [u64; 2] {
 }
 
 #[test]
-fn exchange_in_both_directions_takes_fewer_blocks_in_as_many_startups() {
+fn exchange_in_both_directions_takes_fewer_blocks() {
     let claims = |extents: &[usize], algorithm: &dyn Algorithm| {
         let problem = Problem::new(Arc::new(Grid::torus(extents).unwrap()), Collective::Alltoall).unwrap();
         algorithm.fits(&problem).map(|()| algorithm.claims(&problem))

@@ -544,7 +544,7 @@ fn multiplied(times: usize, round: &RankRound) {
 
 /// The blocks of a dimension are between its two directions while those of another are sent.
 #[test]
-fn exchange_in_both_directions_delivers_the_definition_on_circles_of_three() {
+fn exchange_in_both_directions_delivers_on_circles_of_three() {
     let torus = Grid::torus(&[12, 12]).unwrap();
     check(&BidirectionalExchange, &Problem::new(Arc::new(torus), Collective::Alltoall).unwrap(), 2);
 }

@@ -139,7 +139,7 @@ fn formulas_and_searches_agree_with_brute_force() {
 /// Searches around nodes do not find the cut in the middle of a dimension; the order of the nodes
 /// does.
 #[test]
-fn half_of_the_blocks_crosses_the_bisection_of_overlapping_windows() {
+fn half_of_the_blocks_crosses_the_bisection_of_windows() {
     for (extent, window, dimensions) in [(16, 3, 1), (20, 3, 1), (8, 3, 2), (8, 2, 2), (4, 2, 3), (12, 5, 1)] {
         for new in [OverlappingWindows::new, OverlappingWindows::wrapping] {
             let how = new(extent, window, dimensions).unwrap();

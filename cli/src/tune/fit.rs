@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn error_is_the_typical_factor_and_the_worst_sample_the_farthest() {
+    fn error_is_the_typical_factor_of_all_samples() {
         let mut samples = of(&Machine::TCP);
         assert_eq!(error(&samples, &Machine::TCP), 1.0);
         samples.truncate(2);

@@ -260,7 +260,7 @@ fn comparison_with_the_procedures_of_the_formulas_is_counted() {
 /// With as many exchanges along rows as are needed, 2 sqrt(p) of 2 ceil((sqrt(p) - 1) / w) steps,
 /// the formula of the thesis would be below the cut between the halves from p = 33^2 on.
 #[test]
-fn corrected_exchange_of_the_thesis_is_impossible_on_large_networks() {
+fn corrected_exchange_is_impossible_on_large_networks() {
     let steps = |extent: u64| 4 * extent * (extent - 1).div_ceil(3);
     let bound = |extent: u64| {
         let network = format!("--topology=how:{extent},3,2");

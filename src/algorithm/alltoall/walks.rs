@@ -132,9 +132,29 @@ struct Jumps {
     even: u64,
 }
 
+/// The growth of prices with the load.
+#[derive(Clone, Copy)]
+struct Slope {
+    /// The doublings from no load to the even load.
+    sharpness: u64,
+    /// The values from one doubling to the next.
+    values: u64,
+}
+
+impl Slope {
+    /// Returns the slope of a pass. With steep slopes alone, two lengths with the largest load may stay
+    /// as they are, although a sum could take one jump of one length in place of two of the other.
+    fn of(pass: usize) -> Self {
+        match pass {
+            ..12 => Self { sharpness: 24 << (pass % 4), values: 1 },
+            _ => Self { sharpness: 6 << (pass % 4), values: 64 },
+        }
+    }
+}
+
 /// The maximum number of passes over all sums, of price updates in a pass, and of additions in all
 /// passes.
-const PASSES: usize = 12;
+const PASSES: usize = 16;
 const PRICES: usize = 1024;
 const SUMS: usize = 1 << 27;
 
@@ -161,19 +181,19 @@ impl Jumps {
         };
         let passes = SUMS / (of_once * distances.len().div_ceil(batch)).max(1);
         for pass in 0..passes.clamp(1, PASSES) {
+            let slope = Slope::of(pass);
             for start in (0..distances.len()).step_by(batch) {
                 let end = (start + batch).min(distances.len());
                 for sum in &sums[start..end] {
                     jumps.loads.iter_mut().zip(sum).for_each(|(load, times)| *load -= times);
                 }
-                let sharpness = 24 << (pass % 4);
-                let cheapest = if in_pairs { vec![] } else { jumps.cheapest(longest, sharpness, pass) };
+                let cheapest = if in_pairs { vec![] } else { jumps.cheapest(longest, slope, pass) };
                 for number in start..end {
                     let sum = match in_pairs {
-                        true => jumps.pair(distances[number], sharpness, pass),
+                        true => jumps.pair(distances[number], slope, pass),
                         false => jumps.sum(&cheapest, distances[number]),
                     };
-                    if pass == 0 || jumps.cost(&sum, sharpness) < jumps.cost(&sums[number], sharpness) {
+                    if pass == 0 || jumps.cost(&sum, slope) < jumps.cost(&sums[number], slope) {
                         sums[number] = sum;
                     }
                     jumps.loads.iter_mut().zip(&sums[number]).for_each(|(load, times)| *load += times);
@@ -187,30 +207,29 @@ impl Jumps {
         best.map_or(sums, |(_, sums)| sums)
     }
 
-    /// Returns the price of one more jump of a length. It doubles when the load grows by the even
-    /// load divided by the sharpness, and grows evenly where it would be very high.
-    fn price(&self, load: u32, sharpness: u64) -> u64 {
-        let used = sharpness * (u64::from(load) + 1) / self.even;
-        match (used + 24).saturating_sub(sharpness) {
-            doublings @ ..48 => 1 << doublings,
-            beyond => (beyond - 47).min(1 << 8) << 48,
+    /// Returns the price of one more jump of a length. It grows evenly where it would be very high.
+    fn price(&self, load: u32, Slope { sharpness, values }: Slope) -> u64 {
+        let used = values * sharpness * (u64::from(load) + 1) / self.even;
+        match (used / values + 24).saturating_sub(sharpness) {
+            doublings @ ..48 => (values + used % values) << doublings,
+            beyond => values * ((beyond - 47).min(1 << 8) << 48),
         }
     }
 
     /// Returns the price of a sum whose jumps are added one by one.
-    fn cost(&self, sum: &Lengths, sharpness: u64) -> u64 {
+    fn cost(&self, sum: &Lengths, slope: Slope) -> u64 {
         let each = sum.iter().zip(&self.loads).flat_map(|(&times, &load)| load..load + times);
-        each.map(|load| self.price(load, sharpness)).fold(0, u64::saturating_add)
+        each.map(|load| self.price(load, slope)).fold(0, u64::saturating_add)
     }
 
     /// Returns the cheapest sum of one or two jumps. Each pass breaks ties in another order.
-    fn pair(&self, distance: usize, sharpness: u64, pass: usize) -> Lengths {
+    fn pair(&self, distance: usize, slope: Slope, pass: usize) -> Lengths {
         let longest = self.window.min(distance);
         let jumps = (distance.div_ceil(2)..=longest).map(|jump| {
             let other =
                 (distance - jump).checked_sub(1).map(|other| self.loads[other] + u32::from(2 * jump == distance));
             let loads = [Some(self.loads[jump - 1]), other];
-            let cost: u64 = loads.into_iter().flatten().map(|load| self.price(load, sharpness)).sum();
+            let cost: u64 = loads.into_iter().flatten().map(|load| self.price(load, slope)).sum();
             (cost, (jump + pass) % self.window, jump)
         });
         let mut sum = vec![0; self.window];
@@ -225,8 +244,8 @@ impl Jumps {
 
     /// Returns the last jump of the cheapest sum of each distance, for each maximum number of
     /// jumps. Each pass breaks ties in another order.
-    fn cheapest(&self, longest: usize, sharpness: u64, pass: usize) -> Vec<Vec<usize>> {
-        let prices: Vec<u64> = self.loads.iter().map(|&load| self.price(load, sharpness)).collect();
+    fn cheapest(&self, longest: usize, slope: Slope, pass: usize) -> Vec<Vec<usize>> {
+        let prices: Vec<u64> = self.loads.iter().map(|&load| self.price(load, slope)).collect();
         let mut costs: Vec<Option<u64>> = (0..=longest).map(|distance| (distance == 0).then_some(0)).collect();
         let mut last = vec![vec![0; longest + 1]];
         for _ in 0..self.most {

@@ -80,7 +80,8 @@ const BLOCK: [(usize, usize); 8] = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 0), (2, 
 ///
 /// Source: Q. Wang, dissertation, 1999, method two of section 4.4. Differs from it: a block has two
 /// links of dilation 2 in place of three, and the dilation of d dimensions, 5 and more, is the
-/// larger of 2 and ceil(3 2^((d - 5) / 2) / w).
+/// larger of 2 and ceil(3 2^((d - 5) / 2) / w). The congestion grows beyond the 2 of proposition 2:
+/// it is 3 for five dimensions and 5 for seven with a window of 2.
 pub(super) fn blocks(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (dimensions, host) = (cube(guest)?, HostShape::of(host)?);
     let half = dimensions.checked_sub(3)? / 2;

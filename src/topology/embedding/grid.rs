@@ -8,7 +8,9 @@ use crate::topology::{Grid, Topology};
 ///
 /// Source: Q. Wang, dissertation, 1999, sections 3.2.1 (function H) and 4.2. The dilation of a mesh
 /// of two dimensions in one is ceil(min / w), for its shorter extent and the window; that of a
-/// torus link round an extent e is ceil((e - 1) / w) where coordinates stay.
+/// torus link round an extent e is ceil((e - 1) / w) where coordinates stay. Differs from it: in as
+/// many dimensions as the guest, the congestion of a torus is 2 if e - 1 > w and e - 1 = 1 modulo w,
+/// since the link round a row ends with a jump of 1.
 pub(super) fn straight(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     by_coordinates(guest, host, |_, coordinate, _| coordinate)
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::network::{Network, lock};
 use super::process::Process;
-use super::script::{Fault, Job, Pool};
+use super::script::{Incident, Job, Pool};
 use crate::ids::Rank;
 use crate::transport::conformance::scenario::Random;
 use crate::transport::engine::limits::TICK;
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 const MAX_EVENTS: u32 = 200_000;
 
 /// Runs the job of a seed. Returns its fault, and whether something has failed.
-pub(super) fn run(seed: u64, pool: &Pool) -> (Fault, bool) {
+pub(super) fn run(seed: u64, pool: &Pool) -> (Incident, bool) {
     let mut random = Random::new(seed);
     let job = Job::random(pool, &mut random);
     let mut cluster = Cluster::new(seed, &job, random);
@@ -61,7 +61,7 @@ impl<'j> Cluster<'j> {
 
     /// Returns whether a process is there, has not ended and is not stopped.
     fn runs(&self, process: usize) -> bool {
-        let is_stopped = matches!(self.job.fault, Fault::Stop(stopped, _) if stopped == process)
+        let is_stopped = matches!(self.job.fault, Incident::Stop(stopped, _) if stopped == process)
             && self.stopped_until.is_some_and(|until| self.now < until);
         !self.killed[process] && !is_stopped && self.processes[process].ended.is_none()
     }
@@ -119,14 +119,14 @@ impl<'j> Cluster<'j> {
     fn go_wrong(&mut self) {
         let kept = [0, 30, 1000, usize::MAX][self.random.below(4) as usize];
         match self.job.fault {
-            Fault::Kill(one, other) => {
+            Incident::Kill(one, other) => {
                 for process in [one, other] {
                     self.killed[process] = true;
                     lock(&self.network).end(process, kept);
                 }
             }
-            Fault::Cut(one, other) => lock(&self.network).cut(one, other, kept),
-            Fault::Stop(_, time) => self.stopped_until = Some(self.now + time),
+            Incident::Cut(one, other) => lock(&self.network).cut(one, other, kept),
+            Incident::Stop(_, time) => self.stopped_until = Some(self.now + time),
             _ => {}
         }
     }
@@ -167,10 +167,12 @@ impl<'j> Cluster<'j> {
         let reported = failed || live().any(|(_, process)| process.engine.report.disagreement().is_some());
         let well = live().all(|(_, process)| process.ended == Some(true));
         match fault {
-            Fault::None => assert!(!reported && well, "nothing was wrong: {}", self.describe()),
-            Fault::Late(..) => assert!(reported || well, "others wait until it has ended: {}", self.describe()),
-            Fault::Abort(_) => assert!(failed, "it has aborted: {}", self.describe()),
-            Fault::Return(_) | Fault::OtherCall(_) => assert!(reported, "it called otherwise: {}", self.describe()),
+            Incident::None => assert!(!reported && well, "nothing was wrong: {}", self.describe()),
+            Incident::Late(..) => assert!(reported || well, "others wait until it has ended: {}", self.describe()),
+            Incident::Abort(_) => assert!(failed, "it has aborted: {}", self.describe()),
+            Incident::Return(_) | Incident::OtherCall(_) => {
+                assert!(reported, "it called otherwise: {}", self.describe())
+            }
             _ => {}
         }
         reported
@@ -182,15 +184,15 @@ impl<'j> Cluster<'j> {
         let rank_of = |process: usize| members.iter().position(|member| member.index() == process).map(Rank::new);
         let culprits: Vec<Rank> = fault.culprits().into_iter().filter_map(rank_of).collect();
         let is_concerned =
-            culprits.len() == fault.culprits().len() || matches!(fault, Fault::Kill(..)) && !culprits.is_empty();
+            culprits.len() == fault.culprits().len() || matches!(fault, Incident::Kill(..)) && !culprits.is_empty();
         assert!(is_concerned || failures.is_empty(), "no culprit is a member: {}", self.describe());
         // A process that was stopped for long finds that the others have ended. Two ends of a cut
         // connection learn of each other only by a third process.
         let is_third = |process: &usize| !fault.culprits().contains(process);
         let agree = failures.iter().filter(|(process, _)| match fault {
-            Fault::Stop(..) => is_third(process),
-            Fault::Cut(..) => failures.iter().any(|(process, _)| is_third(process)),
-            Fault::Kill(one, other) => one == other,
+            Incident::Stop(..) => is_third(process),
+            Incident::Cut(..) => failures.iter().any(|(process, _)| is_third(process)),
+            Incident::Kill(one, other) => one == other,
             _ => true,
         });
         let agree: Vec<&Failure> = agree.map(|(_, failure)| *failure).collect();
@@ -198,8 +200,8 @@ impl<'j> Cluster<'j> {
         // If a process has a thread in each of two contexts, one may be found to hold up the other.
         // A rank that sends other lengths than it says cannot be told from one that expects them.
         let is_clear = match fault {
-            Fault::Late(..) | Fault::Stop(..) => self.job.contexts.len() == 1,
-            Fault::OtherLengths(_) => false,
+            Incident::Late(..) | Incident::Stop(..) => self.job.contexts.len() == 1,
+            Incident::OtherLengths(_) => false,
             _ => true,
         };
         let blamed = |failure: &Failure| match &failure.cause {

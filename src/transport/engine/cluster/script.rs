@@ -23,7 +23,7 @@ pub(super) struct Job {
     pub(super) contexts: Vec<Vec<Rank>>,
     /// The scripts of each process, one for each of its contexts.
     pub(super) scripts: Vec<Vec<Script>>,
-    pub(super) fault: Fault,
+    pub(super) fault: Incident,
 }
 
 /// What one thread of a process does.
@@ -52,7 +52,7 @@ pub(super) struct Call {
 
 /// What goes wrong in a job. The process is the culprit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum Incident {
     None,
     /// Two processes of the job are killed, or one if both are the same.
     Kill(usize, usize),
@@ -72,7 +72,7 @@ pub(super) enum Fault {
     OtherLengths(usize),
 }
 
-impl Fault {
+impl Incident {
     fn random(size: usize, random: &mut Random) -> Self {
         let culprit = random.below(size as u64) as usize;
         let other = (culprit + 1 + random.below(size as u64 - 1) as usize) % size;
@@ -156,7 +156,7 @@ impl Job {
             members.truncate(2 + random.below(size as u64 - 1) as usize);
             contexts.push(members);
         }
-        let fault = Fault::random(size, random);
+        let fault = Incident::random(size, random);
         let mut scripts: Vec<Vec<Script>> = (0..size).map(|_| Vec::new()).collect();
         for (number, members) in contexts.iter().enumerate() {
             let context = Self::context(number);
@@ -171,7 +171,7 @@ impl Job {
             }
         }
         // A smaller stream fills with early messages, and replies behind them miss their deadlines.
-        let least = if fault == Fault::None { 200 } else { 16 << 10 };
+        let least = if fault == Incident::None { 200 } else { 16 << 10 };
         let capacity = [least, 64 << 10, 256 << 10][random.below(3) as usize];
         Self { size, polled: random.below(4) == 0, capacity, contexts, scripts, fault }
     }
@@ -192,7 +192,7 @@ impl Job {
 fn steps(
     calls: &[(Arc<Scenario>, u64)],
     (at_fault, other): (usize, &(Arc<Scenario>, u64)),
-    fault: Fault,
+    fault: Incident,
     process: usize,
     random: &mut Random,
 ) -> Vec<Step> {
@@ -204,15 +204,15 @@ fn steps(
         }
         let (mut scenario, mut kind) = (scenario, *kind);
         match fault {
-            Fault::Late(_, time) if is_culprit => steps.push(Step::Compute(time)),
-            Fault::Abort(_) if is_culprit => steps.push(Step::Abort),
-            Fault::Panic(_) if is_culprit => steps.push(Step::Panic),
-            Fault::Return(_) if is_culprit => break,
-            Fault::OtherCall(_) if is_culprit => (scenario, kind) = (&other.0, other.1),
-            Fault::OtherLengths(_) if is_culprit => scenario = &other.0,
+            Incident::Late(_, time) if is_culprit => steps.push(Step::Compute(time)),
+            Incident::Abort(_) if is_culprit => steps.push(Step::Abort),
+            Incident::Panic(_) if is_culprit => steps.push(Step::Panic),
+            Incident::Return(_) if is_culprit => break,
+            Incident::OtherCall(_) if is_culprit => (scenario, kind) = (&other.0, other.1),
+            Incident::OtherLengths(_) if is_culprit => scenario = &other.0,
             _ => {}
         }
-        let is_right = at != at_fault || !matches!(fault, Fault::OtherLengths(_));
+        let is_right = at != at_fault || !matches!(fault, Incident::OtherLengths(_));
         let signature = Signature::new(kind, format!("call of kind {kind}"));
         steps.push(Step::Call(Call { scenario: Arc::clone(scenario), signature, is_right }));
     }

@@ -33,7 +33,7 @@ fn message_after_an_early_cts_is_sent_at_once() {
 }
 
 #[test]
-fn decision_is_read_at_once_though_the_round_awaits_nothing_from_its_sender() {
+fn decision_of_a_rank_that_sends_nothing_is_read_at_once() {
     let mut harness = Harness::new(2, 3);
     // Nothing has arrived.
     harness.engine.pump_in(0);

@@ -60,7 +60,7 @@ fn rank_that_arrives_while_others_are_told_is_told_too() {
 }
 
 #[test]
-fn process_that_fails_does_not_hide_the_failure_from_another_of_its_rank() {
+fn failing_process_hides_no_failure_of_another_of_its_rank() {
     let port = Port::new();
     let root = start(port.join(0, 3));
     let (first, second) = (client(&port.join(1, 3), Build::own(), true), client(&port.join(1, 3), Build::own(), false));
