@@ -111,4 +111,6 @@ pub use necklace::array::Distribution;
 pub use norm::Norm;
 pub use num_complex::Complex;
 pub use real::RealTransform;
+#[doc(no_inline)]
+pub use rustfft::FftNum;
 pub use transform::Transform;

@@ -3,6 +3,7 @@
 /// The factors by which a transform and its inverse multiply. N is the number of points that are
 /// transformed: the product of the extents of the transformed axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Norm {
     /// Neither multiplies: forward and then inverse gives N times the array. As FFTW.
     None,

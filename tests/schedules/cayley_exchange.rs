@@ -87,7 +87,8 @@ fn cubes_take_a_round_for_each_digit() {
 
 /// The loads of channels that the document of lower bounds has for single blocks (A7: 6, 35 and
 /// 53), or better, in as many rounds as the diameter; and within a tenth of the bound for blocks in
-/// chunks, for all windows of 20 to 40 nodes that wrap round and some of up to 256.
+/// chunks, for all windows of up to 40 nodes that wrap round and some of up to 256, and in two
+/// dimensions.
 #[test]
 fn windows_that_wrap_round_are_near_the_bound() {
     for (text, startups, blocks) in [("how-wrap:16,3,1", 3, 6), ("how-wrap:40,3,1", 7, 35), ("how-wrap:64,4,1", 8, 53)]
@@ -110,6 +111,13 @@ fn windows_that_wrap_round_are_near_the_bound() {
         let (_, blocks) = claimed(&format!("how-wrap:{p},{w},1"), ":chunks=16");
         let bound = (p * p / 4) as f64 / (w * (w + 1)) as f64;
         assert!(blocks.as_f64() <= 1.06 * bound, "how-wrap:{p},{w},1: {} of {bound}", blocks.as_f64());
+    }
+    for (p, w) in (4..20).flat_map(|p| (1..=(p - 2) / 2).map(move |w| (p, w))) {
+        let text = format!("how-wrap:{p},{w},1");
+        let chunks = ["", ":chunks=2", ":chunks=4", ":chunks=16"];
+        let blocks = chunks.map(|chunks| claimed(&text, chunks).1).into_iter().min().unwrap();
+        let bound = (p * p / 4) as f64 / (w * (w + 1)) as f64;
+        assert!(blocks.as_f64() <= 1.042 * bound, "{text}: {} of {bound}", blocks.as_f64());
     }
     for (p, w) in (5..=14).flat_map(|p| (1..=(p - 2) / 2).map(move |w| (p, w))) {
         let text = format!("how-wrap:{p},{w},2");

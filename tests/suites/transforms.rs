@@ -106,7 +106,7 @@ impl Case {
             Norm::None => [1.0, 1.0],
             Norm::Forward => [1.0 / self.points(), 1.0],
             Norm::Inverse => [1.0, 1.0 / self.points()],
-            Norm::Unitary => [1.0 / self.points().sqrt(); 2],
+            _ => [1.0 / self.points().sqrt(); 2],
         }
     }
 
