@@ -63,8 +63,9 @@
 //! - **Disagreement is found.** Every message carries a fingerprint of collective, sizes,
 //!   algorithm, root and operation; ranks that only send compare their calls as they leave. (Over
 //!   a library's own collectives, ranks compare them before the first call of each kind.)
-//! - **Bad input is an error before anything moves.** No call panics. Only
-//!   [`Pending::wait`](communicator::Pending::wait) does: it passes on the panic of its closure.
+//! - **Bad input is an error before anything moves.** No call panics, except
+//!   that a started call passes on the panic of its closure to whoever waits for it or awaits it, and
+//!   that its result cannot be taken twice.
 //! - **Reductions are reproducible.** They combine in the order of the schedule, on every rank and
 //!   in every run. (With the algorithm `native`, the backend's library decides the order.)
 //! - **Executions do not allocate**, with a cached or [persistent](Persistent) plan.

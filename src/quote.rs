@@ -4,7 +4,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Implements [`Debug`](fmt::Debug) of an error by its text, which `main` and `unwrap` print then.
+/// Implements [`Debug`](fmt::Debug) of an error by its text, so that `main` and `unwrap` print it.
 macro_rules! debug_as_text {
     ($error:ident) => {
         impl std::fmt::Debug for $error {

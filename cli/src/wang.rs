@@ -8,9 +8,9 @@
 //! others beside them. Claims that no schedule can meet stay as printed. Schedules do better, for
 //! alltoall by far: see `doc/notes/how-comparison.md`.
 //!
-//! Times are in messages of m words that follow each other over a channel (m t_w). As chapters 8
-//! and 9 do, they charge one start-up for a whole operation, and t_c = 0, which chapters 5 and 6 keep
-//! as a term of each step. With wormhole routing a
+//! Times are in messages of m words that follow each other over a channel (m t_w). As in chapters 8
+//! and 9, a whole operation has one start-up, and t_c = 0; chapters 5 and 6 have a term t_c in each
+//! step. With wormhole routing a
 //! broadcast is a pipeline: its message is sent once, and its head crosses as many channels as there
 //! are steps. All other operations keep every channel of their routes busy and take the same time as
 //! with store-and-forward.

@@ -69,8 +69,7 @@ impl Footprint for Arc<Field> {
 /// If a call fails under way (a member is missing, gone, or calls something else), every member
 /// gets the same [`Error::Failed`], at the latest after the [timeout](Options::timeout) or, if it
 /// waits for a rank that computes, the [arrival timeout](Options::arrival_timeout). A member that
-/// had done its part gets it in its next call. After that, calls fail with [`Error::Dead`]. The
-/// crate itself does not panic.
+/// had done its part gets it in its next call. After that, calls fail with [`Error::Dead`].
 ///
 /// Calls in which ranks only send, such as broadcasts from different roots, may not show that they
 /// differ. Members find out in a later call, by [`close`](Self::close), or when they leave.

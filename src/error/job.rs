@@ -37,7 +37,7 @@ struct Contents {
 }
 
 /// Cause of a [`JobError`].
-#[derive(Clone, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobCause {
     /// An environment variable is invalid.
@@ -174,8 +174,6 @@ pub enum JobCause {
     #[error("a call failed")]
     Call(#[source] Error),
 }
-
-debug_as_text!(JobCause);
 
 impl JobError {
     #[cfg_attr(not(any(feature = "local", feature = "mpi", feature = "tcp")), allow(dead_code))]

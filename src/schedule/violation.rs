@@ -281,12 +281,14 @@ pub enum ViolationKind {
 /// All violations of a schedule.
 ///
 /// All are counted, and the first 100,000 are kept.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Violations {
     kept: Vec<Violation>,
     count: u64,
     figures: Box<Figures>,
 }
+
+debug_as_text!(Violations);
 
 impl Violations {
     /// The number of violations that are kept. Without it, a large schedule in which every block is

@@ -62,8 +62,8 @@ pub fn syntax() -> String {
 ///
 /// Time and memory are proportional to the length of the text, not to the numbers in it, except for
 /// guests, which have at most [`MOST_NODES`](super::Embedding::MOST_NODES) nodes: constructions are
-/// compared, and small guests or those without a construction are [searched](super::Embedding::best)
-/// for a better embedding. A damaged network has at most as many nodes, and takes time and memory in
+/// compared, and an embedding is [searched](super::Embedding::best) for small guests and for those
+/// without a construction. A damaged network has at most as many nodes, and takes time and memory in
 /// proportion to its links.
 ///
 /// ```

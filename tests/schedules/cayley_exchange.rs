@@ -86,7 +86,7 @@ fn cubes_take_a_round_for_each_digit() {
 }
 
 /// The loads of channels that the document of lower bounds has for single blocks (A7: 6, 35 and
-/// 53), or better, in as many rounds as the diameter; and within a tenth of the bound for blocks in
+/// 53), or better, in as many rounds as the diameter; and within 1.08 of the bound for blocks in
 /// chunks, for all windows of up to 40 nodes that wrap round and some of up to 256, and in two
 /// dimensions.
 #[test]

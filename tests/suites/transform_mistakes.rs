@@ -76,7 +76,7 @@ pub(super) fn grid_that_leaves_no_axis_whole_is_refused() {
 }
 
 pub(super) fn buffers_of_other_lengths_are_refused_and_the_plan_works() {
-    watched("buffers of other lengths are refused and the plan still works", || {
+    watched("buffers of other lengths are refused and the plan works", || {
         let run = jobs::run(2, |mut comm| {
             let zeros = |length: usize| vec![Complex::<f64>::default(); length];
             let length_of = |error: Error| match error {

@@ -135,18 +135,19 @@ struct Jumps {
 /// The growth of prices with the load.
 #[derive(Clone, Copy)]
 struct Slope {
-    /// The doublings from no load to the even load.
+    /// The number of doublings while the load grows by the even load.
     sharpness: u64,
-    /// The values from one doubling to the next.
+    /// The number of prices from one doubling to the next, at equal distances.
     values: u64,
 }
 
 impl Slope {
-    /// Returns the slope of a pass. With steep slopes alone, two lengths with the largest load may stay
-    /// as they are, although a sum could take one jump of one length in place of two of the other.
+    /// Returns the slope of a pass. The last passes have gentler and finer prices: with coarse ones, two
+    /// lengths may keep the largest load although a sum could take one jump of one in place of two
+    /// of the other.
     fn of(pass: usize) -> Self {
         match pass {
-            ..12 => Self { sharpness: 24 << (pass % 4), values: 1 },
+            ..COARSE => Self { sharpness: 24 << (pass % 4), values: 1 },
             _ => Self { sharpness: 6 << (pass % 4), values: 64 },
         }
     }
@@ -154,7 +155,8 @@ impl Slope {
 
 /// The maximum number of passes over all sums, of price updates in a pass, and of additions in all
 /// passes.
-const PASSES: usize = 16;
+const PASSES: usize = COARSE + 4;
+const COARSE: usize = 12;
 const PRICES: usize = 1024;
 const SUMS: usize = 1 << 27;
 
@@ -210,7 +212,8 @@ impl Jumps {
     /// Returns the price of one more jump of a length. It grows evenly where it would be very high.
     fn price(&self, load: u32, Slope { sharpness, values }: Slope) -> u64 {
         let used = values * sharpness * (u64::from(load) + 1) / self.even;
-        match (used / values + 24).saturating_sub(sharpness) {
+        let used = (used + 24 * values).saturating_sub(values * sharpness);
+        match used / values {
             doublings @ ..48 => (values + used % values) << doublings,
             beyond => values * ((beyond - 47).min(1 << 8) << 48),
         }

@@ -27,8 +27,7 @@ const ROWS: [Construction; 9] = [
     Construction { name: "blocks", map: blocks },
 ];
 
-/// The most nodes of a guest for which constructions are compared with a search, which takes at
-/// most half a second then.
+/// The most nodes of a guest for which constructions are compared with a search.
 const MOST_COMPARED: usize = 1 << 10;
 
 const IDENTITY: &str = "identity";

@@ -100,9 +100,9 @@ impl Embedding {
     /// Returns the best of the constructions for a guest and a host: the one of the least dilation,
     /// of these the least congestion, of these the shortest paths in all.
     ///
-    /// A [search](Self::search) takes its place if there is no construction, or if its dilation is
-    /// smaller. A guest of more than 1024 nodes that has a construction is not searched, and neither
-    /// is one whose construction has the least dilation [that is possible](Measures::at_least).
+    /// What a [search](Self::search) finds takes its place if there is no construction, or if the
+    /// search finds a smaller dilation. The search is left out if a construction meets the [lower
+    /// bound](Measures::at_least), or if there is one and the guest has more than 1024 nodes.
     ///
     /// # Errors
     ///

@@ -40,8 +40,8 @@ pub(super) fn inorder(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<N
 ///
 /// Source: Q. Wang, dissertation, 1999, section 4.3, which has trees of three to six levels. With a
 /// window of 2 the dilation is 1 for four and six levels, and 2 for five, where a search finds 1.
-/// Differs from it: it cannot remain 1 for eight levels, whose longest path has 14 links, where 255 of the 256 nodes
-/// are taken and corners are 16 links apart.
+/// Differs from it: it cannot remain 1 for eight levels, whose longest path has 14 links, where 255 of
+/// the 256 nodes are taken and corners are 16 links apart.
 pub(super) fn blocks(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     let (tree, host) = (tree(guest)?, HostShape::of(host)?);
     let (&[rows, columns], &[row_reach, column_reach]) = (host.grid.extents(), &host.reach[..]) else { return None };

@@ -62,6 +62,7 @@ use self::waiting::{
     buffers_are_not_accessed_after_a_round, busy_rank_is_awaited_until_the_arrival_timeout,
     progressing_rank_is_awaited_past_the_deadline, silent_rank_fails_all_at_the_deadline,
 };
+use crate::quote::debug_as_text;
 
 /// A check of one promise. It returns an error that describes how the backend breaks it.
 pub type Check = fn(&dyn Fixture) -> Result<(), String>;
@@ -100,13 +101,15 @@ pub const CHECKS: &[(&str, Check)] = &checks![
 ];
 
 /// Error of [`run_all`]: the checks that failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error("{} of {} checks failed: {}", failed.len(), CHECKS.len(), self.list())]
 pub struct FailedChecks {
     /// The names of the checks, and their errors.
     pub failed: Vec<(&'static str, String)>,
 }
+
+debug_as_text!(FailedChecks);
 
 impl FailedChecks {
     fn list(&self) -> String {

@@ -88,8 +88,8 @@ const WORLD: [&[&str]; 18] = [
     &["getrandom"],
 ];
 
-/// Parts of a path that are of them, whatever the path begins with: an import may have come through
-/// other modules, under another name.
+/// Names from these, found anywhere in a path: an import may have brought their module in from another
+/// one, or under another name.
 const WORLDLY: [&str; 10] =
     ["Instant", "SystemTime", "env", "fs", "net", "process", "stderr", "stdin", "stdout", "thread"];
 

@@ -28,14 +28,14 @@ fn jobs_end_well_or_with_one_failure_in_any_order_of_events() {
         let seeds = |worker| (0..jobs).skip(worker).step_by(workers);
         let worker = |worker| scope.spawn(move || seeds(worker).map(|seed| run(seed, pool)).collect::<Vec<_>>());
         let workers: Vec<_> = (0..workers).map(worker).collect();
-        for (fault, failed) in workers.into_iter().flat_map(|worker| worker.join().unwrap()) {
-            let [all, failures] = tally.entry(fault.name()).or_default();
+        for (incident, failed) in workers.into_iter().flat_map(|worker| worker.join().unwrap()) {
+            let [all, failures] = tally.entry(incident.name()).or_default();
             (*all, *failures) = (*all + 1, *failures + u64::from(failed));
         }
     });
-    // Some faults come too late to matter; most do matter.
-    for (fault, [all, failures]) in tally {
-        let none = fault == "none";
-        assert!(all >= jobs / 30 && (none || failures >= all / 2), "{fault}: {failures} of {all} jobs have failed");
+    // Some incidents come too late to matter; most do matter.
+    for (incident, [all, failures]) in tally {
+        let none = incident == "none";
+        assert!(all >= jobs / 30 && (none || failures >= all / 2), "{incident}: {failures} of {all} jobs have failed");
     }
 }

@@ -17,13 +17,13 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// Maximum number of events at one moment.
 const MAX_EVENTS: u32 = 200_000;
 
-/// Runs the job of a seed. Returns its fault, and whether something has failed.
+/// Runs the job of a seed. Returns its incident, and whether something has failed.
 pub(super) fn run(seed: u64, pool: &Pool) -> (Incident, bool) {
     let mut random = Random::new(seed);
     let job = Job::random(pool, &mut random);
     let mut cluster = Cluster::new(seed, &job, random);
     cluster.run();
-    (job.fault, cluster.check())
+    (job.incident, cluster.check())
 }
 
 /// A job under way.
@@ -37,8 +37,8 @@ struct Cluster<'j> {
     stopped_until: Option<Instant>,
     begun: Instant,
     now: Instant,
-    /// Number of events until the fault.
-    until_fault: u64,
+    /// Number of events until the incident.
+    until_incident: u64,
 }
 
 impl<'j> Cluster<'j> {
@@ -54,14 +54,14 @@ impl<'j> Cluster<'j> {
         };
         let processes: Vec<_> = (0..job.size).map(process).collect();
         let magnitude = 3 + random.below(6);
-        let until_fault = random.below(1 << magnitude);
+        let until_incident = random.below(1 << magnitude);
         let killed = vec![false; job.size];
-        Self { seed, job, random, network, processes, killed, stopped_until: None, begun: now, now, until_fault }
+        Self { seed, job, random, network, processes, killed, stopped_until: None, begun: now, now, until_incident }
     }
 
     /// Returns whether a process is there, has not ended and is not stopped.
     fn runs(&self, process: usize) -> bool {
-        let is_stopped = matches!(self.job.fault, Incident::Stop(stopped, _) if stopped == process)
+        let is_stopped = matches!(self.job.incident, Incident::Stop(stopped, _) if stopped == process)
             && self.stopped_until.is_some_and(|until| self.now < until);
         !self.killed[process] && !is_stopped && self.processes[process].ended.is_none()
     }
@@ -102,8 +102,8 @@ impl<'j> Cluster<'j> {
                 }
                 events += 1;
                 assert!(events < MAX_EVENTS, "no end of events: {}", self.describe());
-                if let Some(left) = self.until_fault.checked_sub(1) {
-                    self.until_fault = left;
+                if let Some(left) = self.until_incident.checked_sub(1) {
+                    self.until_incident = left;
                     if left == 0 {
                         self.go_wrong();
                     }
@@ -115,10 +115,10 @@ impl<'j> Cluster<'j> {
         }
     }
 
-    /// Lets the fault happen, if it is not part of a script.
+    /// Lets the incident happen, if it is not part of a script.
     fn go_wrong(&mut self) {
         let kept = [0, 30, 1000, usize::MAX][self.random.below(4) as usize];
-        match self.job.fault {
+        match self.job.incident {
             Incident::Kill(one, other) => {
                 for process in [one, other] {
                     self.killed[process] = true;
@@ -133,8 +133,8 @@ impl<'j> Cluster<'j> {
 
     /// Describes the job and how its threads have ended, for messages of tests.
     fn describe(&self) -> String {
-        let Job { size, polled, contexts, fault, .. } = self.job;
-        let mut text = format!("seed {}: {size} processes, {fault:?}, polled: {polled}, {contexts:?}", self.seed);
+        let Job { size, polled, contexts, incident, .. } = self.job;
+        let mut text = format!("seed {}: {size} processes, {incident:?}, polled: {polled}, {contexts:?}", self.seed);
         for (me, process) in self.processes.iter().enumerate() {
             for thread in &process.threads {
                 let outcome = match &thread.outcome {
@@ -151,7 +151,7 @@ impl<'j> Cluster<'j> {
 
     /// Checks how the job has ended. Returns whether something has failed.
     fn check(&self) -> bool {
-        let fault = self.job.fault;
+        let incident = self.job.incident;
         let live = || self.processes.iter().enumerate().filter(|(process, _)| !self.killed[*process]);
         let mut failed = false;
         for (number, members) in self.job.contexts.iter().enumerate() {
@@ -166,7 +166,7 @@ impl<'j> Cluster<'j> {
         }
         let reported = failed || live().any(|(_, process)| process.engine.report.disagreement().is_some());
         let well = live().all(|(_, process)| process.ended == Some(true));
-        match fault {
+        match incident {
             Incident::None => assert!(!reported && well, "nothing was wrong: {}", self.describe()),
             Incident::Late(..) => assert!(reported || well, "others wait until it has ended: {}", self.describe()),
             Incident::Abort(_) => assert!(failed, "it has aborted: {}", self.describe()),
@@ -180,16 +180,16 @@ impl<'j> Cluster<'j> {
 
     /// Checks the failures that the processes of a context have seen. Returns whether there are any.
     fn check_failures(&self, members: &[Rank], failures: &[(usize, &Failure)]) -> bool {
-        let fault = self.job.fault;
+        let incident = self.job.incident;
         let rank_of = |process: usize| members.iter().position(|member| member.index() == process).map(Rank::new);
-        let culprits: Vec<Rank> = fault.culprits().into_iter().filter_map(rank_of).collect();
-        let is_concerned =
-            culprits.len() == fault.culprits().len() || matches!(fault, Incident::Kill(..)) && !culprits.is_empty();
+        let culprits: Vec<Rank> = incident.culprits().into_iter().filter_map(rank_of).collect();
+        let is_concerned = culprits.len() == incident.culprits().len()
+            || matches!(incident, Incident::Kill(..)) && !culprits.is_empty();
         assert!(is_concerned || failures.is_empty(), "no culprit is a member: {}", self.describe());
         // A process that was stopped for long finds that the others have ended. Two ends of a cut
         // connection learn of each other only by a third process.
-        let is_third = |process: &usize| !fault.culprits().contains(process);
-        let agree = failures.iter().filter(|(process, _)| match fault {
+        let is_third = |process: &usize| !incident.culprits().contains(process);
+        let agree = failures.iter().filter(|(process, _)| match incident {
             Incident::Stop(..) => is_third(process),
             Incident::Cut(..) => failures.iter().any(|(process, _)| is_third(process)),
             Incident::Kill(one, other) => one == other,
@@ -199,7 +199,7 @@ impl<'j> Cluster<'j> {
         assert!(agree.windows(2).all(|pair| pair[0] == pair[1]), "members see different failures: {}", self.describe());
         // If a process has a thread in each of two contexts, one may be found to hold up the other.
         // A rank that sends other lengths than it says cannot be told from one that expects them.
-        let is_clear = match fault {
+        let is_clear = match incident {
             Incident::Late(..) | Incident::Stop(..) => self.job.contexts.len() == 1,
             Incident::OtherLengths(_) => false,
             _ => true,

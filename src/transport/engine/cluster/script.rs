@@ -13,7 +13,7 @@ const MAX_SIZE: u64 = 5;
 /// The timeouts of all calls.
 pub(super) const TIMEOUTS: Timeouts = Timeouts::new(Duration::from_millis(300), Duration::from_millis(500));
 
-/// A job: its contexts, what each process calls in them, and the fault.
+/// A job: its contexts, what each process calls in them, and the incident.
 pub(super) struct Job {
     pub(super) size: usize,
     pub(super) polled: bool,
@@ -23,7 +23,7 @@ pub(super) struct Job {
     pub(super) contexts: Vec<Vec<Rank>>,
     /// The scripts of each process, one for each of its contexts.
     pub(super) scripts: Vec<Vec<Script>>,
-    pub(super) fault: Incident,
+    pub(super) incident: Incident,
 }
 
 /// What one thread of a process does.
@@ -41,7 +41,7 @@ pub(super) enum Step {
     Panic,
 }
 
-/// A call. All members make it alike, unless this is the fault.
+/// A call. All members make it alike, unless this is the incident.
 pub(super) struct Call {
     pub(super) scenario: Arc<Scenario>,
     pub(super) signature: Signature,
@@ -156,24 +156,24 @@ impl Job {
             members.truncate(2 + random.below(size as u64 - 1) as usize);
             contexts.push(members);
         }
-        let fault = Incident::random(size, random);
+        let incident = Incident::random(size, random);
         let mut scripts: Vec<Vec<Script>> = (0..size).map(|_| Vec::new()).collect();
         for (number, members) in contexts.iter().enumerate() {
             let context = Self::context(number);
             let calls: Vec<(Arc<Scenario>, u64)> =
                 (0..1 + random.below(4)).map(|_| (pool.pick(members.len(), random), random.below(3))).collect();
-            let at_fault = random.below(calls.len() as u64) as usize;
+            let at_incident = random.below(calls.len() as u64) as usize;
             let other = (pool.pick(members.len(), random), 3 + random.below(2));
             for member in members {
                 let process = member.index();
-                let steps = steps(&calls, (at_fault, &other), fault, process, random);
+                let steps = steps(&calls, (at_incident, &other), incident, process, random);
                 scripts[process].push(Script { context, steps });
             }
         }
         // A smaller stream fills with early messages, and replies behind them miss their deadlines.
-        let least = if fault == Incident::None { 200 } else { 16 << 10 };
+        let least = if incident == Incident::None { 200 } else { 16 << 10 };
         let capacity = [least, 64 << 10, 256 << 10][random.below(3) as usize];
-        Self { size, polled: random.below(4) == 0, capacity, contexts, scripts, fault }
+        Self { size, polled: random.below(4) == 0, capacity, contexts, scripts, incident }
     }
 
     /// Returns the id of a context by its number, from 0.
@@ -191,19 +191,19 @@ impl Job {
 /// one of them.
 fn steps(
     calls: &[(Arc<Scenario>, u64)],
-    (at_fault, other): (usize, &(Arc<Scenario>, u64)),
-    fault: Incident,
+    (at_incident, other): (usize, &(Arc<Scenario>, u64)),
+    incident: Incident,
     process: usize,
     random: &mut Random,
 ) -> Vec<Step> {
     let mut steps = Vec::new();
     for (at, (scenario, kind)) in calls.iter().enumerate() {
-        let is_culprit = at == at_fault && fault.culprits().contains(&process);
+        let is_culprit = at == at_incident && incident.culprits().contains(&process);
         if random.below(6) == 0 {
             steps.push(Step::Compute(Duration::from_millis(random.below(80))));
         }
         let (mut scenario, mut kind) = (scenario, *kind);
-        match fault {
+        match incident {
             Incident::Late(_, time) if is_culprit => steps.push(Step::Compute(time)),
             Incident::Abort(_) if is_culprit => steps.push(Step::Abort),
             Incident::Panic(_) if is_culprit => steps.push(Step::Panic),
@@ -212,7 +212,7 @@ fn steps(
             Incident::OtherLengths(_) if is_culprit => scenario = &other.0,
             _ => {}
         }
-        let is_right = at != at_fault || !matches!(fault, Incident::OtherLengths(_));
+        let is_right = at != at_incident || !matches!(incident, Incident::OtherLengths(_));
         let signature = Signature::new(kind, format!("call of kind {kind}"));
         steps.push(Step::Call(Call { scenario: Arc::clone(scenario), signature, is_right }));
     }
