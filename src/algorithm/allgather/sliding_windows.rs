@@ -53,12 +53,12 @@ pub struct SlidingWindows {
 /// What a node sends over its channels in a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SentValues {
-    /// One set of blocks up, and another one down.
+    /// A node sends one set of blocks up and another one down.
     Any,
-    /// The same blocks over all channels.
+    /// A node sends the same blocks over all its channels.
     Same,
-    /// The same blocks over all channels up, and in the next round over all channels down. Needs
-    /// windows that wrap round.
+    /// A node sends the same blocks over all its channels up, and in the next round over all its
+    /// channels down. Needs windows that wrap round.
     SameUpFirst,
 }
 

@@ -100,9 +100,9 @@ impl Embedding {
     /// Returns the best of the constructions for a guest and a host: the one of the least dilation,
     /// of these the least congestion, of these the shortest paths in all.
     ///
-    /// What a [search](Self::search) finds takes its place if there is no construction, or if the
-    /// search finds a smaller dilation. The search is left out if a construction meets the [lower
-    /// bound](Measures::at_least), or if there is one and the guest has more than 1024 nodes.
+    /// Without a construction, returns what a [search](Self::search) finds. For a guest of up to 1024
+    /// nodes whose constructions exceed the [lower bound](Measures::at_least) of dilation, it also
+    /// searches, and returns the embedding that the search finds if its dilation is smaller.
     ///
     /// # Errors
     ///
