@@ -123,25 +123,24 @@ impl Machine {
             let (line, column, reason) = crate::quote::fault_in_json(&error);
             MachineError::Syntax { line, column, reason }
         })?;
+        let invalid = |key: &str, value: &serde_json::Value, expected| MachineError::Value {
+            key: key.to_owned(),
+            found: crate::quote::shortened(&value.to_string()).into_owned(),
+            expected,
+        };
         let is_number = |key: &str| matches!(Self::field(key), Some(Field::Number(_)));
         let text = |key: &str, value: serde_json::Value| match value {
             serde_json::Value::String(text) => Ok(text),
             serde_json::Value::Number(number) if number.as_u64() == Some(0) || is_number(key) => Ok(number.to_string()),
-            other => Err(MachineError::Value {
-                key: key.to_owned(),
-                found: crate::quote::shortened(&other.to_string()).into_owned(),
-                expected: PRICE,
-            }),
+            other => Err(invalid(key, &other, PRICE)),
         };
-        let mut texts = Vec::with_capacity(pairs.len());
+        let (mut texts, mut others) = (Vec::with_capacity(pairs.len()), Vec::new());
         for (key, value) in pairs {
             match key.as_str() {
-                NOTE_KEY => {}
-                VERSION_KEY if value == VERSION => {}
-                VERSION_KEY => {
-                    let found = crate::quote::shortened(&value.to_string()).into_owned();
-                    return Err(MachineError::Value { key, found, expected: "1" });
-                }
+                VERSION_KEY if value != VERSION => return Err(invalid(&key, &value, "1")),
+                NOTE_KEY if !value.is_string() => return Err(invalid(&key, &value, "a string")),
+                VERSION_KEY | NOTE_KEY if others.contains(&key) => return Err(MachineError::Twice { key }),
+                VERSION_KEY | NOTE_KEY => others.push(key),
                 _ => texts.push((text(&key, value)?, key)),
             }
         }
@@ -385,6 +384,9 @@ mod tests {
             ("{\"hop\": [1]}", "hop: found [1]"),
             ("{\"version\": 2}", "version: found 2, expected 1"),
             ("{\"version\": \"1\"}", "version: found \"1\", expected 1"),
+            ("{\"version\": 1, \"hop\": \"1us\", \"version\": 1}", "duplicate key version"),
+            ("{\"note\": \"one\", \"note\": \"two\"}", "duplicate key note"),
+            ("{\"note\": [1, 2]}", "note: found [1,2], expected a string"),
         ];
         for (text, reason) in cases {
             let message = Machine::from_json(text).unwrap_err().to_string();
