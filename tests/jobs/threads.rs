@@ -15,7 +15,7 @@ pub struct Threads;
 
 impl Backend for Threads {
     fn seeds(&self) -> Range<u64> {
-        0..40
+        0..24
     }
 
     fn soon(&self) -> Duration {

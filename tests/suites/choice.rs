@@ -56,9 +56,11 @@ fn or_native(name: &'static str) -> &'static str {
     if jobs::is_native() { "native" } else { name }
 }
 
-/// Calls a collective by its typed method, if the suites have one, and by its value, for every
-/// root.
+/// Calls a collective by its typed method, if the suites have one, and by its value, for every root
+/// or, on many ranks, for some.
 fn call(comm: &mut Communicator, collective: &str, elements: usize) {
+    // On many ranks, three roots.
+    let step = if comm.size() <= 8 { 1 } else { comm.size() / 2 - 1 };
     match collective {
         "alltoall" => alltoall::<[f32; 3]>(comm, elements),
         "allgather" => allgather::<[f32; 3]>(comm, elements),
@@ -66,13 +68,9 @@ fn call(comm: &mut Communicator, collective: &str, elements: usize) {
             ends::<[f32; 3]>(comm, elements);
             composition(comm, elements);
         }
-        "broadcast" => (0..comm.size())
-            .step_by(if comm.size() <= 16 { 1 } else { comm.size() / 2 - 1 })
-            .for_each(|root| broadcast::<[f32; 3]>(comm, elements, root)),
+        "broadcast" => (0..comm.size()).step_by(step).for_each(|root| broadcast::<[f32; 3]>(comm, elements, root)),
         _ => {}
     }
-    // On many ranks, some roots.
-    let step = if comm.size() <= 16 { 1 } else { comm.size() / 2 - 1 };
     for root in (0..comm.size()).step_by(step) {
         let collective = Collective::named(collective, Rank::new(root)).unwrap();
         // On more ranks, waiting takes most of the time where ranks share cores.

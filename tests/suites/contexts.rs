@@ -73,7 +73,7 @@ pub(super) fn threads_make_thousands_of_calls_on_four_communicators() {
                     for (part, mut comm) in parts.into_iter().chain([whole]).enumerate() {
                         scope.spawn(move || {
                             let mut dice = Dice(seed * 10 + part as u64);
-                            (0..350).for_each(|_| call(&mut comm, &mut dice));
+                            (0..250).for_each(|_| call(&mut comm, &mut dice));
                         });
                     }
                 });

@@ -145,8 +145,12 @@ impl RandomExchange for Redistributed {
         let mut dice = Dice(seed.wrapping_mul(41));
         let shape: Vec<usize> = (0..1 + dice.below(5)).map(|_| [0, 1, 2, 3, 5, 6, 8, 12][dice.below(8)]).collect();
         // Most have elements.
-        let shape: Vec<usize> =
+        let mut shape: Vec<usize> =
             shape.into_iter().map(|extent| extent.max(usize::from(!seed.is_multiple_of(8)))).collect();
+        // More elements take longer to compare and find no more.
+        while shape.iter().product::<usize>() > 2000 {
+            *shape.iter_mut().max().unwrap() /= 2;
+        }
         let batch = [1, 1, 1, 2, 3][dice.below(5)];
         let [before, after] = [0; 2].map(|_| placed(&shape, batch, (me, ranks), &mut dice));
         let what = |step: &str| format!("{step} of {} to {}", before.distribution, after.distribution);
