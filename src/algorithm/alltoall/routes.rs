@@ -123,7 +123,7 @@ pub(super) struct Prices {
 
 /// The low bits of a price, which are 0: a router may use them for what decides between equal
 /// prices.
-pub(super) const LOW_BITS: u32 = 8;
+pub(super) const LOW_BITS: u32 = 9;
 
 /// The binary logarithm of the highest price: fewer than 2^8 of them fit a word.
 const HIGHEST: usize = 47;

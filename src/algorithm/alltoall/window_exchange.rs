@@ -2,10 +2,11 @@
 //!
 //! Source: own work, after the cut of a row in the middle and the list scheduling of unit steps.
 //! Needs: a product of lines, complete networks and windows that do not wrap round, of at most 256
-//! nodes each, with rank i on node i; for what wraps round, see
+//! nodes each, or 400 if the window is at least 16, with rank i on node i; for what wraps round, see
 //! [`CayleyExchange`](super::CayleyExchange). Model: all-port.
 //!
-//! Routes start from those of [`LengthBalanced`]. Each in turn is replaced by the cheapest one,
+//! Routes start from those of [`LengthBalanced`], or from minimal ones where that does not fit. Each in
+//! turn is replaced by the cheapest one,
 //! where a channel is the dearer the more routes it has, as long as they lead over channels with
 //! too many. A round takes up to `load` units over a channel, those first whose route has the
 //! busiest channels ahead. In more than one dimension, blocks are cut into a part for each, and
@@ -23,15 +24,16 @@
 //! L is at least the cut bound: `chunks` fl(p^2/4) / (w (w + 1) / 2) in the middle, or, in wide
 //! windows, what the first node sends, `chunks` (p - 1) / w. With `load=1` and up to
 //! 24 chunks, a channel carries at most 1.1 times the lower bound: counted for all windows of 20 to 80
-//! nodes. So it does for those tried of up to 256 nodes, with `chunks=32` if the window is more than
-//! half the nodes. With `chunks=1` it carries up to 1.1 times the bound in windows of 2 and 3, and
+//! nodes. So it does for those tried of up to 400 nodes, with `chunks=32` if the window is half the
+//! nodes or more. With `chunks=1` it carries up to 1.1 times the bound in windows of 2 and 3, and
 //! several times in wide ones, which have few units to balance. `auto` compares few chunks that keep
-//! to 1.1. It does not compare lines of more than 128 nodes.
+//! to 1.1. It considers neither lines of more than 128 nodes nor rows of more than 256; there the name
+//! alone takes `load=1`.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
 //! in 2 ms for 20 nodes, 15 ms for 64, 0.2 s for 128 and 3 s for 256; with 32 chunks in 0.2 s for 64
-//! nodes, 1 s for 128 and 6 s for 256. Apart from that, a rank takes time and memory
-//! in proportion to the blocks it sends and receives.
+//! nodes, 1 s for 128 and 6 s for 256. A row of 400 nodes takes up to a minute and 2 GB. Apart from
+//! that, a rank takes time and memory in proportion to the blocks it sends and receives.
 
 use std::iter;
 use std::ops::Range;
@@ -42,7 +44,7 @@ use crate::algorithm::row_exchange::{RowExchange, Table};
 use crate::algorithm::window_row::WindowRow;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::{Node, Rank};
-use crate::topology::{LengthBalanced, OverlappingWindows};
+use crate::topology::{LengthBalanced, OverlappingWindows, Topology};
 use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
 use super::routes::{LOW_BITS, Prices, Route, Router, rerouted, scheduled};
@@ -56,7 +58,7 @@ static ABOUT: About = About {
     name: "window-exchange",
     summary: "blocks take routes that load all channels alike, those with the busiest channels ahead first; rows are scheduled globally",
     source: "own work",
-    needs: "a product of lines, complete networks and windows that do not wrap round, of at most 256 nodes each, with rank i on node i; not all rows complete",
+    needs: "a product of lines, complete networks and windows that do not wrap round, of at most 256 nodes each, or 400 if the window is at least 16, with rank i on node i; not all rows complete",
     claims: "about fl(p^2/4) / (w (w + 1) / 2) start-ups in one dimension with load=1, on lines and meshes with the longest extent k, with load = k / 4, at most k start-ups a dimension and N fl(k^2/4) / k blocks if 4 divides k; contention-free",
     ports: Ports::All,
 };
@@ -77,18 +79,26 @@ const CHUNKS: Parameter = Parameter {
     default: 1,
 };
 
-/// The most nodes of a row, and the most whose schedules take less than a second.
-const MOST: usize = 1 << 8;
+/// The most nodes of a row, and of one with a window of less than 16, which takes the most rounds. A
+/// price has room for the length of a jump.
+const MOST: usize = 400;
+const MOST_IN_NARROW: usize = 1 << 8;
+const NARROW: usize = 16;
+
+/// The most nodes of a row whose schedules `auto` considers, and the most whose schedules take less than
+/// a second.
+const COMPARED: usize = 1 << 8;
 const LONG: usize = 1 << 7;
 
 /// Returns the parameters that are compared: loads, each twice the one before, in windows four
 /// times, in long ones sixteen times, and if blocks in [chunks](compared_chunks) are, these with
-/// a load of 1, and in short rows also of 8.
+/// a load of 1, and in short rows also of 8. In rows too long to compare, the one with these chunks,
+/// or with whole blocks.
 fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let Some(rows) = windows(problem) else { return vec![] };
-    // Long lines have many hops, and would take a minute.
-    if rows.iter().any(|row| row.window() == 1 && row.extent() > LONG) {
-        return vec![];
+    let chunks = rows.iter().filter_map(compared_chunks).max();
+    if is_long(&rows) {
+        return vec![with(1, chunks.unwrap_or(1))];
     }
     let startups = exchange(problem, 1, 1).and_then(|exchange| exchange.claims().startups).unwrap_or_default();
     let longest = rows.iter().map(OverlappingWindows::extent).max().unwrap_or_default();
@@ -100,7 +110,6 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         false => (4, startups as usize),
     };
     let loads = iter::successors(Some(1), |load| Some(more * load)).take_while(|&load| load < most.max(2));
-    let chunks = rows.iter().filter_map(compared_chunks).max();
     let whole = loads.map(|load| with(load, 1)).collect::<Vec<_>>();
     whole.into_iter().chain(chunks.into_iter().flat_map(|chunks| in_chunks(longest, chunks))).collect()
 }
@@ -110,6 +119,12 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
 fn in_chunks(extent: usize, chunks: usize) -> Vec<Arc<dyn Algorithm>> {
     let loads: &[usize] = if extent > LONG { &[1] } else { &[1, 8] };
     loads.iter().map(|&load| with(load, chunks)).collect()
+}
+
+/// Returns whether one schedule takes so long that `auto` considers none. Long lines have many hops, and
+/// would take a minute.
+fn is_long(rows: &[OverlappingWindows]) -> bool {
+    rows.iter().any(|row| row.extent() > if row.window() == 1 { LONG } else { COMPARED })
 }
 
 fn with(load: usize, chunks: usize) -> Arc<dyn Algorithm> {
@@ -157,7 +172,7 @@ impl Algorithm for WindowExchange {
     }
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        compared(problem)
+        if windows(problem).is_some_and(|rows| is_long(&rows)) { vec![] } else { compared(problem) }
     }
 
     fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
@@ -196,36 +211,41 @@ impl Algorithm for WindowExchange {
 /// Returns the rows of the network, if none wraps round and not all are complete.
 fn windows(problem: &Problem) -> Option<Vec<OverlappingWindows>> {
     let rows = WindowRow::of_product(problem, MOST)?;
-    let fits = rows.iter().all(|row| !row.wraps) && rows.iter().any(|row| !row.is_complete());
+    let most = |row: &WindowRow| if row.window < NARROW { MOST_IN_NARROW } else { MOST };
+    let fits =
+        rows.iter().all(|row| !row.wraps && row.extent <= most(row)) && rows.iter().any(|row| !row.is_complete());
     let windows = rows.iter().map(|row| OverlappingWindows::new(row.extent, row.window, 1));
     if fits { windows.collect() } else { None }
 }
 
 fn exchange(problem: &Problem, load: usize, chunks: usize) -> Option<RowExchange> {
-    static MADE: Kept<(OverlappingWindows, usize, usize), Option<Arc<Table>>> = Kept::new(32);
+    static MADE: Kept<(OverlappingWindows, usize, usize), Arc<Table>> = Kept::new(32);
     let rows = windows(problem)?;
     let longest = rows.iter().map(OverlappingWindows::extent).max().unwrap_or(1);
     let table = |row: OverlappingWindows| {
         // The units of a shorter row are larger.
         let load = (load * row.extent() / longest).max(1);
-        let made = || Some(Arc::new(scheduled(&routes(&row, chunks)?, row.extent(), load, chunks)));
+        let made = || Arc::new(scheduled(&routes(&row, chunks), row.extent(), load, chunks));
         MADE.get((row.clone(), load, chunks), made)
     };
-    let tables: Option<Vec<_>> = rows.into_iter().map(table).collect();
-    Some(RowExchange::rotating(tables?))
+    Some(RowExchange::rotating(rows.into_iter().map(table).collect()))
 }
 
 /// Returns the route of each chunk, for each pair of nodes of a row.
-fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Arc<Vec<Route>>> {
-    static MADE: Kept<(OverlappingWindows, usize), Option<Arc<Vec<Route>>>> = Kept::new(8);
+fn routes(row: &OverlappingWindows, chunks: usize) -> Arc<Vec<Route>> {
+    static MADE: Kept<(OverlappingWindows, usize), Arc<Vec<Route>>> = Kept::new(8);
     MADE.get((row.clone(), chunks), || {
-        let balanced = LengthBalanced::new(row)?;
+        let balanced = LengthBalanced::new(row);
         let extent = row.extent();
         let pairs = (0..extent).flat_map(|from| (0..extent).map(move |to| (from, to))).filter(|(from, to)| from != to);
-        let route = |(from, to)| balanced.route(Node::new(from), Node::new(to)).into_iter().map(Node::index).collect();
+        let route = |(from, to)| {
+            let (from, to) = (Node::new(from), Node::new(to));
+            let route = balanced.as_ref().map_or_else(|| row.route(from, to), |balanced| balanced.route(from, to));
+            route.into_iter().map(Node::index).collect()
+        };
         let routes: Vec<Route> = pairs.flat_map(|pair| iter::repeat_n(route(pair), chunks)).collect();
         let router = InWindows { window: row.window(), ways: vec![0; extent], turn: 0 };
-        Some(Arc::new(rerouted(&routes, extent, least(row, chunks), &router)))
+        Arc::new(rerouted(&routes, extent, least(row, chunks), &router))
     })
 }
 
