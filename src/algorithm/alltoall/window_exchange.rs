@@ -5,12 +5,12 @@
 //! nodes each, or 400 if the window is at least 16, with rank i on node i; for what wraps round, see
 //! [`CayleyExchange`](super::CayleyExchange). Model: all-port.
 //!
-//! Routes start from those of [`LengthBalanced`], or from minimal ones where that does not fit. Each in
-//! turn is replaced by the cheapest one,
-//! where a channel is the dearer the more routes it has, as long as they lead over channels with
-//! too many. A round takes up to `load` units over a channel, those first whose route has the
-//! busiest channels ahead. In more than one dimension, blocks are cut into a part for each, and
-//! every part starts along another dimension, so that all channels are in use all the time.
+//! Routes start from those of [`LengthBalanced`], or from the default ones where p w^2 is too large for
+//! it. Each in turn is replaced by the cheapest one, where a channel is the dearer the more routes it
+//! has, as long as they lead over channels with too many. A round takes up to `load` units over a
+//! channel, those first whose route has the busiest channels ahead. In more than one dimension, blocks
+//! are cut into a part for each, and every part starts along another dimension, so that all channels
+//! are in use all the time.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
 //! |---|---|
@@ -79,8 +79,8 @@ const CHUNKS: Parameter = Parameter {
     default: 1,
 };
 
-/// The most nodes of a row, and of one with a window of less than 16, which takes the most rounds. A
-/// price has room for the length of a jump.
+/// The most nodes of a row: fewer than the lengths of a jump that fit a price. Narrow windows, of less
+/// than 16, take more rounds, and so more memory.
 const MOST: usize = 400;
 const MOST_IN_NARROW: usize = 1 << 8;
 const NARROW: usize = 16;
@@ -92,8 +92,8 @@ const LONG: usize = 1 << 7;
 
 /// Returns the parameters that are compared: loads, each twice the one before, in windows four
 /// times, in long ones sixteen times, and if blocks in [chunks](compared_chunks) are, these with
-/// a load of 1, and in short rows also of 8. In rows too long to compare, the one with these chunks,
-/// or with whole blocks.
+/// a load of 1, and in short rows also of 8. In rows too long to compare, only a load of 1 with these
+/// chunks, or with whole blocks.
 fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let Some(rows) = windows(problem) else { return vec![] };
     let chunks = rows.iter().filter_map(compared_chunks).max();
@@ -121,8 +121,8 @@ fn in_chunks(extent: usize, chunks: usize) -> Vec<Arc<dyn Algorithm>> {
     loads.iter().map(|&load| with(load, chunks)).collect()
 }
 
-/// Returns whether one schedule takes so long that `auto` considers none. Long lines have many hops, and
-/// would take a minute.
+/// Returns whether a schedule takes so long to make that `auto` considers none. Those of long lines, which
+/// have many hops, take a minute.
 fn is_long(rows: &[OverlappingWindows]) -> bool {
     rows.iter().any(|row| row.extent() > if row.window() == 1 { LONG } else { COMPARED })
 }
