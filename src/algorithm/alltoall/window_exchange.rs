@@ -85,8 +85,8 @@ const MOST: usize = 400;
 const MOST_IN_NARROW: usize = 1 << 8;
 const NARROW: usize = 16;
 
-/// The most nodes of a row whose schedules `auto` considers, and the most whose schedules take less than
-/// a second.
+/// The most nodes of a row whose schedules `auto` considers, and the most whose schedules take less
+/// than a second.
 const COMPARED: usize = 1 << 8;
 const LONG: usize = 1 << 7;
 
@@ -121,8 +121,8 @@ fn in_chunks(extent: usize, chunks: usize) -> Vec<Arc<dyn Algorithm>> {
     loads.iter().map(|&load| with(load, chunks)).collect()
 }
 
-/// Returns whether a schedule takes so long to make that `auto` considers none. Those of long lines, which
-/// have many hops, take a minute.
+/// Returns whether a schedule takes so long to make that `auto` considers none. Those of long lines,
+/// which have many hops, take a minute.
 fn is_long(rows: &[OverlappingWindows]) -> bool {
     rows.iter().any(|row| row.extent() > if row.window() == 1 { LONG } else { COMPARED })
 }
