@@ -191,7 +191,7 @@ fn window_exchange_is_at_the_cut() {
         let ratio = ratio(text, chunks);
         assert!((1.0..=1.1).contains(&ratio), "{text}: {ratio}");
     }
-    // As claimed, since proofs of long rows take long; jumps of more than 255 nodes too.
+    // By their claims, because a proof of so many nodes takes long. The first has jumps of more than 255.
     for (text, chunks) in [("how:260,258,1", 16), ("how:257,16,1", 1)] {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         let algorithm = find(problem.collective(), &format!("window-exchange:load=1,chunks={chunks}")).unwrap();

@@ -147,7 +147,7 @@ impl RandomExchange for Redistributed {
         // Most have elements.
         let mut shape: Vec<usize> =
             shape.into_iter().map(|extent| extent.max(usize::from(!seed.is_multiple_of(8)))).collect();
-        // More elements take longer to compare and find no more.
+        // Few enough elements to compare in a short time.
         while shape.iter().product::<usize>() > 2000 {
             *shape.iter_mut().max().unwrap() /= 2;
         }

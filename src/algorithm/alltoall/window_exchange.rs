@@ -27,8 +27,8 @@
 //! nodes. So it does for those tried of up to 400 nodes, with `chunks=32` if the window is half the
 //! nodes or more. With `chunks=1` it carries up to 1.1 times the bound in windows of 2 and 3, and
 //! several times in wide ones, which have few units to balance. `auto` compares few chunks that keep
-//! to 1.1. It considers neither lines of more than 128 nodes nor rows of more than 256; there the name
-//! alone takes `load=1`.
+//! to 1.1. It does not consider lines of more than 128 nodes or rows of more than 256. Chosen by name
+//! there, without parameters, the algorithm uses `load=1`.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
 //! in 2 ms for 20 nodes, 15 ms for 64, 0.2 s for 128 and 3 s for 256; with 32 chunks in 0.2 s for 64
@@ -92,8 +92,8 @@ const LONG: usize = 1 << 7;
 
 /// Returns the parameters that are compared: loads, each twice the one before, in windows four
 /// times, in long ones sixteen times, and if blocks in [chunks](compared_chunks) are, these with
-/// a load of 1, and in short rows also of 8. In rows too long to compare, only a load of 1 with these
-/// chunks, or with whole blocks.
+/// a load of 1, and in short rows also of 8. For [long](is_long) rows there is only a load of 1, with
+/// these chunks or with whole blocks.
 fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let Some(rows) = windows(problem) else { return vec![] };
     let chunks = rows.iter().filter_map(compared_chunks).max();
