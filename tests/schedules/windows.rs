@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use necklace::algorithm::find;
+use necklace::algorithm::{candidates, find};
 use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::machine::Machine;
@@ -201,6 +201,11 @@ fn window_exchange_is_at_the_cut() {
         let ratio = claims.channel_transmission.or(claims.transmission).unwrap().as_f64() / least;
         assert!((1.0..=1.1).contains(&ratio), "{text}: {ratio}");
     }
+    // `auto` does not consider rows that take so long, and the name alone takes one schedule.
+    let problem = Problem::new(parse("how:300,40,1").unwrap(), Collective::Alltoall).unwrap();
+    assert!(candidates(&problem).iter().all(|algorithm| algorithm.about().name != "window-exchange"));
+    let by_name = find(problem.collective(), "window-exchange").unwrap().alternatives(&problem);
+    assert_eq!(by_name.iter().map(|one| one.name()).collect::<Vec<_>>(), ["window-exchange:load=1,chunks=4"]);
     let widest = alltoall_proof("how:270,268,1", "window-exchange:load=1");
     assert!(widest.contention_free && widest.channel_transmission <= 2.into(), "{widest:?}");
     for text in ["how:16,3,1", "how:20,3,1", "how:24,5,1", "how:32,4,1"] {

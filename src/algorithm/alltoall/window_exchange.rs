@@ -92,13 +92,11 @@ const LONG: usize = 1 << 7;
 
 /// Returns the parameters that are compared: loads, each twice the one before, in windows four
 /// times, in long ones sixteen times, and if blocks in [chunks](compared_chunks) are, these with
-/// a load of 1, and in short rows also of 8. For [long](is_long) rows there is only a load of 1, with
-/// these chunks or with whole blocks.
+/// a load of 1, and in short rows also of 8. None in [long](is_long) rows.
 fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
     let Some(rows) = windows(problem) else { return vec![] };
-    let chunks = rows.iter().filter_map(compared_chunks).max();
     if is_long(&rows) {
-        return vec![with(1, chunks.unwrap_or(1))];
+        return vec![];
     }
     let startups = exchange(problem, 1, 1).and_then(|exchange| exchange.claims().startups).unwrap_or_default();
     let longest = rows.iter().map(OverlappingWindows::extent).max().unwrap_or_default();
@@ -110,6 +108,7 @@ fn compared(problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
         false => (4, startups as usize),
     };
     let loads = iter::successors(Some(1), |load| Some(more * load)).take_while(|&load| load < most.max(2));
+    let chunks = rows.iter().filter_map(compared_chunks).max();
     let whole = loads.map(|load| with(load, 1)).collect::<Vec<_>>();
     whole.into_iter().chain(chunks.into_iter().flat_map(|chunks| in_chunks(longest, chunks))).collect()
 }
@@ -172,16 +171,16 @@ impl Algorithm for WindowExchange {
     }
 
     fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
-        if windows(problem).is_some_and(|rows| is_long(&rows)) { vec![] } else { compared(problem) }
+        compared(problem)
     }
 
     fn alternatives(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        let Some(rows) = windows(problem) else { return vec![] };
+        let longest = rows.iter().map(OverlappingWindows::extent).max().unwrap_or_default();
         match (self.0.of(&LOAD), self.0.of(&CHUNKS)) {
-            (0, 1) => compared(problem),
-            (0, chunks) => windows(problem).map_or_else(Vec::new, |rows| {
-                let longest = rows.iter().map(OverlappingWindows::extent).max().unwrap_or_default();
-                in_chunks(longest, chunks)
-            }),
+            (0, 1) if !is_long(&rows) => compared(problem),
+            (0, 1) => in_chunks(longest, rows.iter().filter_map(compared_chunks).max().unwrap_or(1)),
+            (0, chunks) => in_chunks(longest, chunks),
             _ => vec![],
         }
     }
