@@ -36,7 +36,7 @@ pub fn registry() -> &'static [Arc<dyn Algorithm>] {
             Arc::new(alltoall::HalfRings),
             Arc::new(alltoall::HowGreedy),
             Arc::new(alltoall::WindowExchange::default()),
-            Arc::new(alltoall::DirectBalanced),
+            Arc::new(alltoall::DirectBalanced::default()),
             Arc::new(alltoall::BalancedRoutes::default()),
             Arc::new(allgather::Direct),
             Arc::new(allgather::Ring),

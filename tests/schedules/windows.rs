@@ -6,7 +6,7 @@ use necklace::algorithm::{candidates, find};
 use necklace::bounds::Bounds;
 use necklace::collective::Collective;
 use necklace::machine::Machine;
-use necklace::schedule::{Ports, Problem, Proof, to_json, verify, verify_shares};
+use necklace::schedule::{Ports, Problem, Proof, Volume, to_json, verify, verify_shares};
 use necklace::select::{Terms, select};
 use necklace::topology::{Factor, parse};
 use necklace_tests::checker::check_schedule;
@@ -299,7 +299,7 @@ fn window_exchange_is_refused_where_it_does_not_fit() {
 fn auto_takes_the_balanced_exchange_for_long_blocks() {
     // A machine that charges for start-ups and channels.
     let channels = Machine::FREE.with_channel(1000).with_startup(10_000_000);
-    for text in ["how:20,3,1", "how:5,2,2"] {
+    for text in ["how:24,8,1", "how:6,3,2"] {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         let chosen = |bytes| select(&problem, "auto", &Terms::new(bytes, &channels)).unwrap().algorithm.name();
         assert!(chosen(1 << 20).starts_with("window-exchange"), "{text}: {}", chosen(1 << 20));
@@ -326,6 +326,10 @@ fn auto_stays_within_a_tenth_of_the_bound_for_long_blocks() {
         "how:64,5,1",
         "how:130,3,1",
         "how:150,100,1",
+        "how:257,40,1",
+        "how:300,150,1",
+        "how:500,2,1",
+        "how:600,60,1",
         "how-wrap:20,3,1",
         "how-wrap:90,11,1",
         "how-wrap:300,3,1",
@@ -342,11 +346,11 @@ fn auto_stays_within_a_tenth_of_the_bound_for_long_blocks() {
 
 /// The direct exchange over routes that use all lengths alike: on long rows within a tenth of the
 /// cut bound, which default routes exceed about (w + 1) / 2 times; as claimed in any number of
-/// dimensions.
+/// dimensions and chunks.
 #[test]
 fn direct_over_balanced_routes_is_near_the_bound() {
     for (text, most) in
-        [("how:300,3,1", 1.01), ("how:260,12,1", 1.05), ("how-wrap:300,3,1", 1.0), ("how-wrap:257,20,1", 1.06)]
+        [("how:300,3,1", 1.01), ("how:260,12,1", 1.02), ("how-wrap:300,3,1", 1.0), ("how-wrap:257,20,1", 1.06)]
     {
         let row = parse(text).unwrap();
         let Factor::Windows { extent, window, wraps } = row.factors().unwrap()[0] else { panic!("{text}") };
@@ -357,33 +361,34 @@ fn direct_over_balanced_routes_is_near_the_bound() {
         let default = proof(text, &Collective::Alltoall, "direct").channel_transmission.as_f64();
         assert!(default > 0.4 * (window + 1) as f64 * bound, "{text}: {default} of {bound}");
     }
-    fn holds(extent: usize, window: usize, dimensions: usize, wraps: bool) -> TestResult {
+    fn holds(extent: usize, window: usize, dimensions: usize, chunks: usize, wraps: bool) -> TestResult {
         let dimensions = 1 + dimensions % 3;
+        let name = format!("direct-balanced:chunks={}", 1 + chunks % 5);
         let extent = 4 + extent % [30, 6, 2][dimensions - 1];
         let window = 2 + window % (extent - 2);
         let text = format!("how{}:{extent},{window},{dimensions}", if wraps { "-wrap" } else { "" });
         let problem = Problem::new(parse(&text).unwrap(), Collective::Alltoall).unwrap();
-        let algorithm = find(problem.collective(), "direct-balanced").unwrap();
+        let algorithm = find(problem.collective(), &name).unwrap();
         let complete = problem.topology().factors().unwrap()[0].is_complete();
         assert_eq!(algorithm.fits(&problem).is_err(), complete, "{text}");
         if complete {
             return TestResult::discard();
         }
-        let proof = proof(&text, &Collective::Alltoall, "direct-balanced");
-        assert_eq!((proof.startups, proof.transmission), (1, 1.into()), "{text}");
+        let proof = proof(&text, &Collective::Alltoall, &name);
+        assert_eq!((proof.startups, proof.transmission), (1, Volume::new(1, 1 + chunks as u64 % 5)), "{text}");
         let bound = (extent * extent / 4).div_ceil(window * (window + 1)) as u64;
         assert!(!wraps || dimensions > 1 || proof.channel_transmission <= (bound + 1).into(), "{text}");
         let schedule = algorithm.shares(&problem).unwrap().collect().unwrap();
         assert!(check_schedule(&to_json(&schedule), &[]).is_none_or(|checked| checked.is_ok()), "{text}");
         TestResult::passed()
     }
-    QuickCheck::new().tests(40).quickcheck(holds as fn(usize, usize, usize, bool) -> TestResult);
+    QuickCheck::new().tests(40).quickcheck(holds as fn(usize, usize, usize, usize, bool) -> TestResult);
     let error = |text: &str| {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         find(problem.collective(), "direct-balanced").unwrap().fits(&problem).unwrap_err().to_string()
     };
     for text in
-        ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:4097,2,1", "how:1500,2,1", "how:128,2,2", "how:4000,100,1"]
+        ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:4097,2,1", "how:1500,2,1", "how:200,2,2", "how:4000,1100,1"]
     {
         assert!(error(text).contains("with a window of 2 or more, not complete") && error(text).contains(text));
     }

@@ -1,54 +1,71 @@
 //! Direct alltoall in windows, over routes that use links of all lengths alike.
 //!
 //! Source: own work; the routes are those of [`LengthBalanced`]. Needs: `how:P,W,N` or
-//! `how-wrap:P,W,N` with a window of 2 or more, not complete, p <= 4096, p w^2 <= 2^24, at most 2^18
-//! hops from a node to all others, with rank i on node i. Model: unlimited; transfers share channels
-//! and the network queues them.
+//! `how-wrap:P,W,N` with a window of 2 or more, not complete, p <= 4096, p w <= 2^22, or p w^2 <= 2^24
+//! where windows wrap round, at most 2^19 hops from a node to all others, with rank i on node i.
+//! Model: unlimited; transfers share channels and the network queues them.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
 //! |---|---|
 //! | startups | 1 |
-//! | blocks sent | 1, the largest transfer |
-//! | messages a rank | N - 1 |
-//! | blocks of the busiest channel | N / p times the largest of [`LengthBalanced::loads`] |
-//! | hops | at most twice the diameter |
+//! | blocks sent | 1 / `chunks`, the largest transfer |
+//! | messages a rank | `chunks` (N - 1) |
+//! | blocks of the busiest channel | N / p times the largest of [`LengthBalanced::loads`], in chunks |
+//! | hops | at most twice the diameter, and 2 more for each dimension of more than 256 nodes |
 //!
-//! In one dimension that is near the cut bound in long rows: 1.16 times or less if p >= 10 w, 1.06
-//! times or less if p >= 20 w (counted for regular rows of 20 to 79 nodes), and the bound, rounded
-//! up, or one more where windows wrap round (counted below 60 nodes). For p < 10 w nothing is
-//! claimed. Default routes load the busiest channel about (w + 1) / 2 times as much.
+//! In one dimension that is near the cut bound: in regular rows 1.02 times or less if p >= 16 w, and
+//! where windows wrap round the bound, rounded up, or one more. Wider windows have few blocks for a
+//! channel, so in rows of 257 to 1024 nodes `auto` also compares chunks, each with a route of its own.
+//! They keep to 1.05 times the bound in all regular rows of 20 to 128 nodes, and to 1.1 times in those
+//! tried of up to 1024. Default routes load the busiest channel about (w + 1) / 2 times as much.
 //!
 //! As [`Direct`](super::Direct), it costs N - 1 messages a rank, and no memory for the blocks of
-//! others. A process chooses the routes once, in about p w^2 time, and counts their loads in about
-//! p^2 time. Apart from that, a rank takes time and memory in proportion to the hops of its messages.
+//! others. A process chooses the routes once: in some 10 ms for 100 nodes, and up to 3 s for 1000
+//! nodes in chunks. Apart from that, a rank takes time and memory in proportion to the hops of its
+//! messages.
 
 use std::iter;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::algorithm::kept::Kept;
 use crate::algorithm::loads::factors_in_order;
-use crate::algorithm::{About, Algorithm, Claims, pairs};
+use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values, pairs};
 use crate::block::{Block, Volume};
 use crate::ids::{Node, Rank};
 use crate::topology::{Factor, LengthBalanced, OverlappingWindows};
-use crate::vocabulary::{Ports, Problem, RankRound, Route, Share};
+use crate::vocabulary::{End, Ports, Problem, RankRound, Route, Share};
 
 /// The direct exchange over routes that use links of all lengths alike.
-#[derive(Clone, Copy, Debug)]
-pub struct DirectBalanced;
+#[derive(Clone, Debug, Default)]
+pub struct DirectBalanced(Settings);
 
 static ABOUT: About = About {
     collective: "alltoall",
     name: "direct-balanced",
     summary: "each block goes directly to its destination, all in one round, over routes that use links of all lengths alike",
     source: "own work",
-    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 4096, P W^2 at most 2^24, at most 2^18 hops from a node to all others, with rank i on node i",
-    claims: "1 start-up, 1 block a message, N - 1 messages a rank; over the busiest channel, where windows wrap round in one dimension, at most one block more than fl(p^2/4) / (w (w + 1)), rounded up",
+    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 4096, P W at most 2^22, or P W^2 at most 2^24 where windows wrap round, at most 2^19 hops from a node to all others, with rank i on node i",
+    claims: "1 start-up, N - 1 blocks a rank, each in one message or in chunks; over the busiest channel, where windows wrap round in one dimension, at most one block more than fl(p^2/4) / (w (w + 1)), rounded up",
     ports: Ports::Unlimited,
 };
 
+static PARAMETERS: [Parameter; 1] = [CHUNKS];
+
+const CHUNKS: Parameter = Parameter {
+    key: "chunks",
+    summary: "the number of chunks of a block, each sent over a route of its own",
+    values: Values::Number { least: 1, most: 32 },
+    default: 1,
+};
+
 /// The most nodes of a dimension, and the most hops from a node to all others.
-const MOST: (usize, usize) = (1 << 12, 1 << 18);
+const MOST: (usize, usize) = (1 << 12, 1 << 19);
+
+/// The rows in which `auto` considers chunks: longer than those where it considers
+/// [`WindowExchange`](super::WindowExchange), which is as near the bound without waiting messages, and
+/// short enough to choose the routes in a few seconds.
+const CUT: RangeInclusive<usize> = 257..=1024;
 
 /// The routes of a network, and what is claimed of them.
 struct Routes {
@@ -59,21 +76,28 @@ struct Routes {
     longest: usize,
 }
 
-/// Returns the routes, if the network has them.
-fn routes(problem: &Problem) -> Option<Arc<Routes>> {
-    static MADE: Kept<OverlappingWindows, Option<Arc<Routes>>> = Kept::new(4);
+/// Returns the network, if it is one of windows with rank i on node i.
+fn network(problem: &Problem) -> Option<OverlappingWindows> {
     let factors = factors_in_order(problem)?;
     let &Factor::Windows { extent, window, wraps } = factors.first()? else { return None };
     if extent > MOST.0 || factors.iter().any(|factor| *factor != factors[0]) {
         return None;
     }
     let make = if wraps { OverlappingWindows::wrapping } else { OverlappingWindows::new };
-    let network = make(extent, window, factors.len())?;
-    MADE.get(network.clone(), || {
-        let routes = LengthBalanced::new(&network)?;
-        let hops = || (1..extent).map(|displacement| routes.hops(displacement));
-        let all = hops().sum::<usize>() * if wraps { 2 } else { 1 };
-        if all * factors.len() * (problem.ranks() / extent) > MOST.1 {
+    make(extent, window, factors.len())
+}
+
+/// Returns the routes, if the network has them.
+fn routes(problem: &Problem, chunks: usize) -> Option<Arc<Routes>> {
+    static MADE: Kept<(OverlappingWindows, usize), Option<Arc<Routes>>> = Kept::new(4);
+    let network = network(problem)?;
+    MADE.get((network.clone(), chunks), || {
+        let routes = LengthBalanced::in_chunks(&network, chunks)?;
+        let extent = network.extent();
+        let all = || (1..extent).flat_map(|displacement| (0..chunks).map(move |chunk| (displacement, chunk)));
+        let hops = || all().map(|(displacement, chunk)| routes.hops(displacement, chunk));
+        let total = hops().sum::<usize>() * if network.wraps() { 2 } else { 1 };
+        if total * network.dimensions() * (problem.ranks() / extent) > MOST.1 {
             return None;
         }
         let (load, longest) = (routes.loads().into_iter().max()?, hops().max()?);
@@ -81,40 +105,95 @@ fn routes(problem: &Problem) -> Option<Arc<Routes>> {
     })
 }
 
+/// Returns the number of chunks that is compared beside whole blocks: the fewer blocks there are for
+/// a channel, the more.
+fn compared_chunks(problem: &Problem) -> Option<usize> {
+    let network = network(problem).filter(|network| !network.wraps() && CUT.contains(&network.extent()))?;
+    match (network.extent(), network.window()) {
+        (extent, window) if 2 * window >= extent => Some(32),
+        (extent, window) if 6 * window > extent => Some(24),
+        (extent, window) if 24 * window > extent => Some(4),
+        _ => None,
+    }
+}
+
+impl DirectBalanced {
+    fn chunks(&self) -> usize {
+        self.0.of(&CHUNKS)
+    }
+
+    fn routes(&self, problem: &Problem) -> Option<Arc<Routes>> {
+        routes(problem, self.chunks())
+    }
+}
+
 impl Algorithm for DirectBalanced {
     fn about(&self) -> &About {
         &ABOUT
     }
 
+    fn parameters(&self) -> &'static [Parameter] {
+        &PARAMETERS
+    }
+
+    fn settings(&self) -> Settings {
+        self.0.clone()
+    }
+
+    fn with(&self, settings: &Settings) -> Option<Arc<dyn Algorithm>> {
+        Some(Arc::new(Self(settings.clone())))
+    }
+
+    fn variants(&self, problem: &Problem) -> Vec<Arc<dyn Algorithm>> {
+        let with = |chunks| -> Arc<dyn Algorithm> { Arc::new(Self(Settings::default().with(&CHUNKS, chunks))) };
+        compared_chunks(problem).into_iter().map(with).collect()
+    }
+
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        routes(problem).is_none().then(|| format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text()))
+        self.routes(problem)
+            .is_none()
+            .then(|| format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text()))
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        let Some(routes) = routes(problem) else { return Claims::default() };
+        let Some(routes) = self.routes(problem) else { return Claims::default() };
         let network = routes.routes.network();
+        let chunks = self.chunks();
         let load = routes.load * (problem.ranks() / network.extent());
         let hops = (routes.longest * network.dimensions()) as u64;
+        let of_whole = pairs::claims(problem, 1, 1);
         Claims {
-            channel_transmission: Some(Volume::from(load as u64)),
-            forwarded_transmission: Some(Volume::from(hops)),
-            end_transmission: Some(Volume::from(hops.min(2))),
+            transmission: Some(Volume::new(1, chunks as u64)),
+            channel_transmission: Some(Volume::new(load as u64, chunks as u64)),
+            forwarded_transmission: Some(Volume::new(hops, chunks as u64)),
+            end_transmission: Some(Volume::new(hops.min(2), chunks as u64)),
             hops: Some(hops),
-            ..pairs::claims(problem, 1, 1)
+            handled: of_whole.handled.map(|messages| messages * chunks as u64),
+            messages: of_whole.messages.map(|messages| messages * chunks as u64),
+            ..of_whole
         }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let Some(routes) = routes(problem) else { return Box::new(iter::empty()) };
+        let Some(routes) = self.routes(problem) else { return Box::new(iter::empty()) };
+        let chunks = self.chunks();
         let node = |rank: Rank| Node::new(rank.index());
-        let over_routes = move |mut round: RankRound| {
-            for end in &mut round.sends {
-                let route = routes.routes.route(node(rank), node(end.peer));
+        let cut = move |chunk: usize, end: &End| {
+            let blocks = end.blocks.iter().map(|block| block.chunks(chunk as u32, chunks as u32, 1).unwrap_or(*block));
+            End::new(end.peer, blocks.collect())
+        };
+        let over_routes = move |round: RankRound| {
+            let all = |ends: &[End]| -> Vec<End> {
+                ends.iter().flat_map(|end| (0..chunks).map(move |chunk| cut(chunk, end))).collect()
+            };
+            let (mut sends, receives) = (all(&round.sends), all(&round.receives));
+            for (index, end) in sends.iter_mut().enumerate() {
+                let route = routes.routes.route(node(rank), node(end.peer), index % chunks);
                 if route.len() > 2 {
                     end.route = Route::Via(route);
                 }
             }
-            round
+            RankRound::new(sends, receives)
         };
         let round =
             pairs::round(problem.ranks(), rank, move |to| Block::new(rank, to), move |from| Block::new(from, rank));

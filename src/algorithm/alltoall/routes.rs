@@ -42,6 +42,20 @@ pub(super) fn rerouted(routes: &[Route], nodes: usize, least: usize, router: &im
     best.1
 }
 
+/// Replaces routes by those with the fewest hops, as long as no channel carries more than the busiest.
+pub(super) fn shortened(mut routes: Vec<Route>, nodes: usize, router: &impl Router) -> Vec<Route> {
+    let loads = Loads::of(&routes, nodes);
+    // One more than the busiest channel carries is dear, anything less is cheap.
+    let dear = loads.busiest() + 1;
+    let (mut prices, mut router) = (Prices::of(loads, dear, 24 * dear), router.clone());
+    for route in &mut routes {
+        prices.add(route, -1);
+        router.find_cheapest(&prices, route);
+        prices.add(route, 1);
+    }
+    routes
+}
+
 /// Replaces first all routes, then those over channels with too many. Returns what the busiest
 /// channel carries, and the routes.
 fn replaced(
@@ -123,7 +137,7 @@ pub(super) struct Prices {
 
 /// The low bits of a price, which are 0: a router may use them for what decides between equal
 /// prices.
-pub(super) const LOW_BITS: u32 = 9;
+pub(super) const LOW_BITS: u32 = 8;
 
 /// The binary logarithm of the highest price: fewer than 2^8 of them fit a word.
 const HIGHEST: usize = 47;

@@ -5,12 +5,11 @@
 //! nodes each, or 400 if the window is at least 16, with rank i on node i; for what wraps round, see
 //! [`CayleyExchange`](super::CayleyExchange). Model: all-port.
 //!
-//! Routes start from those of [`LengthBalanced`], or from the default ones where p w^2 is too large for
-//! it. Each in turn is replaced by the cheapest one, where a channel is the dearer the more routes it
-//! has, as long as they lead over channels with too many. A round takes up to `load` units over a
-//! channel, those first whose route has the busiest channels ahead. In more than one dimension, blocks
-//! are cut into a part for each, and every part starts along another dimension, so that all channels
-//! are in use all the time.
+//! Routes are those of [`LengthBalanced`], in rows of up to 64 nodes also replaced by some with fewer
+//! hops over channels that carry less than the busiest; what takes fewer rounds counts. A round takes
+//! up to `load` units over a channel, those first whose route has the busiest channels ahead. In more
+//! than one dimension, blocks are cut into a part for each, and every part starts along another
+//! dimension, so that all channels are in use all the time.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
 //! |---|---|
@@ -27,8 +26,9 @@
 //! nodes. So it does for those tried of up to 400 nodes, with `chunks=32` if the window is half the
 //! nodes or more. With `chunks=1` it carries up to 1.1 times the bound in windows of 2 and 3, and
 //! several times in wide ones, which have few units to balance. `auto` compares few chunks that keep
-//! to 1.1. It does not consider lines of more than 128 nodes or rows of more than 256. Chosen by name
-//! there, without parameters, the algorithm uses `load=1`.
+//! to 1.1. It does not consider lines of more than 128 nodes or rows of more than 256, where
+//! [`DirectBalanced`](super::DirectBalanced) is as near the bound. Chosen by name there, without
+//! parameters, the algorithm uses `load=1`.
 //!
 //! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
 //! in 2 ms for 20 nodes, 15 ms for 64, 0.2 s for 128 and 3 s for 256; with 32 chunks in 0.2 s for 64
@@ -44,10 +44,10 @@ use crate::algorithm::row_exchange::{RowExchange, Table};
 use crate::algorithm::window_row::WindowRow;
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings, Values};
 use crate::ids::{Node, Rank};
-use crate::topology::{LengthBalanced, OverlappingWindows, Topology};
+use crate::topology::{LengthBalanced, OverlappingWindows};
 use crate::vocabulary::{Amounts, Ports, Problem, Share};
 
-use super::routes::{LOW_BITS, Prices, Route, Router, rerouted, scheduled};
+use super::routes::{LOW_BITS, Prices, Route, Router, scheduled, shortened};
 
 /// An exchange over routes that load all channels alike.
 #[derive(Clone, Debug, Default)]
@@ -218,45 +218,45 @@ fn windows(problem: &Problem) -> Option<Vec<OverlappingWindows>> {
 }
 
 fn exchange(problem: &Problem, load: usize, chunks: usize) -> Option<RowExchange> {
-    static MADE: Kept<(OverlappingWindows, usize, usize), Arc<Table>> = Kept::new(32);
+    static MADE: Kept<(OverlappingWindows, usize, usize), Option<Arc<Table>>> = Kept::new(32);
     let rows = windows(problem)?;
     let longest = rows.iter().map(OverlappingWindows::extent).max().unwrap_or(1);
     let table = |row: OverlappingWindows| {
         // The units of a shorter row are larger.
         let load = (load * row.extent() / longest).max(1);
-        let made = || Arc::new(scheduled(&routes(&row, chunks), row.extent(), load, chunks));
-        MADE.get((row.clone(), load, chunks), made)
+        let routes = routes(&row, chunks)?;
+        MADE.get((row.clone(), load, chunks), || {
+            let tables = routes.iter().map(|routes| scheduled(routes, row.extent(), load, chunks));
+            tables.min_by_key(|table| table.rounds.len()).map(Arc::new)
+        })
     };
-    Some(RowExchange::rotating(rows.into_iter().map(table).collect()))
+    Some(RowExchange::rotating(rows.into_iter().map(table).collect::<Option<_>>()?))
 }
 
-/// Returns the route of each chunk, for each pair of nodes of a row.
-fn routes(row: &OverlappingWindows, chunks: usize) -> Arc<Vec<Route>> {
-    static MADE: Kept<(OverlappingWindows, usize), Arc<Vec<Route>>> = Kept::new(8);
+/// The most nodes of a row whose routes are also tried with fewer hops.
+const SHORTENED: usize = 1 << 6;
+
+/// All routes of a row, each time those that are tried.
+type Tried = Arc<Vec<Vec<Route>>>;
+
+/// Returns the route of each chunk, for each pair of nodes of a row; in short rows, also shorter ones.
+fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Tried> {
+    static MADE: Kept<(OverlappingWindows, usize), Option<Tried>> = Kept::new(8);
     MADE.get((row.clone(), chunks), || {
-        let balanced = LengthBalanced::new(row);
+        let balanced = LengthBalanced::in_chunks(row, chunks)?;
         let extent = row.extent();
         let pairs = (0..extent).flat_map(|from| (0..extent).map(move |to| (from, to))).filter(|(from, to)| from != to);
-        let route = |(from, to)| {
-            let (from, to) = (Node::new(from), Node::new(to));
-            let route = balanced.as_ref().map_or_else(|| row.route(from, to), |balanced| balanced.route(from, to));
-            route.into_iter().map(Node::index).collect()
+        let units = pairs.flat_map(|(from, to)| (0..chunks).map(move |chunk| (from, to, chunk)));
+        let route = |(from, to, chunk)| {
+            balanced.route(Node::new(from), Node::new(to), chunk).into_iter().map(Node::index).collect()
         };
-        let routes: Vec<Route> = pairs.flat_map(|pair| iter::repeat_n(route(pair), chunks)).collect();
-        let router = InWindows { window: row.window(), ways: vec![0; extent], turn: 0 };
-        Arc::new(rerouted(&routes, extent, least(row, chunks), &router))
+        let mut all: Vec<Vec<Route>> = vec![units.map(route).collect()];
+        if extent <= SHORTENED {
+            let router = InWindows { window: row.window(), ways: vec![0; extent], turn: 0 };
+            all.push(shortened(all[0].clone(), extent, &router));
+        }
+        Some(Arc::new(all))
     })
-}
-
-/// Returns what the busiest channel carries at least, by the cuts between nodes: that in the middle,
-/// or in wide windows that before the last node.
-fn least(row: &OverlappingWindows, chunks: usize) -> usize {
-    let (extent, window) = (row.extent(), row.window());
-    let across = |below: usize| {
-        let channels: usize = (1..=window).map(|jump| jump.min(below).min(extent - jump)).sum();
-        (chunks * below * (extent - below)).div_ceil(channels.max(1))
-    };
-    (1..=extent / 2).map(across).max().unwrap_or_default()
 }
 
 /// Finds routes without a step back.
