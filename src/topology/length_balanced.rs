@@ -38,7 +38,7 @@ use crate::ids::Node;
 /// Where windows wrap round, the busiest channel carries the bound or one unit more: the bound on
 /// 789 of the 812 networks below 60 nodes whose rows are not complete. On regular networks of
 /// 20 to 128 nodes it carries at most 1.02 times the bound if p >= 16 w, and 1.07 times if p >= 6 w.
-/// Wider windows have few units for a channel: there it may carry 2.5 times the bound. In
+/// Wider windows have few units for a channel: there it may carry twice the bound. In
 /// [chunks](Self::in_chunks) with a route each, all windows keep to 1.05 times the bound: 24 chunks if
 /// p < 6 w, and 4 if p < 24 w.
 ///
@@ -50,7 +50,7 @@ use crate::ids::Node;
 /// Where windows wrap round, a value stores a number for each displacement and length. It is made in
 /// about p w^2 time, and somewhat more where the first choice has to be mended. In regular networks, it
 /// stores the hops of each displacement and chunk, and is made in about p^2 time for each chunk, some
-/// passes over, with a factor of up to 30 for the window: in some 10 ms for 100 nodes, and up to 3 s
+/// passes over, with a factor of up to 30 for the window: in some 10 ms for 100 nodes, and up to 5 s
 /// for 1000 nodes in 32 chunks. A route takes time in proportion to its hops, up to a logarithm.
 ///
 /// ```
@@ -86,8 +86,9 @@ enum Hops {
 /// of the window.
 const MOST_ROUND: (usize, usize) = (1 << 16, 1 << 24);
 
-/// In regular networks: the largest extent, and the largest product of the extent and the window.
-const MOST: (usize, usize) = (1 << 12, 1 << 22);
+/// In regular networks: the largest extent, the largest product of the extent and the window, and about
+/// the most hops of the routes of all displacements and chunks.
+const MOST: (usize, usize, usize) = (1 << 12, 1 << 22, 1 << 24);
 
 /// The most chunks.
 const MOST_CHUNKS: usize = 1 << 6;
@@ -102,8 +103,8 @@ impl LengthBalanced {
 
     /// Chooses the routes of units that are cut into a number of chunks. Returns `None` unless there
     /// are 1 to 64 chunks, or if the network is large: its extent is above 2^16, or, if rows are not
-    /// complete, p w^2 is above 2^24 where windows wrap round, and p above 2^12 or p w above 2^22 where
-    /// they do not.
+    /// complete, p w^2 is above 2^24 where windows wrap round, and p above 2^12, p w above 2^22 or
+    /// p^2 / w for each chunk above 2^24 where they do not.
     #[must_use]
     pub fn in_chunks(network: &OverlappingWindows, chunks: usize) -> Option<Self> {
         let network = network.clone();
@@ -115,7 +116,7 @@ impl LengthBalanced {
         let (complete, wraps) = (routes.network.is_complete(), routes.network.wraps());
         let is_large = match wraps {
             true => extent * window > MOST_ROUND.1 / window,
-            false => extent > MOST.0 || extent * window > MOST.1,
+            false => extent > MOST.0 || extent * window > MOST.1 || extent * extent / window > MOST.2 / chunks,
         };
         if !complete && is_large {
             return None;
@@ -628,6 +629,7 @@ mod tests {
         assert!(round(1 << 16, 17).is_none() && round(1 << 16, 2).is_some());
         assert_eq!(new(1 << 16, (1 << 16) - 1, 1).map(|routes| routes.loads().len()), Some((1 << 16) - 1));
         let how = OverlappingWindows::new(9, 2, 1).unwrap();
+        assert!(OverlappingWindows::new(4096, 2, 1).is_some_and(|how| LengthBalanced::in_chunks(&how, 3).is_none()));
         assert!([0, 65, usize::MAX].into_iter().all(|chunks| LengthBalanced::in_chunks(&how, chunks).is_none()));
         assert_eq!(LengthBalanced::in_chunks(&how, 64).map(|routes| routes.chunks()), Some(64));
         for how in [OverlappingWindows::new(5, 2, 2), OverlappingWindows::wrapping(6, 2, 2)] {

@@ -13,16 +13,17 @@
 //! | blocks of the busiest channel | N / p times the largest of [`LengthBalanced::loads`], in chunks |
 //! | hops | at most twice the diameter, and 2 more for each dimension of more than 256 nodes |
 //!
-//! In one dimension that is near the cut bound: in regular rows 1.02 times or less if p >= 16 w, and
-//! where windows wrap round the bound, rounded up, or one more. Wider windows have few blocks for a
-//! channel, so in rows of 257 to 1024 nodes `auto` also compares chunks, each with a route of its own.
-//! They keep to 1.05 times the bound in all regular rows of 20 to 128 nodes, and to 1.1 times in those
-//! tried of up to 1024. Default routes load the busiest channel about (w + 1) / 2 times as much.
+//! In one dimension that is near the cut bound: in regular rows of 20 to 128 nodes 1.02 times or less
+//! if p >= 16 w, and where windows wrap round the bound, rounded up, or one more. Wider windows have
+//! few blocks for a channel, so in rows of 257 to 1024 nodes `auto` also compares chunks, each with a
+//! route of its own: 1.05 times the bound or less in all regular rows of 20 to 128 nodes, and 1.1
+//! times in those tried of up to 1024. Default routes load the busiest channel about (w + 1) / 2
+//! times as much.
 //!
-//! As [`Direct`](super::Direct), it costs N - 1 messages a rank, and no memory for the blocks of
-//! others. A process chooses the routes once: in some 10 ms for 100 nodes, and up to 3 s for 1000
-//! nodes in chunks. Apart from that, a rank takes time and memory in proportion to the hops of its
-//! messages.
+//! As [`Direct`](super::Direct), it costs N - 1 messages a rank for each chunk, and no memory for the
+//! blocks of others. A process chooses the routes once: in some 10 ms for 100 nodes, and up to 5 s
+//! for 1000 nodes in chunks. Apart from that, a rank takes time and memory in proportion to the hops
+//! of its messages.
 
 use std::iter;
 use std::ops::RangeInclusive;

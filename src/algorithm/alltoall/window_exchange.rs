@@ -5,11 +5,11 @@
 //! nodes each, or 400 if the window is at least 16, with rank i on node i; for what wraps round, see
 //! [`CayleyExchange`](super::CayleyExchange). Model: all-port.
 //!
-//! Routes are those of [`LengthBalanced`], in rows of up to 64 nodes also replaced by some with fewer
-//! hops over channels that carry less than the busiest; what takes fewer rounds counts. A round takes
-//! up to `load` units over a channel, those first whose route has the busiest channels ahead. In more
-//! than one dimension, blocks are cut into a part for each, and every part starts along another
-//! dimension, so that all channels are in use all the time.
+//! Routes are those of [`LengthBalanced`]. Whole units in rows of up to 64 nodes are also tried with
+//! fewer hops, over channels that carry less than the busiest, and take what needs fewer rounds. A
+//! round takes up to `load` units over a channel, those first whose route has the busiest channels
+//! ahead. In more than one dimension, blocks are cut into a part for each, and every part starts
+//! along another dimension, so that all channels are in use all the time.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
 //! |---|---|
@@ -30,10 +30,11 @@
 //! [`DirectBalanced`](super::DirectBalanced) is as near the bound. Chosen by name there, without
 //! parameters, the algorithm uses `load=1`.
 //!
-//! The algorithm is global: every process schedules a row, once for all its ranks: with one chunk
-//! in 2 ms for 20 nodes, 15 ms for 64, 0.2 s for 128 and 3 s for 256; with 32 chunks in 0.2 s for 64
-//! nodes, 1 s for 128 and 6 s for 256. A row of 400 nodes takes up to a minute and 2 GB. Apart from
-//! that, a rank takes time and memory in proportion to the blocks it sends and receives.
+//! The algorithm is global: every process schedules a row, once for all its ranks: in windows of 3 with
+//! one chunk in 0.1 s for 64 nodes, 0.5 s for 128 and 7 s for 256; in windows of a third of the row with
+//! 32 chunks in 1 s for 64 nodes, 5 s for 128 and 18 s for 256. A row of 400 nodes takes up to a minute
+//! and 2 GB. Apart from that, a rank takes time and memory in proportion to the blocks it sends and
+//! receives.
 
 use std::iter;
 use std::ops::Range;
@@ -233,13 +234,14 @@ fn exchange(problem: &Problem, load: usize, chunks: usize) -> Option<RowExchange
     Some(RowExchange::rotating(rows.into_iter().map(table).collect::<Option<_>>()?))
 }
 
-/// The most nodes of a row whose routes are also tried with fewer hops.
+/// The most nodes of a row whose units, if they are whole, are also tried with fewer hops.
 const SHORTENED: usize = 1 << 6;
 
-/// All routes of a row, each time those that are tried.
+/// The routes of all units of a row, in each way that is tried.
 type Tried = Arc<Vec<Vec<Route>>>;
 
-/// Returns the route of each chunk, for each pair of nodes of a row; in short rows, also shorter ones.
+/// Returns the route of each chunk, for each pair of nodes of a row. For whole units in short rows,
+/// returns them a second time with fewer hops.
 fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Tried> {
     static MADE: Kept<(OverlappingWindows, usize), Option<Tried>> = Kept::new(8);
     MADE.get((row.clone(), chunks), || {
@@ -251,7 +253,7 @@ fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Tried> {
             balanced.route(Node::new(from), Node::new(to), chunk).into_iter().map(Node::index).collect()
         };
         let mut all: Vec<Vec<Route>> = vec![units.map(route).collect()];
-        if extent <= SHORTENED {
+        if chunks == 1 && extent <= SHORTENED {
             let router = InWindows { window: row.window(), ways: vec![0; extent], turn: 0 };
             all.push(shortened(all[0].clone(), extent, &router));
         }
