@@ -40,6 +40,7 @@ mod hypercube;
 mod length_balanced;
 mod list;
 mod registry;
+mod round_routes;
 mod row_routes;
 mod text;
 mod windows;
