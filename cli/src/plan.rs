@@ -312,9 +312,10 @@ fn sample(choice: &Choice, problem: &Problem, ranks: usize, memory: Option<u64>)
         others => format!("the parts of the other {others} rank{}, contention with their messages, ", plural(others)),
     };
     print(&format!(
-        "{heading}\nby formula: {promised}\n\
+        "{heading}\n{}by formula: {promised}\n\
          checked: the parts of {ranks} of {of} rank{}, {rounds} round{} with {messages} messages of {blocks} blocks\n\
          not checked: {others}the formulas\n",
+        embedding(problem),
         plural(of),
         plural(rounds),
     ))

@@ -26,12 +26,11 @@ pub(in crate::algorithm) fn product(problem: &Problem) -> Option<Vec<Axis>> {
 /// Returns the load of the busiest channel when all blocks are sent at once, and the longest route.
 pub(in crate::algorithm) fn at_once(problem: &Problem) -> Option<(Volume, u64)> {
     let nodes = problem.ranks() as u128;
-    let load = |row: &Factor| Some(Volume::ratio(u128::from(load_at_once(*row)?) * nodes, row.extent() as u128));
+    let load = |row: &Factor| Volume::ratio(u128::from(load_at_once(*row)) * nodes, row.extent() as u128);
     let rows = problem.topology().factors().filter(|_| problem.ranks() == problem.topology().nodes());
-    let rows = rows.map(|rows| rows.into_iter().filter(|row| row.extent() > 1).collect::<Vec<_>>());
-    let loads = rows.iter().flatten().map(load).collect::<Option<Vec<_>>>();
-    if let (Some(rows), Some(loads)) = (&rows, loads) {
-        return Some((loads.into_iter().max().unwrap_or_default(), rows.iter().copied().map(diameter).sum()));
+    if let Some(rows) = rows {
+        let rows = || rows.iter().filter(|row| row.extent() > 1);
+        return Some((rows().map(load).max().unwrap_or_default(), rows().copied().map(diameter).sum()));
     }
     let ranks = problem.ranks();
     let pairs = (0..ranks).flat_map(|from| (0..ranks).filter(move |&to| to != from).map(move |to| (from, to, 1)));

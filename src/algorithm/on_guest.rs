@@ -28,7 +28,7 @@ pub struct OnGuest(Arc<dyn Algorithm>);
 /// The most messages that are counted for the claims of one algorithm, and the most channels that
 /// they may take together.
 const MOST_MESSAGES: usize = 1 << 14;
-const MOST_HOPS: u64 = 1 << 17;
+const MOST_HOPS: usize = 1 << 17;
 
 impl OnGuest {
     /// Wraps an algorithm.
@@ -99,44 +99,22 @@ impl Carrier {
         amounts
     }
 
-    /// Counts what depends on routes, unless there are too many messages in these rounds.
-    fn traffic(&self, algorithm: &dyn Algorithm, rounds: Option<u64>) -> Option<Traffic> {
-        let mut shares: Vec<Amounts> = self.guest.all().map(|rank| algorithm.amounts(&self.guest, rank)).collect();
-        let (mut traffic, mut messages, mut taken) = (Traffic { shared: 1, ..Traffic::default() }, 0, 0);
-        loop {
+    /// Counts what depends on routes, unless there are too many messages.
+    fn traffic(&self, algorithm: &dyn Algorithm) -> Option<Traffic> {
+        let mut traffic = Traffic { shared: 1, ..Traffic::default() };
+        for round in self.carried(algorithm)? {
             let mut channels: Map<(Volume, u64)> = Map::default();
             let (mut forwarded, mut hops) = ((Volume::ZERO, Volume::ZERO), 0);
-            let mut ended = true;
-            for (rank, share) in shares.iter_mut().enumerate() {
-                let Some(round) = share.next() else { continue };
-                ended = false;
-                messages += round.sends.len();
-                if messages > MOST_MESSAGES {
-                    return None;
+            for Carried { from, to, nodes, volume } in round {
+                let length = nodes.len().saturating_sub(1) as u64;
+                traffic.chains.add(from, to, length, volume);
+                hops = hops.max(length);
+                forwarded = forwarded.max((volume * length, volume * length.min(2)));
+                for hop in nodes.windows(2) {
+                    let channel = (hop[0].index() as u64) << 32 | hop[1].index() as u64;
+                    let (load, shared) = channels.entry(channel).or_default();
+                    (*load, *shared) = (*load + volume, *shared + 1);
                 }
-                for sent in round.sends {
-                    let nodes = self.carry(Rank::new(rank), sent.peer, &sent.route);
-                    let length = nodes.len().saturating_sub(1) as u64;
-                    taken += length;
-                    if taken > MOST_HOPS {
-                        return None;
-                    }
-                    traffic.chains.add(Rank::new(rank), sent.peer, length, sent.volume);
-                    hops = hops.max(length);
-                    forwarded = forwarded.max((sent.volume * length, sent.volume * length.min(2)));
-                    for hop in nodes.windows(2) {
-                        let channel = (hop[0].index() as u64) << 32 | hop[1].index() as u64;
-                        let (load, shared) = channels.entry(channel).or_default();
-                        (*load, *shared) = (*load + sent.volume, *shared + 1);
-                    }
-                }
-            }
-            if ended {
-                return Some(traffic);
-            }
-            // Far too many, if other rounds have a quarter of the messages of the first.
-            if traffic.hops == 0 && messages as u64 * rounds.unwrap_or_default() / 4 > MOST_MESSAGES as u64 {
-                return None;
             }
             traffic.channel += channels.values().map(|(load, _)| *load).max().unwrap_or_default();
             traffic.shared = channels.values().map(|(_, shared)| *shared).max().unwrap_or_default().max(traffic.shared);
@@ -147,7 +125,43 @@ impl Carrier {
             traffic.ends += forwarded.1;
             traffic.hops += hops;
         }
+        Some(traffic)
     }
+
+    /// Returns the messages of each round, unless there are too many. One rank after the other, since the
+    /// shares of all may take much memory together.
+    fn carried(&self, algorithm: &dyn Algorithm) -> Option<Vec<Vec<Carried>>> {
+        let mut rounds: Vec<Vec<Carried>> = vec![];
+        let (mut messages, mut hops) = (0, 0);
+        for from in self.guest.all() {
+            for (round, amounts) in algorithm.amounts(&self.guest, from).enumerate() {
+                if rounds.len() <= round {
+                    rounds.push(vec![]);
+                }
+                messages += amounts.sends.len();
+                if messages > MOST_MESSAGES {
+                    return None;
+                }
+                for sent in amounts.sends {
+                    let nodes = self.carry(from, sent.peer, &sent.route);
+                    hops += nodes.len().saturating_sub(1);
+                    if hops > MOST_HOPS {
+                        return None;
+                    }
+                    rounds[round].push(Carried { from, to: sent.peer, nodes, volume: sent.volume });
+                }
+            }
+        }
+        Some(rounds)
+    }
+}
+
+/// A message of a round, and its path in the host.
+struct Carried {
+    from: Rank,
+    to: Rank,
+    nodes: Vec<Node>,
+    volume: Volume,
 }
 
 /// What depends on the routes of messages, as in [`Claims`].
@@ -207,7 +221,7 @@ impl Algorithm for OnGuest {
             return claims;
         }
         let claims = claims.completed(self.0.ports(&carrier.guest));
-        let traffic = carrier.traffic(&*self.0, claims.startups);
+        let traffic = carrier.traffic(&*self.0);
         // Uncounted, messages on different channels of the guest may be on one of the host.
         let contention_free = measures.congestion <= 1 && claims.contention_free;
         let chained = traffic.as_ref().and_then(|traffic| traffic.chains.longest());

@@ -45,8 +45,8 @@ use crate::ids::Node;
 /// Where windows wrap round, a value stores a number for each displacement and length. It is made in
 /// about p w^2 time, and somewhat more where the first choice has to be mended. In regular networks, it
 /// stores the hops of each displacement and chunk, and is made in about p^2 time for each chunk, some
-/// passes over, with a factor of up to 30 for the window: in some 10 ms for 100 nodes, and up to 5 s
-/// for 1000 nodes in 32 chunks. A route takes time in proportion to its hops, up to a logarithm.
+/// passes over, with a factor of up to 30 for the window: in some 10 ms for 100 nodes, and up to 10 s
+/// for 1000 nodes in 64 chunks. A route takes time in proportion to its hops, up to a logarithm.
 ///
 /// ```
 /// use necklace::Node;

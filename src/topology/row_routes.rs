@@ -53,8 +53,8 @@ const LENGTHS: usize = 30;
 /// ones, few lengths are compared, and two hops more are allowed.
 const LONG: usize = 1 << 8;
 
-/// The work after which no new pass begins: a few seconds.
-const WORK: usize = 1 << 29;
+/// The work after which no new pass begins: up to ten seconds.
+const WORK: usize = 1 << 30;
 
 /// Returns the routes of a row: those of the chunks of a displacement of 1, then of 2, and so on. Each
 /// has at most twice the hops of a shortest path, or two more in a row of more than 256 nodes. Stops

@@ -200,7 +200,7 @@ fn channels(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     Some(match walk {
         Walk::OneWay | Walk::BothWays if is_contention_free(row, walk) => walk.transmission(row.extent(), nodes),
         Walk::OneWay | Walk::BothWays | Walk::Ahead | Walk::Back => return None,
-        Walk::AtOnce => each * load_at_once(row)?,
+        Walk::AtOnce => each * load_at_once(row),
         Walk::Rotated if row.is_complete() => each * (k - 1),
         Walk::Rotated if matches!(row, Factor::Windows { .. }) => {
             let n = row.extent();

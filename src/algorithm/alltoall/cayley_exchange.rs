@@ -18,7 +18,8 @@
 //! goes to the opposite nodes can take either way only in an even number of chunks.
 //! With chunks, windows that wrap round take at most 1.08 times the bound, and 1.042 times with up to
 //! 19 nodes: counted for all of up to 64 nodes in one dimension, and some of up to 256; in two, for
-//! all of 5 to 14 nodes a row. With `batches=b`, messages are smaller, there are up to b start-ups,
+//! all of 5 to 14 nodes a row. In the longer rows that were tried, of up to 4096 nodes, it is at most
+//! 1.09 times. With `batches=b`, messages are smaller, there are up to b start-ups,
 //! and jumps of all lengths may come nearer to the bound.
 //!
 //! A rank takes time and memory in proportion to the blocks that it sends, N times the mean

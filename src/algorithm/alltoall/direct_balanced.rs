@@ -2,7 +2,7 @@
 //!
 //! Source: own work; the routes are those of [`LengthBalanced`]. Needs: `how:P,W,N` or
 //! `how-wrap:P,W,N` with a window of 2 or more, not complete, p <= 4096, p w <= 2^22, or p w^2 <= 2^24
-//! where windows wrap round, at most 2^19 hops from a node to all others, with rank i on node i.
+//! where windows wrap round, at most 2^23 hops from a node to all others, with rank i on node i.
 //! Model: unlimited; transfers share channels and the network queues them.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
@@ -15,18 +15,18 @@
 //!
 //! In one dimension that is near the cut bound: in regular rows of 20 to 128 nodes 1.02 times or less
 //! if p >= 16 w, and where windows wrap round the bound, rounded up, or one more. Wider windows have
-//! few blocks for a channel, so in rows of 257 to 1024 nodes `auto` also compares chunks, each with a
-//! route of its own: 1.05 times the bound or less in all regular rows of 20 to 128 nodes, and 1.1
-//! times in those tried of up to 1024. Default routes load the busiest channel about (w + 1) / 2
-//! times as much.
+//! few blocks for a channel, so in rows of more than 256 nodes `auto` also compares chunks, each with a
+//! route of its own, if p^2 times their number is at most 2^26: 64 of them for p < 2.5 w, 32 for
+//! p < 4 w, 24 for p < 6 w, 12 for p < 12 w, 8 for p < 24 w, and 4 for p < 48 w. Default routes load
+//! the busiest channel about (w + 1) / 2 times as much.
 //!
 //! As [`Direct`](super::Direct), it costs N - 1 messages a rank for each chunk, and no memory for the
-//! blocks of others. A process chooses the routes once: in some 10 ms for 100 nodes, and up to 5 s
+//! blocks of others. A process chooses the routes once: in some 10 ms for 100 nodes, and up to 10 s
 //! for 1000 nodes in chunks. Apart from that, a rank takes time and memory in proportion to the hops
 //! of its messages.
 
 use std::iter;
-use std::ops::RangeInclusive;
+use std::ops::RangeFrom;
 use std::sync::Arc;
 
 use crate::algorithm::kept::Kept;
@@ -46,7 +46,7 @@ static ABOUT: About = About {
     name: "direct-balanced",
     summary: "each block goes directly to its destination, all in one round, over routes that use links of all lengths alike",
     source: "own work",
-    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 4096, P W at most 2^22, or P W^2 at most 2^24 where windows wrap round, at most 2^19 hops from a node to all others, with rank i on node i",
+    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 4096, P W at most 2^22, or P W^2 at most 2^24 where windows wrap round, at most 2^23 hops from a node to all others, with rank i on node i",
     claims: "1 start-up, N - 1 blocks a rank, each in one message or in chunks; over the busiest channel, where windows wrap round in one dimension, at most one block more than fl(p^2/4) / (w (w + 1)), rounded up",
     ports: Ports::Unlimited,
 };
@@ -56,17 +56,18 @@ static PARAMETERS: [Parameter; 1] = [CHUNKS];
 const CHUNKS: Parameter = Parameter {
     key: "chunks",
     summary: "the number of chunks of a block, each sent over a route of its own",
-    values: Values::Number { least: 1, most: 32 },
+    values: Values::Number { least: 1, most: 64 },
     default: 1,
 };
 
 /// The most nodes of a dimension, and the most hops from a node to all others.
-const MOST: (usize, usize) = (1 << 12, 1 << 19);
+const MOST: (usize, usize) = (1 << 12, 1 << 23);
 
 /// The rows in which `auto` considers chunks: longer than those where it considers
-/// [`WindowExchange`](super::WindowExchange), which is as near the bound without waiting messages, and
-/// short enough to choose the routes in a few seconds.
-const CUT: RangeInclusive<usize> = 257..=1024;
+/// [`WindowExchange`](super::WindowExchange), which is as near the bound without waiting messages. And
+/// the largest product of the square of the length and the chunks, for which the routes are chosen in up
+/// to ten seconds.
+const CUT: (RangeFrom<usize>, usize) = (257.., 1 << 26);
 
 /// The routes of a network, and what is claimed of them.
 struct Routes {
@@ -88,34 +89,54 @@ fn network(problem: &Problem) -> Option<OverlappingWindows> {
     make(extent, window, factors.len())
 }
 
-/// Returns the routes, if the network has them.
-fn routes(problem: &Problem, chunks: usize) -> Option<Arc<Routes>> {
-    static MADE: Kept<(OverlappingWindows, usize), Option<Arc<Routes>>> = Kept::new(4);
-    let network = network(problem)?;
+/// Returns the routes, or what they need.
+fn routes(problem: &Problem, chunks: usize) -> Result<Arc<Routes>, String> {
+    static MADE: Kept<(OverlappingWindows, usize), Result<Arc<Routes>, String>> = Kept::new(4);
+    let text = || problem.topology().text();
+    let network = network(problem).ok_or_else(|| format!("it needs {}; this is {}", ABOUT.needs, text()))?;
     MADE.get((network.clone(), chunks), || {
-        let routes = LengthBalanced::in_chunks(&network, chunks)?;
+        let routes = LengthBalanced::in_chunks(&network, chunks).ok_or_else(|| too_large(&network, chunks))?;
         let extent = network.extent();
         let all = || (1..extent).flat_map(|displacement| (0..chunks).map(move |chunk| (displacement, chunk)));
         let hops = || all().map(|(displacement, chunk)| routes.hops(displacement, chunk));
         let total = hops().sum::<usize>() * if network.wraps() { 2 } else { 1 };
-        if total * network.dimensions() * (problem.ranks() / extent) > MOST.1 {
-            return None;
+        let total = total * network.dimensions() * (problem.ranks() / extent);
+        if total > MOST.1 {
+            let most = MOST.1;
+            return Err(format!("it needs at most {most} hops from a node to all others; {} has {total}", text()));
         }
-        let (load, longest) = (routes.loads().into_iter().max()?, hops().max()?);
-        Some(Arc::new(Routes { load, longest, routes }))
+        let load = routes.loads().into_iter().max().unwrap_or_default();
+        Ok(Arc::new(Routes { load, longest: hops().max().unwrap_or_default(), routes }))
     })
 }
 
-/// Returns the number of chunks that is compared beside whole blocks: the fewer blocks there are for
-/// a channel, the more.
-fn compared_chunks(problem: &Problem) -> Option<usize> {
-    let network = network(problem).filter(|network| !network.wraps() && CUT.contains(&network.extent()))?;
-    match (network.extent(), network.window()) {
-        (extent, window) if 2 * window >= extent => Some(32),
-        (extent, window) if 6 * window > extent => Some(24),
-        (extent, window) if 24 * window > extent => Some(4),
-        _ => None,
+/// Says which limit of [`LengthBalanced::in_chunks`] the network exceeds.
+fn too_large(network: &OverlappingWindows, chunks: usize) -> String {
+    let (extent, window) = (network.extent(), network.window());
+    match network.wraps() {
+        true => format!("it needs P W^2 of at most {}; P = {extent} and W = {window}", 1 << 24),
+        false => format!(
+            "it needs P W of at most {} and P^2 / W times the chunks of at most {}; P = {extent}, W = {window}, chunks={chunks}",
+            1 << 22,
+            1 << 24
+        ),
     }
+}
+
+/// Returns the number of chunks that is compared beside whole blocks. The fewer blocks there are for a
+/// channel, the more: to load channels alike, and because each hop of a chunk takes its time.
+fn compared_chunks(problem: &Problem) -> Option<usize> {
+    let network = network(problem).filter(|network| !network.wraps() && CUT.0.contains(&network.extent()))?;
+    let chunks = match (network.extent(), network.window()) {
+        (extent, window) if 5 * window > 2 * extent => 64,
+        (extent, window) if 4 * window > extent => 32,
+        (extent, window) if 6 * window > extent => 24,
+        (extent, window) if 12 * window > extent => 12,
+        (extent, window) if 24 * window > extent => 8,
+        (extent, window) if 48 * window > extent => 4,
+        _ => return None,
+    };
+    (network.extent().pow(2) * chunks <= CUT.1).then_some(chunks)
 }
 
 impl DirectBalanced {
@@ -123,7 +144,7 @@ impl DirectBalanced {
         self.0.of(&CHUNKS)
     }
 
-    fn routes(&self, problem: &Problem) -> Option<Arc<Routes>> {
+    fn routes(&self, problem: &Problem) -> Result<Arc<Routes>, String> {
         routes(problem, self.chunks())
     }
 }
@@ -151,13 +172,11 @@ impl Algorithm for DirectBalanced {
     }
 
     fn lacks(&self, problem: &Problem) -> Option<String> {
-        self.routes(problem)
-            .is_none()
-            .then(|| format!("it needs {}; this is {}", ABOUT.needs, problem.topology().text()))
+        self.routes(problem).err()
     }
 
     fn claims(&self, problem: &Problem) -> Claims {
-        let Some(routes) = self.routes(problem) else { return Claims::default() };
+        let Ok(routes) = self.routes(problem) else { return Claims::default() };
         let network = routes.routes.network();
         let chunks = self.chunks();
         let load = routes.load * (problem.ranks() / network.extent());
@@ -176,7 +195,7 @@ impl Algorithm for DirectBalanced {
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-        let Some(routes) = self.routes(problem) else { return Box::new(iter::empty()) };
+        let Ok(routes) = self.routes(problem) else { return Box::new(iter::empty()) };
         let chunks = self.chunks();
         let node = |rank: Rank| Node::new(rank.index());
         let cut = move |chunk: usize, end: &End| {

@@ -48,7 +48,7 @@ static ABOUT: About = About {
     summary: "within each row, the blocks with the farthest to go take the longest channels; rows are simulated globally",
     source: "Wang 1999, 5.5.2 and appendix A",
     needs: "a product of windows, lines and complete networks of at most 128 nodes each, with rank i on node i",
-    claims: "1 to 2 times fl(p^2/4) / (w (w + 1) / 2) start-ups for a row of p nodes with window w; contention-free",
+    claims: "no formula for the start-ups; on a row of up to 48 nodes with a window of at most 3, 1 to 1.25 times fl(p^2/4) / (w (w + 1) / 2); contention-free",
     ports: Ports::All,
 };
 

@@ -5,10 +5,12 @@
 //! only the direction to the opposite node is free. Along windows of w nodes, a distance is a sum
 //! of jumps of 1 to w. The longest jumps load the channels of length w (w + 1) / 2 times as much as
 //! jumps of all lengths do. So every distance in turn takes the cheapest jumps, and a length costs
-//! more the more it is used. The number of rounds limits the number of jumps. If the window reaches
-//! almost all coordinates, only the others are sums.
+//! more the more it is used. Then distances exchange two of their jumps for two others. The number of
+//! rounds limits the number of jumps. If the window reaches almost all coordinates, only the others are
+//! sums.
 
 use std::cmp::{Ordering, Reverse};
+use std::iter;
 
 use crate::algorithm::colouring::Walk;
 use crate::algorithm::group::Group;
@@ -40,7 +42,7 @@ pub(super) fn walks(group: &Group, chunks: usize, rounds: usize) -> Vec<Walk> {
 /// Returns whether jumps along all rows are found in a second or so.
 pub(super) fn is_cheap(group: &Group) -> bool {
     let sums = |row: &WindowRow| row.diameter() * (row.extent / 2) * row.window;
-    group.rows.iter().all(|row| row.is_complete() || row.window == 1 || sums(row) <= SUMS / 8)
+    group.rows.iter().all(|row| row.is_complete() || row.window == 1 || sums(row) <= SUMS)
 }
 
 /// Returns the least that the busiest channel carries if all nodes send a block to each other: what
@@ -64,7 +66,7 @@ struct Ways(Vec<Vec<Walk>>);
 
 /// The most ways to a coordinate, and to all coordinates of a row that have several: by sums of any
 /// number of jumps, and of two, which are found faster.
-const MOST: (usize, [usize; 2]) = (32, [1 << 11, 1 << 13]);
+const MOST: (usize, [usize; 2]) = (32, [1 << 12, 1 << 13]);
 
 /// Coordinates out of reach are few if the window is at least this many times their number.
 const FEW: usize = 4;
@@ -130,6 +132,13 @@ struct Jumps {
     loads: Lengths,
     /// The load of each length if all lengths are used equally often.
     even: u64,
+    /// What each length carries beside these distances.
+    beside: u32,
+    /// The number of times that sums of all distances were found. Each compares other lengths than the
+    /// one before.
+    turn: usize,
+    /// The number of pairs of jumps that were compared for exchanges, or a few more.
+    pairs: usize,
 }
 
 /// The growth of prices with the load.
@@ -158,7 +167,22 @@ impl Slope {
 const PASSES: usize = COARSE + 4;
 const COARSE: usize = 12;
 const PRICES: usize = 1024;
-const SUMS: usize = 1 << 27;
+const SUMS: usize = 1 << 24;
+
+/// The number of lengths that are compared for a jump where a distance takes three or more, about: they
+/// are spread over the window. The longest jump is always among them.
+const LENGTHS: usize = 30;
+
+/// The number of passes over all sums without a lower load after which jumps are exchanged no more.
+const EXCHANGES: usize = 8;
+
+/// The number of pairs of jumps compared after which no new pass of exchanges begins.
+const PAIRS: usize = 1 << 27;
+
+/// Returns the difference of the lengths that are compared.
+fn stride(window: usize) -> usize {
+    (window / LENGTHS).max(1)
+}
 
 impl Jumps {
     /// Returns each distance as a sum of at most `most` jumps. Each length up to the window already has
@@ -171,12 +195,13 @@ impl Jumps {
         let even = beside as usize + 2 * distances.iter().sum::<usize>() / (window * (window + 1));
         // No sum has more jumps than jumps of 1.
         let most = most.min(longest);
-        let mut jumps = Self { window, most, loads: vec![beside; window], even: even.max(1) as u64 };
+        let mut jumps =
+            Self { window, most, loads: vec![beside; window], even: even.max(1) as u64, beside, turn: 0, pairs: 0 };
         let mut sums: Vec<Lengths> = vec![vec![0; window]; distances.len()];
         let mut best: Option<(u32, Vec<Lengths>)> = None;
         // The first of two jumps determines the second.
         let in_pairs = most == 2;
-        let of_once = if in_pairs { window } else { (jumps.most * longest * window).max(1) };
+        let of_once = if in_pairs { window } else { (jumps.most * longest * window.div_ceil(stride(window))).max(1) };
         let batch = match in_pairs {
             true => 1,
             false => distances.len().div_ceil((SUMS / of_once).clamp(1, PRICES)).max(1),
@@ -192,7 +217,7 @@ impl Jumps {
                 let cheapest = if in_pairs { vec![] } else { jumps.cheapest(longest, slope, pass) };
                 for number in start..end {
                     let sum = match in_pairs {
-                        true => jumps.pair(distances[number], slope, pass),
+                        true => jumps.as_sum(jumps.pair(distances[number], slope, pass)),
                         false => jumps.sum(&cheapest, distances[number]),
                     };
                     if pass == 0 || jumps.cost(&sum, slope) < jumps.cost(&sums[number], slope) {
@@ -201,12 +226,60 @@ impl Jumps {
                     jumps.loads.iter_mut().zip(&sums[number]).for_each(|(load, times)| *load += times);
                 }
             }
-            let busiest = jumps.loads.iter().copied().max().unwrap_or_default();
+            let busiest = jumps.busiest();
             if best.as_ref().is_none_or(|(least, _)| busiest < *least) {
                 best = Some((busiest, sums.clone()));
             }
         }
-        best.map_or(sums, |(_, sums)| sums)
+        let sums = best.map_or(sums, |(_, sums)| sums);
+        jumps.exchanged(sums)
+    }
+
+    /// Exchanges jumps in all sums, pass by pass, while that lowers the busiest load.
+    fn exchanged(&mut self, sums: Vec<Lengths>) -> Vec<Lengths> {
+        self.loads.fill(self.beside);
+        sums.iter().for_each(|sum| self.loads.iter_mut().zip(sum).for_each(|(load, times)| *load += times));
+        let (mut busiest, mut best, mut sums) = (self.busiest(), sums.clone(), sums);
+        let mut vain = 0;
+        while vain < EXCHANGES && self.pairs < PAIRS && u64::from(busiest) > self.even + 1 {
+            let slope = Slope { sharpness: 24 << (vain % 4), values: 16 };
+            sums.iter_mut().for_each(|sum| self.exchange(sum, slope, vain));
+            vain += 1;
+            if self.busiest() < busiest {
+                (busiest, vain) = (self.busiest(), 0);
+                best.clone_from(&sums);
+            }
+        }
+        best
+    }
+
+    /// Exchanges the jump of a sum whose length has most load, with each of the others in turn, for the
+    /// two jumps that are cheapest. Where a sum may have more jumps, also alone.
+    fn exchange(&mut self, sum: &mut Lengths, slope: Slope, pass: usize) {
+        let used = |sum: &Lengths| (1..=sum.len()).filter(|jump| sum[jump - 1] > 0).collect::<Vec<_>>();
+        for other in used(sum).into_iter().chain([0]) {
+            let Some(busiest) = used(sum).into_iter().max_by_key(|jump| self.loads[jump - 1]) else { return };
+            let is_allowed = match other {
+                0 => sum.iter().sum::<u32>() < self.most as u32,
+                _ => sum[other - 1] > u32::from(other == busiest),
+            };
+            if !is_allowed {
+                continue;
+            }
+            for jump in [busiest, other].into_iter().filter(|jump| *jump > 0) {
+                sum[jump - 1] -= 1;
+                self.loads[jump - 1] -= 1;
+            }
+            self.pairs += self.window;
+            for jump in self.pair(busiest + other, slope, pass).into_iter().filter(|jump| *jump > 0) {
+                sum[jump - 1] += 1;
+                self.loads[jump - 1] += 1;
+            }
+        }
+    }
+
+    fn busiest(&self) -> u32 {
+        self.loads.iter().copied().max().unwrap_or_default()
     }
 
     /// Returns the price of one more jump of a length. It grows evenly where it would be very high.
@@ -225,29 +298,31 @@ impl Jumps {
         each.map(|load| self.price(load, slope)).fold(0, u64::saturating_add)
     }
 
-    /// Returns the cheapest sum of one or two jumps. Each pass breaks ties in another order.
-    fn pair(&self, distance: usize, slope: Slope, pass: usize) -> Lengths {
+    fn as_sum(&self, pair: [usize; 2]) -> Lengths {
+        let mut sum = vec![0; self.window];
+        pair.into_iter().filter(|jump| *jump > 0).for_each(|jump| sum[jump - 1] += 1);
+        sum
+    }
+
+    /// Returns the cheapest sum of one or two jumps; the second may be 0. Each pass breaks ties in
+    /// another order.
+    fn pair(&self, distance: usize, slope: Slope, pass: usize) -> [usize; 2] {
         let longest = self.window.min(distance);
         let jumps = (distance.div_ceil(2)..=longest).map(|jump| {
             let other =
                 (distance - jump).checked_sub(1).map(|other| self.loads[other] + u32::from(2 * jump == distance));
-            let loads = [Some(self.loads[jump - 1]), other];
-            let cost: u64 = loads.into_iter().flatten().map(|load| self.price(load, slope)).sum();
-            (cost, (jump + pass) % self.window, jump)
+            let prices = iter::once(self.loads[jump - 1]).chain(other).map(|load| self.price(load, slope));
+            (prices.fold(0, u64::saturating_add), (jump + pass) % self.window, jump)
         });
-        let mut sum = vec![0; self.window];
-        if let Some((.., jump)) = jumps.min() {
-            sum[jump - 1] += 1;
-            if distance > jump {
-                sum[distance - jump - 1] += 1;
-            }
-        }
-        sum
+        jumps.min().map_or([0, 0], |(.., jump)| [jump, distance - jump])
     }
 
     /// Returns the last jump of the cheapest sum of each distance, for each maximum number of
     /// jumps. Each pass breaks ties in another order.
-    fn cheapest(&self, longest: usize, slope: Slope, pass: usize) -> Vec<Vec<usize>> {
+    fn cheapest(&mut self, longest: usize, slope: Slope, pass: usize) -> Vec<Vec<usize>> {
+        let stride = stride(self.window);
+        let first = 1 + self.turn % stride;
+        self.turn += 1;
         let prices: Vec<u64> = self.loads.iter().map(|&load| self.price(load, slope)).collect();
         let mut costs: Vec<Option<u64>> = (0..=longest).map(|distance| (distance == 0).then_some(0)).collect();
         let mut last = vec![vec![0; longest + 1]];
@@ -258,7 +333,8 @@ impl Jumps {
                 let with =
                     |jump: usize| before[distance - jump].map(|cost| (cost.saturating_add(prices[jump - 1]), jump));
                 let preferred = |&(cost, jump): &(u64, usize)| (cost, (jump + pass) % self.window);
-                if let Some((cost, jump)) = (1..=self.window.min(distance)).filter_map(with).min_by_key(preferred) {
+                let compared = (first..self.window.min(distance)).step_by(stride).chain([self.window.min(distance)]);
+                if let Some((cost, jump)) = compared.filter_map(with).min_by_key(preferred) {
                     // Sums with fewer jumps are kept where they are no dearer.
                     if before[distance].is_none_or(|known| cost < known) {
                         (costs[distance], jumps[distance]) = (Some(cost), jump);

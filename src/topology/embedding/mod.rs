@@ -15,6 +15,7 @@ mod shape;
 mod snake;
 mod tree;
 
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -25,6 +26,7 @@ use measuring::link;
 
 use super::text::is_network;
 use super::{Embedding, Topology};
+use crate::hash::Map;
 use crate::ids::Node;
 
 impl Embedding {
@@ -70,9 +72,9 @@ impl Embedding {
     /// | name | guest | host |
     /// |---|---|---|
     /// | `straight` | mesh, torus | of one dimension, or of as many as the guest |
-    /// | `fold` | mesh, torus | of one dimension, or of as many as the guest |
+    /// | `fold` | torus | of one dimension, or of as many as the guest |
     /// | `fold` | ring | of two dimensions or more, a hypercube |
-    /// | `express` | ring | `how:P,W,1` |
+    /// | `express` | ring of 4 nodes or more | `how:P,W,1`, `how-wrap:P,W,1`, with W of 3 or more |
     /// | `diagonals` | mesh of two dimensions | of one dimension |
     /// | `snake` | ring | of two dimensions or more, a hypercube |
     /// | `gray` | mesh, torus | hypercube |
@@ -84,7 +86,8 @@ impl Embedding {
     /// | `search` | any | any: by simulated annealing |
     ///
     /// A host of one dimension or more is a line, ring, mesh, torus, complete network, generalized
-    /// hypercube or network of overlapping windows.
+    /// hypercube or network of overlapping windows. A name is also unknown where the rows or blocks of
+    /// the guest are longer than those of the host.
     ///
     /// The source of those that are not Gray codes, identity or search is Q. Wang, dissertation,
     /// 1999, chapters 3 and 4; their files say where they differ from it.
@@ -207,11 +210,22 @@ impl Embedding {
             return self.path(*from, *to);
         }
         let mut carried: Vec<Node> = route.first().map(|&node| self.node(node)).into_iter().collect();
+        let key = |node: Node| node.index() as u64;
+        let mut places: Map<usize> = carried.iter().map(|&node| (key(node), 0)).collect();
         for hop in route.windows(2) {
             for node in self.path(hop[0], hop[1]).into_iter().skip(1) {
-                match carried.iter().position(|&before| before == node) {
-                    Some(place) => carried.truncate(place + 1),
-                    None => carried.push(node),
+                match places.entry(key(node)) {
+                    // The path has come back: what it took in between is a loop.
+                    Entry::Occupied(place) => {
+                        let end = *place.get() + 1;
+                        carried.drain(end..).for_each(|left| {
+                            places.remove(&key(left));
+                        });
+                    }
+                    Entry::Vacant(place) => {
+                        place.insert(carried.len());
+                        carried.push(node);
+                    }
                 }
             }
         }
