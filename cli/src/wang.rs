@@ -4,15 +4,15 @@
 //! Evaluation*, dissertation, New Jersey Institute of Technology, 1999, chapters 5 to 9: overlapping
 //! windows of one and two dimensions, fully connected rows, generalized and binary hypercubes.
 //! Misprints are corrected: the stages of an all-to-all broadcast that take two steps, the broadcast
-//! in windows that wrap round, the exchange round an even ring, and three formulas that contradict
-//! others beside them. Claims that no schedule can meet stay as printed. Schedules do better, for
+//! in windows that wrap round, the exchange round an even ring, and four formulas that contradict
+//! others beside them, such as that of section 6.4.1 for wormhole routing in fully connected rows,
+//! which is above the one for store-and-forward. Claims that no schedule can meet stay as printed. Schedules do better, for
 //! alltoall by far: see `doc/notes/how-comparison.md`.
 //!
 //! Times are in messages of m words that follow each other over a channel (m t_w). As in chapters 8
 //! and 9, a whole operation has one start-up, and t_c = 0; chapters 5 and 6 have a term t_c in each
-//! step. With wormhole routing a
-//! broadcast is a pipeline: its message is sent once, and its head crosses as many channels as there
-//! are steps. All other operations keep every channel of their routes busy and take the same time as
+//! step. With wormhole routing a broadcast is a pipeline: its message is sent once, and its head
+//! crosses as many channels as there are steps. All other operations keep every channel of their routes busy and take the same time as
 //! with store-and-forward.
 
 use necklace::collective::Collective;

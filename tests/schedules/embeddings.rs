@@ -204,6 +204,23 @@ fn rings_in_two_dimensions_and_more() {
     assert_eq!(Measures::at_least(&ring, &mesh).0, 2);
 }
 
+/// All that is near a node of the guest needs room near its place. Within 3 steps of a node of the cube
+/// are 42 nodes, and within 3 d of a place on a line 6 d + 1; all 511 nodes of the tree are within 8
+/// steps of its root.
+#[test]
+fn dilation_is_bounded_by_the_room_near_a_node() {
+    for (guest, host, dilation) in [
+        ("hypercube:6", "line:65", 7),
+        ("binary-tree:9", "how:600,2,1", 16),
+        ("complete:8", "how:16,3,1", 2),
+        ("ring:16", "line:16", 2),
+        ("line:16", "ring:16", 1),
+    ] {
+        let [from, to] = [guest, host].map(|text| parse(text).unwrap());
+        assert_eq!(Measures::at_least(&from, &to).0, dilation, "{guest} in {host}");
+    }
+}
+
 /// Gray codes: dilation 1, or 2 round an odd extent.
 #[test]
 fn grids_in_hypercubes() {

@@ -329,7 +329,7 @@ fn auto_stays_within_a_tenth_of_the_bound_for_long_blocks() {
         "how:150,100,1",
         "how:257,40,1",
         "how:300,50,1",
-        "how:300,150,1",
+        "how:257,250,1",
         "how:500,2,1",
         "how:600,60,1",
         "how:1500,2,1",
@@ -389,13 +389,24 @@ fn direct_over_balanced_routes_is_near_the_bound() {
         TestResult::passed()
     }
     QuickCheck::new().tests(40).quickcheck(holds as fn(usize, usize, usize, usize, bool) -> TestResult);
-    let error = |text: &str| {
+    let error = |text: &str, name: &str| {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
-        find(problem.collective(), "direct-balanced").unwrap().fits(&problem).unwrap_err().to_string()
+        find(problem.collective(), name).unwrap().fits(&problem).unwrap_err().to_string()
     };
-    for text in
-        ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:4097,2,1", "how:1500,2,1", "how:200,2,2", "how:4000,1100,1"]
-    {
-        assert!(error(text).contains("with a window of 2 or more, not complete") && error(text).contains(text));
+    for text in ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:4097,2,1"] {
+        let found = error(text, "direct-balanced");
+        assert!(found.contains("with a window of 2 or more, not complete") && found.contains(text), "{found}");
+    }
+    for (text, name, wanted) in [
+        (
+            "how-wrap:400,2,2",
+            "direct-balanced",
+            "it needs at most 8388608 hops from a node to all others; how-wrap:400,2,2 has ",
+        ),
+        ("how:4000,1100,1", "direct-balanced", "it needs P W of at most 4194304"),
+        ("how:4096,2,1", "direct-balanced:chunks=64", "P^2 / W times the chunks of at most 16777216; P = 4096, W = 2"),
+        ("how-wrap:4096,65,1", "direct-balanced", "it needs P W^2 of at most 16777216; P = 4096 and W = 65"),
+    ] {
+        assert!(error(text, name).contains(wanted), "{}", error(text, name));
     }
 }
