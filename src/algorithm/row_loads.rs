@@ -29,8 +29,9 @@ fn load_of_jumps(extent: u64, window: u64, wraps: bool) -> u64 {
     } else {
         // From every w-th node up to the channel, to all nodes from its end on. The product is largest
         // in the middle.
-        let from = |nodes: u64| nodes.saturating_mul(extent.saturating_sub(nodes * window));
-        from(extent / (2 * window)).max(from(extent / (2 * window) + 1))
+        let from = |nodes: u64| nodes.saturating_mul(extent.saturating_sub(nodes.saturating_mul(window)));
+        let middle = extent / window / 2;
+        from(middle).max(from(middle + 1))
     };
     longest.max(shorter)
 }
