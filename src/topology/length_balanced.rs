@@ -102,26 +102,43 @@ impl LengthBalanced {
     /// p^2 / w for each chunk above 2^24 where they do not.
     #[must_use]
     pub fn in_chunks(network: &OverlappingWindows, chunks: usize) -> Option<Self> {
-        let network = network.clone();
+        if Self::lacks(network, chunks).is_some() {
+            return None;
+        }
         let (extent, window) = (network.extent(), network.window());
-        if extent > MOST_ROUND.0 || !(1..=MOST_CHUNKS).contains(&chunks) {
-            return None;
-        }
-        let mut routes = Self { network, chunks, hops: Hops::One };
-        let (complete, wraps) = (routes.network.is_complete(), routes.network.wraps());
-        let is_large = match wraps {
-            true => extent * window > MOST_ROUND.1 / window,
-            false => extent > MOST.0 || extent * window > MOST.1 || extent * extent / window > MOST.2 / chunks,
-        };
-        if !complete && is_large {
-            return None;
-        }
-        routes.hops = match (complete, wraps) {
+        let mut routes = Self { network: network.clone(), chunks, hops: Hops::One };
+        routes.hops = match (network.is_complete(), network.wraps()) {
             (true, _) => Hops::One,
             (false, true) => Hops::Counts(round_routes::balanced(extent, window, 2 * routes.least(1))),
             (false, false) => Hops::Lengths(row_routes::balanced(extent, window, chunks, routes.least_load())),
         };
         Some(routes)
+    }
+
+    /// Says which limit of [`in_chunks`](Self::in_chunks) is exceeded, if one is.
+    pub(crate) fn lacks(network: &OverlappingWindows, chunks: usize) -> Option<String> {
+        let (extent, window) = (network.extent(), network.window());
+        if extent > MOST_ROUND.0 || !(1..=MOST_CHUNKS).contains(&chunks) {
+            let most = MOST_ROUND.0;
+            return Some(format!(
+                "it needs P of at most {most} and 1 to {MOST_CHUNKS} chunks; P = {extent}, chunks={chunks}"
+            ));
+        }
+        if network.is_complete() {
+            return None;
+        }
+        if network.wraps() {
+            let most = MOST_ROUND.1;
+            let needs = || format!("it needs P W^2 of at most {most}; P = {extent} and W = {window}");
+            return (extent * window > most / window).then(needs);
+        }
+        let (nodes, product, hops) = MOST;
+        (extent > nodes || extent * window > product || extent * extent / window > hops / chunks).then(|| {
+            format!(
+                "it needs P of at most {nodes}, P W of at most {product} and P^2 / W times the chunks of at most {hops}; \
+                 P = {extent}, W = {window}, chunks={chunks}"
+            )
+        })
     }
 
     /// Returns the network.

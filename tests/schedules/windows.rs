@@ -403,7 +403,7 @@ fn direct_over_balanced_routes_is_near_the_bound() {
             "direct-balanced",
             "it needs at most 8388608 hops from a node to all others; how-wrap:400,2,2 has ",
         ),
-        ("how:4000,1100,1", "direct-balanced", "it needs P W of at most 4194304"),
+        ("how:4000,1100,1", "direct-balanced", "P W of at most 4194304 and"),
         ("how:4096,2,1", "direct-balanced:chunks=64", "P^2 / W times the chunks of at most 16777216; P = 4096, W = 2"),
         ("how-wrap:4096,65,1", "direct-balanced", "it needs P W^2 of at most 16777216; P = 4096 and W = 65"),
     ] {

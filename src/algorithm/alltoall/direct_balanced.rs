@@ -95,7 +95,8 @@ fn routes(problem: &Problem, chunks: usize) -> Result<Arc<Routes>, String> {
     let text = || problem.topology().text();
     let network = network(problem).ok_or_else(|| format!("it needs {}; this is {}", ABOUT.needs, text()))?;
     MADE.get((network.clone(), chunks), || {
-        let routes = LengthBalanced::in_chunks(&network, chunks).ok_or_else(|| too_large(&network, chunks))?;
+        let needs = || LengthBalanced::lacks(&network, chunks).unwrap_or_default();
+        let routes = LengthBalanced::in_chunks(&network, chunks).ok_or_else(needs)?;
         let extent = network.extent();
         let all = || (1..extent).flat_map(|displacement| (0..chunks).map(move |chunk| (displacement, chunk)));
         let hops = || all().map(|(displacement, chunk)| routes.hops(displacement, chunk));
@@ -108,19 +109,6 @@ fn routes(problem: &Problem, chunks: usize) -> Result<Arc<Routes>, String> {
         let load = routes.loads().into_iter().max().unwrap_or_default();
         Ok(Arc::new(Routes { load, longest: hops().max().unwrap_or_default(), routes }))
     })
-}
-
-/// Says which limit of [`LengthBalanced::in_chunks`] the network exceeds.
-fn too_large(network: &OverlappingWindows, chunks: usize) -> String {
-    let (extent, window) = (network.extent(), network.window());
-    match network.wraps() {
-        true => format!("it needs P W^2 of at most {}; P = {extent} and W = {window}", 1 << 24),
-        false => format!(
-            "it needs P W of at most {} and P^2 / W times the chunks of at most {}; P = {extent}, W = {window}, chunks={chunks}",
-            1 << 22,
-            1 << 24
-        ),
-    }
 }
 
 /// Returns the number of chunks that is compared beside whole blocks. The fewer blocks there are for a

@@ -132,13 +132,9 @@ struct Jumps {
     loads: Lengths,
     /// The load of each length if all lengths are used equally often.
     even: u64,
-    /// What each length carries beside these distances.
-    beside: u32,
     /// The number of times that sums of all distances were found. Each compares other lengths than the
     /// one before.
     turn: usize,
-    /// The number of pairs of jumps that were compared for exchanges, or a few more.
-    pairs: usize,
 }
 
 /// The growth of prices with the load.
@@ -195,8 +191,7 @@ impl Jumps {
         let even = beside as usize + 2 * distances.iter().sum::<usize>() / (window * (window + 1));
         // No sum has more jumps than jumps of 1.
         let most = most.min(longest);
-        let mut jumps =
-            Self { window, most, loads: vec![beside; window], even: even.max(1) as u64, beside, turn: 0, pairs: 0 };
+        let mut jumps = Self { window, most, loads: vec![beside; window], even: even.max(1) as u64, turn: 0 };
         let mut sums: Vec<Lengths> = vec![vec![0; window]; distances.len()];
         let mut best: Option<(u32, Vec<Lengths>)> = None;
         // The first of two jumps determines the second.
@@ -232,18 +227,19 @@ impl Jumps {
             }
         }
         let sums = best.map_or(sums, |(_, sums)| sums);
-        jumps.exchanged(sums)
+        jumps.exchanged(sums, beside)
     }
 
-    /// Exchanges jumps in all sums, pass by pass, while that lowers the busiest load.
-    fn exchanged(&mut self, sums: Vec<Lengths>) -> Vec<Lengths> {
-        self.loads.fill(self.beside);
+    /// Exchanges jumps in all sums, pass by pass, while that lowers the busiest load. Each length already
+    /// has the load `beside`.
+    fn exchanged(&mut self, sums: Vec<Lengths>, beside: u32) -> Vec<Lengths> {
+        self.loads.fill(beside);
         sums.iter().for_each(|sum| self.loads.iter_mut().zip(sum).for_each(|(load, times)| *load += times));
         let (mut busiest, mut best, mut sums) = (self.busiest(), sums.clone(), sums);
-        let mut vain = 0;
-        while vain < EXCHANGES && self.pairs < PAIRS && u64::from(busiest) > self.even + 1 {
+        let (mut vain, mut pairs) = (0, 0);
+        while vain < EXCHANGES && pairs < PAIRS && u64::from(busiest) > self.even + 1 {
             let slope = Slope { sharpness: 24 << (vain % 4), values: 16 };
-            sums.iter_mut().for_each(|sum| self.exchange(sum, slope, vain));
+            pairs += sums.iter_mut().map(|sum| self.exchange(sum, slope, vain)).sum::<usize>();
             vain += 1;
             if self.busiest() < busiest {
                 (busiest, vain) = (self.busiest(), 0);
@@ -254,11 +250,13 @@ impl Jumps {
     }
 
     /// Exchanges the jump of a sum whose length has most load, with each of the others in turn, for the
-    /// two jumps that are cheapest. Where a sum may have more jumps, also alone.
-    fn exchange(&mut self, sum: &mut Lengths, slope: Slope, pass: usize) {
+    /// two jumps that are cheapest. Where a sum may have more jumps, also alone. Returns the number of
+    /// pairs of jumps that were compared, or a few more.
+    fn exchange(&mut self, sum: &mut Lengths, slope: Slope, pass: usize) -> usize {
+        let mut pairs = 0;
         let used = |sum: &Lengths| (1..=sum.len()).filter(|jump| sum[jump - 1] > 0).collect::<Vec<_>>();
         for other in used(sum).into_iter().chain([0]) {
-            let Some(busiest) = used(sum).into_iter().max_by_key(|jump| self.loads[jump - 1]) else { return };
+            let Some(busiest) = used(sum).into_iter().max_by_key(|jump| self.loads[jump - 1]) else { break };
             let is_allowed = match other {
                 0 => sum.iter().sum::<u32>() < self.most as u32,
                 _ => sum[other - 1] > u32::from(other == busiest),
@@ -270,12 +268,13 @@ impl Jumps {
                 sum[jump - 1] -= 1;
                 self.loads[jump - 1] -= 1;
             }
-            self.pairs += self.window;
+            pairs += self.window;
             for jump in self.pair(busiest + other, slope, pass).into_iter().filter(|jump| *jump > 0) {
                 sum[jump - 1] += 1;
                 self.loads[jump - 1] += 1;
             }
         }
+        pairs
     }
 
     fn busiest(&self) -> u32 {
