@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use necklace::op::by;
 use necklace::topology::Complete;
+use necklace::transport::Timeouts;
 use necklace::transport::mpi::MpiJoin;
 use necklace::{Communicator, Options};
 
@@ -22,12 +23,13 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) fn communicator(
     rank: &Rank,
     way: &str,
-    timeout: Duration,
+    timeouts: impl Into<Timeouts>,
 ) -> (necklace::transport::mpi::Supervisor, Communicator) {
     let join = MpiJoin::world().unwrap().timeout(Duration::from_secs(30)).staged(way == "staged");
     let (supervisor, endpoint) = join.supervised().unwrap();
     let network = Arc::new(Complete::new(rank.size).unwrap());
-    let options = Options::default().timeout(timeout).arrival_timeout(timeout);
+    let timeouts = timeouts.into();
+    let options = Options::default().timeout(timeouts.silence).arrival_timeout(timeouts.arrival);
     let mut comm = Communicator::with_options(endpoint, network, options).unwrap();
     let messages = [
         ("alltoall", "direct"),
