@@ -12,6 +12,7 @@ struct Search {
     extent: usize,
     window: usize,
     chunks: usize,
+    effort: Effort,
     /// The routes of the chunks of a displacement, from 1.
     routes: Vec<Lengths>,
     /// The load of each channel upwards, by its length, then by the node where it begins.
@@ -45,21 +46,31 @@ const SHARPNESS: [usize; 4] = [48, 96, 192, 384];
 const WANTED: usize = 20;
 const HIGHEST: usize = 34;
 
-/// The number of lengths that are compared for the last hop over a distance, about: they are spread
-/// over the window. The longest hop is always among them.
-const LENGTHS: usize = 30;
+/// How much is tried, by the length of the row.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// The number of lengths that are compared for the last hop over a distance, about: they are spread
+    /// over the window. The longest hop is always among them.
+    lengths: usize,
+    /// The hops that a route may have beyond twice those of a shortest path.
+    more: usize,
+    /// The work after which a load of 1/24 above the least is enough. The passes over the last few
+    /// percent take longest.
+    patience: usize,
+    /// The work after which no new pass begins.
+    work: usize,
+}
 
-/// The most nodes of a row whose routes have at most twice the hops of a shortest path. In longer
-/// ones, few lengths are compared, and two hops more are allowed.
-const LONG: usize = 1 << 8;
+/// In rows of up to 256 nodes: up to ten seconds.
+const SHORT: Effort = Effort { lengths: 30, more: 0, patience: usize::MAX, work: 1 << 30 };
 
-/// The work after which no new pass begins: up to ten seconds.
-const WORK: usize = 1 << 30;
+/// In longer rows: up to a minute.
+const LONG: Effort = Effort { lengths: 16, more: 2, patience: 1 << 27, work: 1 << 31 };
 
 /// Returns the routes of a row: those of the chunks of a displacement of 1, then of 2, and so on. Each
 /// has at most twice the hops of a shortest path, or two more in a row of more than 256 nodes. Stops
-/// when the busiest channel carries `least`, or when some passes do not lower its load, or after much
-/// work.
+/// when the busiest channel carries `least`, or in such a row 1/24 more after some work, when some passes
+/// do not lower its load, or after much work.
 pub(super) fn balanced(extent: usize, window: usize, chunks: usize, least: usize) -> Vec<Lengths> {
     // In wide windows it is better to begin with short displacements, which take one hop; in narrow
     // ones with long displacements, and the short ones fill the gaps.
@@ -67,14 +78,15 @@ pub(super) fn balanced(extent: usize, window: usize, chunks: usize, least: usize
     if 10 * window >= extent {
         orders.reverse();
     }
+    let effort = if extent > 256 { LONG } else { SHORT };
     let mut best = (usize::MAX, vec![]);
     for order in orders {
-        let mut search = Search::new(extent, window, chunks);
+        let mut search = Search::new(extent, window, chunks, effort);
         let attempt = search.run(&order, least);
         if attempt.0 < best.0 {
             best = attempt;
         }
-        if 20 * best.0 <= 21 * least || search.work >= WORK {
+        if best.0 <= least + least / 20 || search.work >= effort.work {
             break;
         }
     }
@@ -82,11 +94,12 @@ pub(super) fn balanced(extent: usize, window: usize, chunks: usize, least: usize
 }
 
 impl Search {
-    fn new(extent: usize, window: usize, chunks: usize) -> Self {
+    fn new(extent: usize, window: usize, chunks: usize, effort: Effort) -> Self {
         Self {
             extent,
             window,
             chunks,
+            effort,
             routes: vec![vec![]; (extent - 1) * chunks],
             loads: (1..=window).map(|length| vec![0; extent - length]).collect(),
             sums: vec![0; (extent + 1) * window],
@@ -98,16 +111,16 @@ impl Search {
     }
 
     /// Chooses all routes, displacements in this order, then again and again those over the busiest
-    /// channels. Returns what the busiest channel carries, and the routes.
+    /// channels. Returns what these carry, and the routes.
     fn run(&mut self, order: &[usize], least: usize) -> (usize, Vec<Lengths>) {
         self.set_prices(least, SHARPNESS[0]);
         order.iter().for_each(|&displacement| self.choose(displacement, None));
         let mut best = (self.busiest(), self.routes.clone());
         // Passes without a better result.
         let mut vain = 0;
-        while best.0 > least && vain < 2 * SHARPNESS.len() && self.work < WORK {
+        while best.0 > self.enough(least) && vain < 2 * SHARPNESS.len() && self.work < self.effort.work {
             let busiest = self.busiest();
-            let wanted = least.max(busiest - busiest / 8);
+            let wanted = self.enough(least).max(busiest - busiest / 8);
             self.set_prices(wanted, SHARPNESS[vain % SHARPNESS.len()]);
             order.iter().for_each(|&displacement| self.choose(displacement, Some(wanted)));
             vain += 1;
@@ -116,6 +129,11 @@ impl Search {
             }
         }
         best
+    }
+
+    /// Returns the load with which the search ends.
+    fn enough(&self, least: usize) -> usize {
+        if self.work < self.effort.patience { least } else { least + least / 24 }
     }
 
     fn busiest(&self) -> usize {
@@ -181,15 +199,14 @@ impl Search {
     /// Returns the cheapest route of those that are compared.
     fn cheapest(&mut self, displacement: usize) -> Lengths {
         let starts = self.extent - displacement;
-        let stride = (self.window / LENGTHS).max(1);
+        let stride = (self.window / self.effort.lengths).max(1);
         let first = 1 + self.turn % stride;
-        let more = if self.extent > LONG { 2 } else { 0 };
         self.turn += 1;
         let Ways { prices, hops, last } = &mut self.ways;
         // Loops, since this takes most of the time.
         for distance in 1..=displacement {
             let longest = self.window.min(distance);
-            let allowed = (2 * distance.div_ceil(self.window) + more) as u32;
+            let allowed = (2 * distance.div_ceil(self.window) + self.effort.more) as u32;
             let (before, hops_before) = (&prices[distance - longest..distance], &hops[distance - longest..distance]);
             let below = &self.sums[distance * self.window..][..longest];
             let above = &self.sums[(distance + starts) * self.window..][..longest];

@@ -1,8 +1,8 @@
 //! Direct alltoall in windows, over routes that use links of all lengths alike.
 //!
 //! Source: own work; the routes are those of [`LengthBalanced`]. Needs: `how:P,W,N` or
-//! `how-wrap:P,W,N` with a window of 2 or more, not complete, p <= 4096, p w <= 2^22, or p w^2 <= 2^24
-//! where windows wrap round, at most 2^23 hops from a node to all others, with rank i on node i.
+//! `how-wrap:P,W,N` with a window of 2 or more, not complete, p <= 4096, p w^2 <= 2^24 where windows
+//! wrap round, at most 2^23 hops from a node to all others, with rank i on node i.
 //! Model: unlimited; transfers share channels and the network queues them.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
@@ -16,14 +16,14 @@
 //! In one dimension that is near the cut bound: in regular rows of 20 to 128 nodes 1.02 times or less
 //! if p >= 16 w, and where windows wrap round the bound, rounded up, or one more. Wider windows have
 //! few blocks for a channel, so in rows of more than 256 nodes `auto` also compares chunks, each with a
-//! route of its own, if p^2 times their number is at most 2^26: 64 of them for p < 2.5 w, 32 for
-//! p < 4 w, 24 for p < 6 w, 12 for p < 12 w, 8 for p < 24 w, and 4 for p < 48 w. Default routes load
-//! the busiest channel about (w + 1) / 2 times as much.
+//! route of its own: 64 of them for p < 3 w, 48 for p < 4 w, 24 for p < 6 w, 12 for p < 12 w, 8 for
+//! p < 24 w, 4 for p < 48 w, and 2 for p < 96 w, or fewer, so that p^2 times their number is at most
+//! 2^28. Default routes load the busiest channel about (w + 1) / 2 times as much.
 //!
 //! As [`Direct`](super::Direct), it costs N - 1 messages a rank for each chunk, and no memory for the
-//! blocks of others. A process chooses the routes once: in some 10 ms for 100 nodes, and up to 10 s
-//! for 1000 nodes in chunks. Apart from that, a rank takes time and memory in proportion to the hops
-//! of its messages.
+//! blocks of others. A process chooses the routes once: in some 10 ms for 100 nodes, in up to ten
+//! seconds for 1500 nodes in chunks, and up to a minute for 4096. Apart from that, a rank takes time
+//! and memory in proportion to the hops of its messages.
 
 use std::iter;
 use std::ops::RangeFrom;
@@ -46,7 +46,7 @@ static ABOUT: About = About {
     name: "direct-balanced",
     summary: "each block goes directly to its destination, all in one round, over routes that use links of all lengths alike",
     source: "own work",
-    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 4096, P W at most 2^22, or P W^2 at most 2^24 where windows wrap round, at most 2^23 hops from a node to all others, with rank i on node i",
+    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 4096, P W^2 at most 2^24 where windows wrap round, at most 2^23 hops from a node to all others, with rank i on node i",
     claims: "1 start-up, N - 1 blocks a rank, each in one message or in chunks; over the busiest channel, where windows wrap round in one dimension, at most one block more than fl(p^2/4) / (w (w + 1)), rounded up",
     ports: Ports::Unlimited,
 };
@@ -65,9 +65,8 @@ const MOST: (usize, usize) = (1 << 12, 1 << 23);
 
 /// The rows in which `auto` considers chunks: longer than those where it considers
 /// [`WindowExchange`](super::WindowExchange), which is as near the bound without waiting messages. And
-/// the largest product of the square of the length and the chunks, for which the routes are chosen in up
-/// to ten seconds.
-const CUT: (RangeFrom<usize>, usize) = (257.., 1 << 26);
+/// the largest product of the square of the length and the chunks.
+const CUT: (RangeFrom<usize>, usize) = (257.., 1 << 28);
 
 /// The routes of a network, and what is claimed of them.
 struct Routes {
@@ -116,15 +115,16 @@ fn routes(problem: &Problem, chunks: usize) -> Result<Arc<Routes>, String> {
 fn compared_chunks(problem: &Problem) -> Option<usize> {
     let network = network(problem).filter(|network| !network.wraps() && CUT.0.contains(&network.extent()))?;
     let chunks = match (network.extent(), network.window()) {
-        (extent, window) if 5 * window > 2 * extent => 64,
-        (extent, window) if 4 * window > extent => 32,
+        (extent, window) if 3 * window > extent => 64,
+        (extent, window) if 4 * window > extent => 48,
         (extent, window) if 6 * window > extent => 24,
         (extent, window) if 12 * window > extent => 12,
         (extent, window) if 24 * window > extent => 8,
         (extent, window) if 48 * window > extent => 4,
+        (extent, window) if 96 * window > extent => 2,
         _ => return None,
     };
-    (network.extent().pow(2) * chunks <= CUT.1).then_some(chunks)
+    Some(chunks.min(CUT.1 / network.extent().pow(2)))
 }
 
 impl DirectBalanced {
