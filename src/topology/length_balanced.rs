@@ -46,7 +46,8 @@ use crate::ids::Node;
 /// about p w^2 time, and somewhat more where the first choice has to be mended. In regular networks, it
 /// stores the hops of each displacement and chunk, and is made in about p^2 time for each chunk, some
 /// passes over, with a factor of up to 30 for the window: in some 10 ms for 100 nodes, up to five
-/// seconds for 1000 nodes in 64 chunks, and up to a minute for 4096. A route takes time in proportion to its hops, up to a logarithm.
+/// seconds for 1000 nodes in 64 chunks, and up to a minute for 4096. A route takes time in proportion
+/// to its hops, up to a logarithm.
 ///
 /// ```
 /// use necklace::Node;
@@ -264,27 +265,27 @@ impl LengthBalanced {
     /// it is the same.
     fn regular_loads(&self) -> Vec<usize> {
         let extent = self.network.extent();
-        // How many routes more have the channel of a length from a coordinate than have the one before
-        // it. A hop that begins at the coordinate x of a route from 0 begins from x on, once for each
-        // coordinate at which such a route may begin.
-        let mut more = vec![0_isize; self.network.window() * extent];
+        // The changes of the load from one channel of a length to the next. A hop that begins at the
+        // coordinate x of a route from 0 begins from x on, once for each coordinate at which such a
+        // route may begin.
+        let mut changes = vec![0_i32; self.network.window() * extent];
         for (displacement, chunk) in (1..extent).flat_map(|by| (0..self.chunks).map(move |chunk| (by, chunk))) {
             let mut x = 0;
             for length in self.lengths(displacement, chunk) {
                 let first = (length - 1) * extent + x;
-                more[first] += 1;
-                more[first + extent - displacement] -= 1;
+                changes[first] += 1;
+                changes[first + extent - displacement] -= 1;
                 x += length;
             }
         }
-        let busiest = |more: &[isize]| {
-            let loads = more.iter().scan(0_usize, |load, &more| {
-                *load = load.saturating_add_signed(more);
+        let busiest = |changes: &[i32]| {
+            let loads = changes.iter().scan(0_u32, |load, &change| {
+                *load = load.saturating_add_signed(change);
                 Some(*load)
             });
-            loads.max().unwrap_or(0)
+            loads.max().unwrap_or(0) as usize
         };
-        more.chunks(extent).map(busiest).collect()
+        changes.chunks(extent).map(busiest).collect()
     }
 
     /// Returns the longest displacement on the shorter way.

@@ -69,8 +69,8 @@ const LONG: Effort = Effort { lengths: 16, more: 2, patience: 1 << 27, work: 1 <
 
 /// Returns the routes of a row: those of the chunks of a displacement of 1, then of 2, and so on. Each
 /// has at most twice the hops of a shortest path, or two more in a row of more than 256 nodes. Stops
-/// when the busiest channel carries `least`, or in such a row 1/24 more after some work, when some passes
-/// do not lower its load, or after much work.
+/// when the busiest channel carries `least`, or in such a row 1/24 more after some work. Stops also when
+/// some passes do not lower its load, and after much work.
 pub(super) fn balanced(extent: usize, window: usize, chunks: usize, least: usize) -> Vec<Lengths> {
     // In wide windows it is better to begin with short displacements, which take one hop; in narrow
     // ones with long displacements, and the short ones fill the gaps.
