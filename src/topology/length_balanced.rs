@@ -34,8 +34,9 @@ use crate::ids::Node;
 /// 789 of the 812 networks below 60 nodes whose rows are not complete. On regular networks of
 /// 20 to 128 nodes it carries at most 1.02 times the bound if p >= 16 w, and 1.07 times if p >= 6 w.
 /// Wider windows have few units for a channel: there it may carry twice the bound. In
-/// [chunks](Self::in_chunks) with a route each, all windows keep to 1.05 times the bound: 24 chunks if
-/// p < 6 w, and 4 if p < 24 w.
+/// [chunks](Self::in_chunks) with a route each, all windows of these sizes keep to 1.05 times the bound:
+/// 24 chunks if p < 6 w, and 4 if p < 24 w. In rows of more than 256 nodes the search may end 1/24
+/// above the bound, and windows with p < 3 w need 64 chunks to come near it.
 ///
 /// Source: Q. Wang, dissertation, New Jersey Institute of Technology, 1999, section 1.1, for the
 /// network; the routes are not in it.

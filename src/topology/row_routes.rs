@@ -111,7 +111,7 @@ impl Search {
     }
 
     /// Chooses all routes, displacements in this order, then again and again those over the busiest
-    /// channels. Returns what these carry, and the routes.
+    /// channels. Returns the least load of the busiest channels that was found, and its routes.
     fn run(&mut self, order: &[usize], least: usize) -> (usize, Vec<Lengths>) {
         self.set_prices(least, SHARPNESS[0]);
         order.iter().for_each(|&displacement| self.choose(displacement, None));

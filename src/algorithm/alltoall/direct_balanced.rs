@@ -68,6 +68,9 @@ const MOST: (usize, usize) = (1 << 12, 1 << 23);
 /// the largest product of the square of the length and the chunks.
 const CUT: (RangeFrom<usize>, usize) = (257.., 1 << 28);
 
+/// The number of chunks in rows that are shorter than so many windows.
+const CHUNKS_BELOW: [(usize, usize); 7] = [(3, 64), (4, 48), (6, 24), (12, 12), (24, 8), (48, 4), (96, 2)];
+
 /// The routes of a network, and what is claimed of them.
 struct Routes {
     routes: LengthBalanced,
@@ -114,17 +117,9 @@ fn routes(problem: &Problem, chunks: usize) -> Result<Arc<Routes>, String> {
 /// channel, the more: to load channels alike, and because each hop of a chunk takes its time.
 fn compared_chunks(problem: &Problem) -> Option<usize> {
     let network = network(problem).filter(|network| !network.wraps() && CUT.0.contains(&network.extent()))?;
-    let chunks = match (network.extent(), network.window()) {
-        (extent, window) if 3 * window > extent => 64,
-        (extent, window) if 4 * window > extent => 48,
-        (extent, window) if 6 * window > extent => 24,
-        (extent, window) if 12 * window > extent => 12,
-        (extent, window) if 24 * window > extent => 8,
-        (extent, window) if 48 * window > extent => 4,
-        (extent, window) if 96 * window > extent => 2,
-        _ => return None,
-    };
-    Some(chunks.min(CUT.1 / network.extent().pow(2)))
+    let (extent, window) = (network.extent(), network.window());
+    let (_, chunks) = CHUNKS_BELOW.into_iter().find(|(windows, _)| extent < windows * window)?;
+    Some(chunks.min(CUT.1 / extent.pow(2)))
 }
 
 impl DirectBalanced {
