@@ -4,11 +4,15 @@ use crate::ids::Node;
 use crate::numbers::Numbers;
 use crate::topology::Topology;
 
-/// The number of batches of exchanges. A batch tries `FOR_EACH` for each node, but so few that at
-/// most about `MOST` links move.
+/// The number of batches of exchanges in one attempt. A batch tries `FOR_EACH` for each node, but so
+/// few that at most about `MOST` links move.
 const BATCHES: usize = 64;
 const FOR_EACH: usize = 32;
 const MOST: usize = 1 << 18;
+
+/// The most attempts. Large guests get fewer, because the batches of one number in all attempts move
+/// at most about `MOST` links together.
+const ATTEMPTS: usize = 8;
 
 /// The cost of an exchange that is made with the probability 1/2, at first, in 256ths. It is halved
 /// from batch to batch, `HALVINGS` times in all.
@@ -18,25 +22,33 @@ const HALVINGS: usize = 10;
 /// Searches the host's node of each node of the guest. The cost of a link is the square of its
 /// length, so that long links become rare.
 pub(super) fn search(guest: &dyn Topology, host: &dyn Topology, seed: u64) -> Vec<Node> {
-    let mut state = State::first(guest, host);
+    let first = State::first(guest, host);
     // Seeds must differ above the lowest bit.
     let mut numbers = Numbers::new(seed.wrapping_mul(2).wrapping_add(1) ^ 0x9E37_79B9_7F4A_7C15);
-    let (mut best, mut quality) = (state.at.clone(), state.quality());
-    let links = state.neighbours.iter().map(Vec::len).max().unwrap_or_default();
-    let batch = (state.at.len() * FOR_EACH).min(MOST / links.max(1));
-    for number in 0..BATCHES {
-        let scale = FIRST >> (number * HALVINGS / BATCHES);
-        for _ in 0..batch {
-            state.exchange(&mut numbers, scale);
+    let links = first.neighbours.iter().map(Vec::len).max().unwrap_or_default().max(1);
+    let batch = (first.at.len() * FOR_EACH).min(MOST / links);
+    let attempts = (MOST / (batch * links).max(1)).clamp(1, ATTEMPTS);
+    let mut best = first.placement();
+    for _ in 0..attempts {
+        // No placement is better than one on neighbours.
+        if best.dilation <= 1 {
+            break;
         }
-        let found = state.quality();
-        if found < quality {
-            (best, quality) = (state.at.clone(), found);
-        }
+        best = best.min(first.clone().annealed(&mut numbers, batch));
     }
-    best.into_iter().map(Node::new).collect()
+    best.at.into_iter().map(Node::new).collect()
 }
 
+/// The host's node of each node of the guest. The better placement is the smaller: by its dilation,
+/// then by the length of all links.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Placement {
+    dilation: usize,
+    length: usize,
+    at: Vec<usize>,
+}
+
+#[derive(Clone)]
 struct State<'a> {
     host: &'a dyn Topology,
     /// The neighbours of each node of the guest.
@@ -61,6 +73,19 @@ impl<'a> State<'a> {
             (at[node], on[place]) = (place, Some(node));
         }
         Self { host, neighbours, at, on }
+    }
+
+    /// Cools from the first batch to the last. Returns the best placement found after a batch.
+    fn annealed(mut self, numbers: &mut Numbers, batch: usize) -> Placement {
+        let mut best = self.placement();
+        for number in 0..BATCHES {
+            let scale = FIRST >> (number * HALVINGS / BATCHES);
+            for _ in 0..batch {
+                self.exchange(numbers, scale);
+            }
+            best = best.min(self.placement());
+        }
+        best
     }
 
     /// Tries to exchange what is on two nodes of the host. What costs c is made with the
@@ -106,11 +131,11 @@ impl<'a> State<'a> {
         self.host.distance(Node::new(self.at[node]), Node::new(self.at[other]))
     }
 
-    /// Returns the dilation, and the length of all links.
-    fn quality(&self) -> (usize, usize) {
+    fn placement(&self) -> Placement {
         let all = self.neighbours.iter().enumerate();
         let lengths = all.flat_map(|(node, others)| others.iter().map(move |&other| self.length(node, other)));
-        lengths.fold((0, 0), |(longest, all), length| (longest.max(length), all + length))
+        let (dilation, length) = lengths.fold((0, 0), |(longest, all), length| (longest.max(length), all + length));
+        Placement { dilation, length, at: self.at.clone() }
     }
 }
 
