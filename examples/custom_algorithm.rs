@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn claims_equal_the_counts() -> Result<(), Box<dyn Error>> {
         for ranks in 1..20 {
-            let network = Complete::new(ranks).ok_or("a network")?;
+            let network = Complete::new(ranks)?;
             let problem = Problem::new(Arc::new(network), Collective::Alltoall)?;
             let proof = verify_shares(Swap.shares(&problem)?)?;
             assert_eq!(proof.contradicts(&Swap.claims(&problem)), []);

@@ -174,7 +174,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     conformance::run_all(&PostOffice)?;
     println!("The mailbox transport keeps the {} promises of a transport", conformance::CHECKS.len());
 
-    let torus = Arc::new(Grid::torus(&[4, 4]).ok_or("a torus of 16 nodes")?);
+    let torus = Arc::new(Grid::torus(&[4, 4])?);
     let exchange = |endpoint| {
         let mut comm = Communicator::new(endpoint, torus.clone())?;
         comm.choose("alltoall", "torus-exchange")?;

@@ -29,7 +29,7 @@ fn step(plate: &mut [f64], [rows, columns]: [usize; 2]) -> f64 {
 
 /// Computes until nothing changes much. Returns the part of this rank, and the number of steps.
 fn heat(comm: &mut Communicator, extents: &[usize]) -> Result<(Vec<f64>, usize), Error> {
-    let mut grid = comm.on_grid(Grid::mesh(extents).expect("the extents of a grid"))?;
+    let mut grid = comm.on_grid(Grid::mesh(extents)?)?;
     let mut plate = vec![0.0; SHAPE[0] * SHAPE[1]];
     // The border above the whole plate is warm; no halo arrives there.
     if grid.shift(0, 1).0.is_none() {
@@ -48,7 +48,7 @@ fn heat(comm: &mut Communicator, extents: &[usize]) -> Result<(Vec<f64>, usize),
 
 fn main() -> Result<(), necklace::JobError> {
     let ends = Launch::from_env().ranks(6).run(|mut comm| {
-        let extents = Grid::balanced(comm.size(), 2).expect("a rank").extents().to_vec();
+        let extents = Grid::balanced(comm.size(), 2)?.extents().to_vec();
         let (part, steps) = heat(&mut comm, &extents)?;
         // The same on one rank.
         let shape = [extents[0] * PART[0] + 2, extents[1] * PART[1] + 2];

@@ -95,7 +95,7 @@ struct Pencils {
 
 impl Pencils {
     fn new(comm: &mut Communicator, extents: [usize; 3]) -> Result<Self, Box<dyn Error>> {
-        let grid = Grid::balanced(comm.size(), 2).expect("a rank");
+        let grid = Grid::balanced(comm.size(), 2)?;
         let (rows, columns, whole) = (Split::Block(0), Split::Block(1), Split::Whole);
         let pencils = |splits: [Split; 3], order: [usize; 3]| {
             Distribution::new(&extents, &grid, &splits).and_then(|pencils| pencils.in_order(&order))

@@ -200,7 +200,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let (rank, ranks) = (world.rank() as usize, world.size() as usize);
     let collective = arguments.collective;
     let communicator = |algorithm: &str| -> Result<Communicator, Box<dyn Error>> {
-        let topology = Arc::new(Complete::new(ranks).ok_or("too many ranks")?);
+        let topology = Arc::new(Complete::new(ranks)?);
         let mut comm = Communicator::new(MpiJoin::from_communicator(&world)?.endpoint()?, topology)?;
         comm.choose(collective.name(), algorithm)?;
         Ok(comm)

@@ -42,7 +42,7 @@ pub(super) fn load_in_windows(row: Factor, pairs: impl Iterator<Item = (usize, u
     const MOST: usize = 1 << 9;
     let Factor::Windows { extent: extent @ ..=MOST, window, wraps } = row else { return None };
     let new = if wraps { OverlappingWindows::wrapping } else { OverlappingWindows::new };
-    let (row, mut loads) = (new(extent, window, 1)?, vec![0; extent * extent]);
+    let (row, mut loads) = (new(extent, window, 1).ok()?, vec![0; extent * extent]);
     for (from, to) in pairs {
         row.route(Node::new(from), Node::new(to))
             .windows(2)

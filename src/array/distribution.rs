@@ -131,7 +131,7 @@ impl Distribution {
         if axes == 0 {
             return Err(ArrayError::NoAxes);
         }
-        let grid = Grid::line(ranks).ok_or(ArrayError::Grid { ranks })?;
+        let grid = Grid::line(ranks).map_err(|_| ArrayError::Grid { ranks })?;
         let mut splits = vec![Split::Whole; axes];
         *splits.get_mut(axis).ok_or(ArrayError::Axis { axis, axes })? = Split::Block(0);
         Self::new(shape, &grid, &splits)

@@ -95,7 +95,7 @@ pub(crate) fn together(from: &Distribution, to: &Distribution, rank: usize) -> V
     }
     let extents: Vec<usize> = along.iter().map(|&axis| grid.extents()[axis]).collect();
     let mut at = grid.coordinates(Node::new(rank));
-    let Some(part) = Grid::mesh(&extents) else { return vec![rank] };
+    let Ok(part) = Grid::mesh(&extents) else { return vec![rank] };
     let member = |node| {
         for (&axis, &x) in along.iter().zip(&part.coordinates(Node::new(node))) {
             at[axis] = x;

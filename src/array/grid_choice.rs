@@ -170,7 +170,8 @@ fn grids(problem: &Problem, axes: usize) -> Vec<Grid> {
     if ranks <= MOST_RANKS {
         (1..=axes).for_each(|axes| further(ranks, axes, &mut Vec::new(), &mut found));
     } else {
-        let squarest = (1..=axes).filter_map(|axes| Grid::balanced(ranks, axes)).map(|grid| grid.extents().to_vec());
+        let squarest =
+            (1..=axes).filter_map(|axes| Grid::balanced(ranks, axes).ok()).map(|grid| grid.extents().to_vec());
         let factors = problem.topology().factors().unwrap_or_default();
         let own = factors.iter().map(|factor| factor.extent()).collect();
         found = squarest.chain([own]).collect();
@@ -179,7 +180,7 @@ fn grids(problem: &Problem, axes: usize) -> Vec<Grid> {
     }
     found.sort_by_cached_key(|extents| (extents.len(), extents.iter().copied().max(), Reverse(extents.clone())));
     found.dedup();
-    found.iter().filter_map(|extents| Grid::mesh(extents)).collect()
+    found.iter().filter_map(|extents| Grid::mesh(extents).ok()).collect()
 }
 
 /// The ranks between neighbours along each axis of a grid.
@@ -275,7 +276,7 @@ impl<'a> Rows<'a> {
         let is_charged = self.machine.charges_for_network();
         let parts = if is_charged { self.parts((stride, extent)) } else { None };
         let are_known = parts.is_some();
-        let complete = || alltoall(Arc::new(Complete::new(extent)?), Placement::identity(extent));
+        let complete = || alltoall(Arc::new(Complete::new(extent).ok()?), Placement::identity(extent));
         let networks = match parts {
             Some(parts) => parts,
             None => vec![complete()?],

@@ -219,7 +219,7 @@ impl Cartesian {
         let is_wrong = |(i, axis): (usize, &usize)| *axis >= extents.len() || axes[..i].contains(axis);
         let kept: Vec<usize> = axes.iter().filter_map(|&axis| extents.get(axis).copied()).collect();
         let grid = if self.grid.wraps() { Grid::torus(&kept) } else { Grid::mesh(&kept) };
-        let Some(grid) = grid.filter(|_| !axes.iter().enumerate().any(is_wrong)) else {
+        let Some(grid) = grid.ok().filter(|_| !axes.iter().enumerate().any(is_wrong)) else {
             return Err(crate::error::ArgumentError::Axes { axes: axes.to_vec(), dimensions: extents.len() }.into());
         };
         let mut at = self.coordinates(self.rank());

@@ -203,7 +203,7 @@ impl Communicator {
                 (topology, placement)
             }
             None => {
-                let complete = Complete::new(ranks.len()).ok_or(Error::Internal("an empty part".into()))?;
+                let complete = Complete::new(ranks.len()).map_err(|_| Error::Internal("an empty part".into()))?;
                 (Arc::new(complete) as Arc<dyn Topology>, Placement::identity(ranks.len()))
             }
         };

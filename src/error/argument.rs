@@ -7,6 +7,7 @@ use crate::permutation::BitMapError;
 use crate::plan::{BlockFault, PlanError};
 use crate::quote::{debug_as_text, quoted, shown};
 use crate::schedule::Violations;
+use crate::topology::SizeError;
 use crate::vocabulary::BuildError;
 
 /// Error in the arguments of a call, found before anything moves.
@@ -16,6 +17,9 @@ pub enum ArgumentError {
     /// There is no schedule for the call.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// A topology cannot have these sizes.
+    #[error(transparent)]
+    Size(#[from] SizeError),
     /// The map of address bits is invalid.
     #[error(transparent)]
     Map(#[from] BitMapError),

@@ -18,6 +18,7 @@ use crate::permutation::BitMapError;
 pub use crate::plan::BlockFault;
 use crate::quote::debug_as_text;
 pub use crate::quote::shown;
+use crate::topology::SizeError;
 use crate::transport::{Failure, OpenError, rank_name};
 pub use crate::vocabulary::BuildError;
 pub use job::{JobCause, JobError};
@@ -86,6 +87,14 @@ impl From<BitMapError> for Error {
     #[track_caller]
     fn from(error: BitMapError) -> Self {
         Self::of_argument("BitMap", error)
+    }
+}
+
+/// Converts the error of a topology's sizes, so that a program can use `?` on topologies and calls.
+impl From<SizeError> for Error {
+    #[track_caller]
+    fn from(error: SizeError) -> Self {
+        Self::of_argument("topology", error)
     }
 }
 

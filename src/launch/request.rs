@@ -120,7 +120,7 @@ impl Defaults {
             None => {
                 let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
                 let (ranks, set_by) = ranks.unwrap_or_else(|| (cores(), SettingOrigin::Default));
-                match (self.topology_for, Complete::new(ranks).filter(|_| ranks <= most)) {
+                match (self.topology_for, Complete::new(ranks).ok().filter(|_| ranks <= most)) {
                     (_, None) => return Err(not_allowed(ranks, set_by).into()),
                     (Some((network, origin)), Some(_)) => (load(network(ranks), origin)?, origin),
                     (None, Some(complete)) => (Arc::new(complete) as Arc<dyn Topology>, set_by),

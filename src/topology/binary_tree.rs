@@ -1,7 +1,7 @@
 //! The complete binary tree.
 
 use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
-use super::{Graph, Neighbours, Part, Topology, as_set};
+use super::{Graph, Neighbours, Part, SizeError, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 pub(super) const ROW: TopologyRow =
@@ -34,10 +34,14 @@ impl BinaryTree {
     /// The largest number of levels: 2^31 - 1 nodes.
     pub(crate) const MAX_LEVELS: usize = (MAX_NODES as u64 + 1).ilog2() as usize;
 
-    /// Returns the tree of this many levels, or `None` for none or more than 31.
-    #[must_use]
-    pub fn new(levels: usize) -> Option<Self> {
-        (1..=Self::MAX_LEVELS).contains(&levels).then_some(Self { levels })
+    /// Returns the tree of this many levels.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] for no levels or more than 31.
+    pub fn new(levels: usize) -> Result<Self, SizeError> {
+        SizeError::check("the number of levels", levels, 1, Self::MAX_LEVELS)?;
+        Ok(Self { levels })
     }
 
     /// Returns the number of levels.
@@ -128,7 +132,10 @@ mod tests {
 
     #[test]
     fn levels_out_of_range_are_refused() {
-        assert_eq!((BinaryTree::new(0), BinaryTree::new(32)), (None, None));
+        for refused in [0, 32] {
+            let error = BinaryTree::new(refused).unwrap_err().to_string();
+            assert_eq!(error, format!("the number of levels is {refused}; expected 1 to 31"));
+        }
         let largest = BinaryTree::new(31).unwrap();
         assert_eq!(largest.nodes(), MAX_NODES);
         assert_eq!(largest.distance(Node::new(MAX_NODES - 1), Node::new(MAX_NODES / 2)), 60);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
-use super::{Factor, Neighbours, Part, Topology, as_set};
+use super::{Factor, Neighbours, Part, SizeError, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 pub(super) const ROW: TopologyRow =
@@ -25,10 +25,14 @@ pub struct Complete {
 }
 
 impl Complete {
-    /// Returns the network of this many nodes, or `None` unless `1 <= nodes <= MAX_NODES`.
-    #[must_use]
-    pub fn new(nodes: usize) -> Option<Self> {
-        (1..=MAX_NODES).contains(&nodes).then_some(Self { nodes })
+    /// Returns the network of this many nodes.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] unless `1 <= nodes <= MAX_NODES`.
+    pub fn new(nodes: usize) -> Result<Self, SizeError> {
+        SizeError::check("the number of nodes", nodes, 1, MAX_NODES)?;
+        Ok(Self { nodes })
     }
 }
 
@@ -65,7 +69,7 @@ impl Topology for Complete {
     /// Any nodes form a complete network. The i-th of the given nodes has number i.
     fn part(&self, nodes: &[Node]) -> Option<Part> {
         as_set(nodes, self.nodes)?;
-        Some(Part::new(Arc::new(Self::new(nodes.len())?), (0..nodes.len()).map(Node::new).collect()))
+        Some(Part::new(Arc::new(Self::new(nodes.len()).ok()?), (0..nodes.len()).map(Node::new).collect()))
     }
 
     fn adjacent(&self, from: Node, to: Node) -> bool {
@@ -99,8 +103,9 @@ mod tests {
 
     #[test]
     fn sizes_out_of_range_are_refused() {
-        assert_eq!(Complete::new(0), None);
-        assert_eq!(Complete::new(MAX_NODES + 1), None);
+        let refused = [0, MAX_NODES + 1].map(|nodes| Complete::new(nodes).unwrap_err().to_string());
+        assert_eq!(refused[0], "the number of nodes is 0; expected 1 to 2147483647");
+        assert_eq!(refused[1], "the number of nodes is 2147483648; expected 1 to 2147483647");
         let largest = Complete::new(MAX_NODES).unwrap();
         assert!(largest.adjacent(Node::new(0), Node::new(MAX_NODES - 1)));
         assert!(!largest.adjacent(Node::new(0), Node::new(MAX_NODES)));

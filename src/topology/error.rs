@@ -1,10 +1,48 @@
-//! Errors of topology texts and edge lists.
+//! Errors of sizes, topology texts and edge lists.
 
 use std::io;
 
 use super::embedding::EmbeddingError;
 use crate::ids::MAX_NODES;
 use crate::quote::{debug_as_text, quoted, shown};
+
+/// Numbers that no network has, or that are too large for its routes.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SizeError {
+    /// A number is out of range.
+    #[error("{what} is {value}; expected {least} to {most}")]
+    #[non_exhaustive]
+    OutOfRange {
+        /// The number, such as `the window`.
+        what: &'static str,
+        /// Its value.
+        value: usize,
+        /// The least value.
+        least: usize,
+        /// The largest value.
+        most: usize,
+    },
+    /// There are no extents.
+    #[error("there are no extents; expected at least one")]
+    NoExtents,
+    /// The product of the extents is more than [`MAX_NODES`].
+    #[error("extents {} give more than {MAX_NODES} nodes", shown(extents))]
+    #[non_exhaustive]
+    TooMany {
+        /// The extents, such as `65536x65536`.
+        extents: String,
+    },
+}
+
+debug_as_text!(SizeError);
+
+impl SizeError {
+    /// Checks that a number is in a range.
+    pub(super) fn check(what: &'static str, value: usize, least: usize, most: usize) -> Result<(), Self> {
+        if (least..=most).contains(&value) { Ok(()) } else { Err(Self::OutOfRange { what, value, least, most }) }
+    }
+}
 
 /// Edges that do not form a connected network.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]

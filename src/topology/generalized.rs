@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::grid::joined;
 use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
-use super::{Complete, Coordinates, Factor, Graph, Grid, Neighbours, Part, Topology, as_set};
+use super::{Complete, Coordinates, Factor, Graph, Grid, Neighbours, Part, SizeError, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 pub(super) const ROW: TopologyRow =
@@ -44,11 +45,14 @@ pub struct GeneralizedHypercube {
 }
 
 impl GeneralizedHypercube {
-    /// Returns the network of these extents, or `None` if there are no extents, one is 0, or there
-    /// are more than [`MAX_NODES`](crate::ids::MAX_NODES) nodes.
-    #[must_use]
-    pub fn new(extents: &[usize]) -> Option<Self> {
-        Some(Self { shape: Grid::mesh(extents)? })
+    /// Returns the network of these extents.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] if there are no extents, one is 0, or there are more than
+    /// [`MAX_NODES`](crate::ids::MAX_NODES) nodes.
+    pub fn new(extents: &[usize]) -> Result<Self, SizeError> {
+        Ok(Self { shape: Grid::mesh(extents)? })
     }
 
     /// Returns the position of a node. For a node out of range, it is unspecified.
@@ -97,7 +101,7 @@ impl Topology for GeneralizedHypercube {
         let extents = self.shape.extents();
         match extents {
             [first, rest @ ..] if rest.iter().all(|extent| extent == first) => format!("ghc:{first},{}", extents.len()),
-            _ => format!("ghc:{}", extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")),
+            _ => format!("ghc:{}", joined(extents)),
         }
     }
 
@@ -125,9 +129,9 @@ impl Topology for GeneralizedHypercube {
         let numbers = nodes.iter().map(number).collect();
         let extents: Coordinates = sides.iter().map(Vec::len).filter(|&length| length > 1).collect();
         let part: Arc<dyn Topology> = match *extents {
-            [] => Arc::new(Complete::new(1)?),
-            [extent] => Arc::new(Complete::new(extent)?),
-            _ => Arc::new(Self::new(&extents)?),
+            [] => Arc::new(Complete::new(1).ok()?),
+            [extent] => Arc::new(Complete::new(extent).ok()?),
+            _ => Arc::new(Self::new(&extents).ok()?),
         };
         Some(Part::new(part, numbers))
     }
@@ -202,7 +206,8 @@ mod tests {
     #[test]
     fn too_many_nodes_are_refused() {
         for refused in [&[][..], &[0], &[4, 0], &[46341, 46341], &[usize::MAX, 2]] {
-            assert_eq!(GeneralizedHypercube::new(refused), None, "{refused:?}");
+            assert_eq!(GeneralizedHypercube::new(refused).err(), Grid::mesh(refused).err(), "{refused:?}");
+            assert!(GeneralizedHypercube::new(refused).is_err(), "{refused:?}");
         }
         let largest = ghc(&[46340, 46340]);
         assert_eq!(largest.distance(Node::new(0), Node::new(46340 * 46340 - 1)), 2);

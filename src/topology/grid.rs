@@ -4,7 +4,7 @@ use std::iter::successors;
 use std::sync::Arc;
 
 use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
-use super::{Coordinates, Factor, Graph, Neighbours, Part, Topology, as_set};
+use super::{Coordinates, Factor, Graph, Neighbours, Part, SizeError, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 pub(super) const LINE: TopologyRow =
@@ -29,6 +29,11 @@ fn read(cursor: &mut TextCursor<'_>, wraps: bool, most: usize) -> Result<Named, 
     let extents = cursor.further(first, most)?;
     cursor.end(if most == 1 { "the end" } else { "\"x\" or the end" })?;
     Named::network(Grid::new(&extents, wraps))
+}
+
+/// Returns extents as in texts, such as `4x4`.
+pub(super) fn joined(extents: &[usize]) -> String {
+    extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
 }
 
 /// A line, ring, mesh or torus: nodes at integer coordinates, linked along each dimension.
@@ -64,50 +69,62 @@ impl Grid {
         let extents: Vec<usize> = factors.iter().map(|factor| factor.extent()).collect();
         let wraps = factors.iter().all(|factor| matches!(factor, Factor::Ring(_)));
         let grid = wraps || factors.iter().all(|factor| matches!(factor, Factor::Line(_)));
-        if grid { Self::new(&extents, wraps) } else { None }
+        if grid { Self::new(&extents, wraps).ok() } else { None }
     }
 
-    /// Returns the line of this many nodes, or `None` unless `1 <= extent <= MAX_NODES`.
-    #[must_use]
-    pub fn line(extent: usize) -> Option<Self> {
+    /// Returns the line of this many nodes.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] unless `1 <= extent <= MAX_NODES`.
+    pub fn line(extent: usize) -> Result<Self, SizeError> {
         Self::mesh(&[extent])
     }
 
-    /// Returns the ring of this many nodes, or `None` unless `1 <= extent <= MAX_NODES`.
-    #[must_use]
-    pub fn ring(extent: usize) -> Option<Self> {
+    /// Returns the ring of this many nodes.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] unless `1 <= extent <= MAX_NODES`.
+    pub fn ring(extent: usize) -> Result<Self, SizeError> {
         Self::torus(&[extent])
     }
 
-    /// Returns the mesh of these extents. `None` if there are no extents, one is 0, or there are
-    /// more than [`MAX_NODES`] nodes.
-    #[must_use]
-    pub fn mesh(extents: &[usize]) -> Option<Self> {
+    /// Returns the mesh of these extents.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] if there are no extents, one is 0, or there are more than [`MAX_NODES`] nodes.
+    pub fn mesh(extents: &[usize]) -> Result<Self, SizeError> {
         Self::new(extents, false)
     }
 
-    /// Returns the torus of these extents. `None` if there are no extents, one is 0, or there are
-    /// more than [`MAX_NODES`] nodes.
-    #[must_use]
-    pub fn torus(extents: &[usize]) -> Option<Self> {
+    /// Returns the torus of these extents.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] if there are no extents, one is 0, or there are more than [`MAX_NODES`] nodes.
+    pub fn torus(extents: &[usize]) -> Result<Self, SizeError> {
         Self::new(extents, true)
     }
 
     /// Returns the torus of `nodes` nodes whose `dimensions` extents are as close to each other as
-    /// possible, the greatest first, as `MPI_Dims_create`. `None` unless
-    /// `1 <= nodes <= MAX_NODES` and there is a dimension.
+    /// possible, the greatest first, as `MPI_Dims_create`.
     ///
     /// For the mesh of the same extents, pass [`extents`](Self::extents) to [`mesh`](Self::mesh).
     ///
     /// ```
     /// use necklace::topology::Grid;
-    /// let extents = |nodes, dimensions| Grid::balanced(nodes, dimensions).map(|grid| grid.extents().to_vec());
-    /// assert_eq!(extents(12, 2), Some(vec![4, 3]));
-    /// assert_eq!(extents(24, 3), Some(vec![4, 3, 2]));
-    /// assert_eq!(extents(7, 2), Some(vec![7, 1]));
+    /// assert_eq!(Grid::balanced(12, 2)?.extents(), [4, 3]);
+    /// assert_eq!(Grid::balanced(24, 3)?.extents(), [4, 3, 2]);
+    /// assert_eq!(Grid::balanced(7, 2)?.extents(), [7, 1]);
+    /// # Ok::<(), necklace::topology::SizeError>(())
     /// ```
-    #[must_use]
-    pub fn balanced(nodes: usize, dimensions: usize) -> Option<Self> {
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] unless `1 <= nodes <= MAX_NODES` and there is a dimension.
+    pub fn balanced(nodes: usize, dimensions: usize) -> Result<Self, SizeError> {
         // The lowest greatest extent that leaves room for the others, and so on. There are at most
         // 31 extents above 1.
         fn split(rest: usize, dimensions: usize, most: usize, extents: &mut Vec<usize>) -> bool {
@@ -128,8 +145,9 @@ impl Grid {
             }
             false
         }
-        if dimensions == 0 || !(1..=MAX_NODES).contains(&nodes) {
-            return None;
+        SizeError::check("the number of nodes", nodes, 1, MAX_NODES)?;
+        if dimensions == 0 {
+            return Err(SizeError::NoExtents);
         }
         let (mut extents, ones) = (Vec::new(), dimensions.saturating_sub(31));
         split(nodes, dimensions - ones, nodes, &mut extents);
@@ -137,10 +155,16 @@ impl Grid {
         Self::torus(&extents)
     }
 
-    pub(super) fn new(extents: &[usize], wraps: bool) -> Option<Self> {
-        let nodes = extents.iter().try_fold(1_usize, |nodes, &extent| nodes.checked_mul(extent))?;
-        (!extents.is_empty() && (1..=MAX_NODES).contains(&nodes))
-            .then(|| Self { extents: extents.iter().copied().collect(), wraps })
+    pub(super) fn new(extents: &[usize], wraps: bool) -> Result<Self, SizeError> {
+        if extents.is_empty() {
+            return Err(SizeError::NoExtents);
+        }
+        extents.iter().try_for_each(|&extent| SizeError::check("an extent", extent, 1, MAX_NODES))?;
+        let nodes = extents.iter().try_fold(1_usize, |nodes, &extent| nodes.checked_mul(extent));
+        if nodes.is_none_or(|nodes| nodes > MAX_NODES) {
+            return Err(SizeError::TooMany { extents: joined(extents) });
+        }
+        Ok(Self { extents: extents.iter().copied().collect(), wraps })
     }
 
     /// Returns the extent of each dimension.
@@ -294,14 +318,13 @@ impl Topology for Grid {
     }
 
     fn text(&self) -> String {
-        let extents: Vec<String> = self.extents.iter().map(ToString::to_string).collect();
         let kind = match (self.extents.len(), self.wraps) {
             (1, true) => "ring",
             (1, false) => "line",
             (_, true) => "torus",
             (_, false) => "mesh",
         };
-        format!("{kind}:{}", extents.join("x"))
+        format!("{kind}:{}", joined(&self.extents))
     }
 
     fn cube(&self) -> Option<u32> {
@@ -347,7 +370,7 @@ impl Topology for Grid {
             Node::new(index)
         };
         let numbers = nodes.iter().map(number).collect();
-        Some(Part::new(Arc::new(Self::new(&extents, wraps)?), numbers))
+        Some(Part::new(Arc::new(Self::new(&extents, wraps).ok()?), numbers))
     }
 
     fn adjacent(&self, from: Node, to: Node) -> bool {
@@ -400,11 +423,12 @@ mod tests {
         for dimensions in 1..=4 {
             for nodes in 1..=130 {
                 let best = all(nodes, dimensions, nodes).into_iter().min();
-                assert_eq!(Grid::balanced(nodes, dimensions).map(|grid| grid.extents().to_vec()), best);
+                assert_eq!(Grid::balanced(nodes, dimensions).ok().map(|grid| grid.extents().to_vec()), best);
             }
         }
-        assert_eq!(Grid::balanced(0, 2), None);
-        assert_eq!(Grid::balanced(8, 0), None);
+        let none = SizeError::OutOfRange { what: "the number of nodes", value: 0, least: 1, most: MAX_NODES };
+        assert_eq!(Grid::balanced(0, 2), Err(none));
+        assert_eq!(Grid::balanced(8, 0), Err(SizeError::NoExtents));
         assert_eq!(Grid::balanced(2, 200).unwrap().extents()[..2], [2, 1]);
         let most = Grid::balanced(1 << 30, 31).unwrap();
         assert_eq!((most.extents()[0], most.extents()[30]), (2, 1));
@@ -490,9 +514,16 @@ mod tests {
 
     #[test]
     fn empty_and_too_large_grids_are_refused() {
-        for extents in [&[][..], &[0], &[3, 0], &[0, usize::MAX, usize::MAX], &[MAX_NODES + 1], &[1 << 16, 1 << 15]] {
-            assert_eq!(Grid::mesh(extents), None, "{extents:?}");
-            assert_eq!(Grid::torus(extents), None, "{extents:?}");
+        for (extents, expected) in [
+            (&[][..], "there are no extents; expected at least one"),
+            (&[0], "an extent is 0; expected 1 to 2147483647"),
+            (&[3, 0], "an extent is 0; expected 1 to 2147483647"),
+            (&[4, MAX_NODES + 1, 0], "an extent is 2147483648; expected 1 to 2147483647"),
+            (&[1 << 16, 1 << 15], "extents 65536x32768 give more than 2147483647 nodes"),
+        ] {
+            for new in [Grid::mesh, Grid::torus] {
+                assert_eq!(new(extents).unwrap_err().to_string(), expected);
+            }
         }
         assert_eq!(Grid::ring(MAX_NODES).unwrap().nodes(), MAX_NODES);
         let many = Grid::torus(&[1; 100_000]).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
-use super::{Factor, Graph, Neighbours, Part, Topology, as_set};
+use super::{Factor, Graph, Neighbours, Part, SizeError, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 pub(super) const ROW: TopologyRow =
@@ -32,11 +32,14 @@ impl Hypercube {
     /// The largest number of dimensions: 2^30 nodes, the largest power of two up to [`MAX_NODES`].
     pub(crate) const MAX_DIMENSIONS: usize = MAX_NODES.ilog2() as usize;
 
-    /// Returns the hypercube of this many dimensions, or `None` for more than 30. Without
-    /// dimensions it has one node.
-    #[must_use]
-    pub fn new(dimensions: usize) -> Option<Self> {
-        (dimensions <= Self::MAX_DIMENSIONS).then_some(Self { dimensions })
+    /// Returns the hypercube of this many dimensions. Without dimensions it has one node.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] for more than 30 dimensions.
+    pub fn new(dimensions: usize) -> Result<Self, SizeError> {
+        SizeError::check("the number of dimensions", dimensions, 0, Self::MAX_DIMENSIONS)?;
+        Ok(Self { dimensions })
     }
 }
 
@@ -96,7 +99,7 @@ impl Topology for Hypercube {
             Node::new(digits.sum())
         };
         let numbers = nodes.iter().map(number).collect();
-        Some(Part::new(Arc::new(Self::new(bits.len())?), numbers))
+        Some(Part::new(Arc::new(Self::new(bits.len()).ok()?), numbers))
     }
 
     fn adjacent(&self, from: Node, to: Node) -> bool {
@@ -143,8 +146,10 @@ mod tests {
         let largest = Hypercube::new(Hypercube::MAX_DIMENSIONS).unwrap();
         assert_eq!(largest.nodes(), 1 << 30);
         assert_eq!(largest.distance(Node::new(0), Node::new((1 << 30) - 1)), 30);
-        assert_eq!(Hypercube::new(31), None);
-        assert_eq!(Hypercube::new(usize::MAX), None);
+        for refused in [31, usize::MAX] {
+            let error = Hypercube::new(refused).unwrap_err().to_string();
+            assert_eq!(error, format!("the number of dimensions is {refused}; expected 0 to 30"));
+        }
     }
 
     #[test]

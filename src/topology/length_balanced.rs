@@ -7,7 +7,7 @@
 
 use super::round_routes::{self, alternating, spread};
 use super::row_routes::{self, Lengths};
-use super::{OverlappingWindows, Topology};
+use super::{OverlappingWindows, SizeError, Topology};
 use crate::ids::Node;
 
 /// Routes on an [`OverlappingWindows`] network whose hops have all lengths from 1 to w equally
@@ -93,20 +93,23 @@ const MOST_CHUNKS: usize = 1 << 6;
 impl LengthBalanced {
     /// Chooses routes for whole units, one for each pair of nodes. As
     /// [`in_chunks`](Self::in_chunks) with one chunk.
-    #[must_use]
-    pub fn new(network: &OverlappingWindows) -> Option<Self> {
+    ///
+    /// # Errors
+    ///
+    /// As for [`in_chunks`](Self::in_chunks).
+    pub fn new(network: &OverlappingWindows) -> Result<Self, SizeError> {
         Self::in_chunks(network, 1)
     }
 
-    /// Chooses the routes of units that are cut into a number of chunks. Returns `None` unless there
-    /// are 1 to 64 chunks, or if the network is large: its extent is above 2^16, or, if rows are not
-    /// complete, p w^2 is above 2^24 where windows wrap round, and p above 2^12 or p^2 / w for each
-    /// chunk above 2^24 where they do not.
-    #[must_use]
-    pub fn in_chunks(network: &OverlappingWindows, chunks: usize) -> Option<Self> {
-        if Self::lacks(network, chunks).is_some() {
-            return None;
-        }
+    /// Chooses the routes of units that are cut into a number of chunks.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] unless there are 1 to 64 chunks, or if the network is large: its extent is above
+    /// 2^16, or, if rows are not complete, p w^2 is above 2^24 where windows wrap round, and p above
+    /// 2^12 or p^2 / w for each chunk above 2^24 where they do not.
+    pub fn in_chunks(network: &OverlappingWindows, chunks: usize) -> Result<Self, SizeError> {
+        Self::check(network, chunks)?;
         let (extent, window) = (network.extent(), network.window());
         let mut routes = Self { network: network.clone(), chunks, hops: Hops::One };
         routes.hops = match (network.is_complete(), network.wraps()) {
@@ -114,33 +117,22 @@ impl LengthBalanced {
             (false, true) => Hops::Counts(round_routes::balanced(extent, window, 2 * routes.least(1))),
             (false, false) => Hops::Lengths(row_routes::balanced(extent, window, chunks, routes.least_load())),
         };
-        Some(routes)
+        Ok(routes)
     }
 
-    /// Says which limit of [`in_chunks`](Self::in_chunks) is exceeded, if one is.
-    pub(crate) fn lacks(network: &OverlappingWindows, chunks: usize) -> Option<String> {
+    /// Checks the limits of [`in_chunks`](Self::in_chunks).
+    fn check(network: &OverlappingWindows, chunks: usize) -> Result<(), SizeError> {
         let (extent, window) = (network.extent(), network.window());
-        if extent > MOST_ROUND.0 || !(1..=MOST_CHUNKS).contains(&chunks) {
-            let most = MOST_ROUND.0;
-            return Some(format!(
-                "it needs P of at most {most} and 1 to {MOST_CHUNKS} chunks; P = {extent}, chunks={chunks}"
-            ));
-        }
+        SizeError::check("the number of chunks", chunks, 1, MOST_CHUNKS)?;
+        SizeError::check("P", extent, 2, MOST_ROUND.0)?;
         if network.is_complete() {
-            return None;
+            return Ok(());
         }
         if network.wraps() {
-            let most = MOST_ROUND.1;
-            let needs = || format!("it needs P W^2 of at most {most}; P = {extent} and W = {window}");
-            return (extent * window > most / window).then(needs);
+            return SizeError::check("P W^2", extent.saturating_mul(window * window), 1, MOST_ROUND.1);
         }
-        let (nodes, hops) = MOST;
-        (extent > nodes || extent * extent / window > hops / chunks).then(|| {
-            format!(
-                "it needs P of at most {nodes} and P^2 / W times the chunks of at most {hops}; \
-                 P = {extent}, W = {window}, chunks={chunks}"
-            )
-        })
+        SizeError::check("P", extent, 2, MOST.0)?;
+        SizeError::check("P^2 / W times the number of chunks", extent * extent / window * chunks, 1, MOST.1)
     }
 
     /// Returns the network.
@@ -323,10 +315,10 @@ mod tests {
 
     fn networks(most: usize) -> impl Iterator<Item = OverlappingWindows> {
         let new = [OverlappingWindows::new, OverlappingWindows::wrapping];
-        (2..most).flat_map(move |p| (1..p).flat_map(move |w| new.into_iter().filter_map(move |new| new(p, w, 1))))
+        (2..most).flat_map(move |p| (1..p).flat_map(move |w| new.into_iter().flat_map(move |new| new(p, w, 1))))
     }
 
-    fn routes(how: Option<OverlappingWindows>) -> LengthBalanced {
+    fn routes(how: Result<OverlappingWindows, SizeError>) -> LengthBalanced {
         LengthBalanced::new(&how.unwrap()).unwrap()
     }
 
@@ -348,7 +340,7 @@ mod tests {
     #[test]
     fn routes_are_paths_of_at_most_twice_the_distance() {
         let how = [OverlappingWindows::new, OverlappingWindows::wrapping];
-        let planes = (2..7).flat_map(|p| (1..p).flat_map(move |w| how.into_iter().filter_map(move |new| new(p, w, 2))));
+        let planes = (2..7).flat_map(|p| (1..p).flat_map(move |w| how.into_iter().flat_map(move |new| new(p, w, 2))));
         for how in networks(24).chain(planes).chain(OverlappingWindows::wrapping(6, 2, 3)) {
             let routes = LengthBalanced::in_chunks(&how, 2).unwrap();
             for (from, to) in all(&how).flat_map(|from| all(&how).map(move |to| (from, to))) {
@@ -409,7 +401,7 @@ mod tests {
             (OverlappingWindows::new(64, 4, 1), [256, 104, 103]),
         ] {
             let how = how.unwrap();
-            let routes = routes(Some(how.clone()));
+            let routes = routes(Ok(how.clone()));
             let busiest = |loads: BTreeMap<_, usize>| loads.into_values().max();
             assert_eq!(busiest(carried(&how, |from, to| how.route(from, to))), Some(default), "{how:?}");
             assert_eq!(busiest(carried(&how, |from, to| routes.route(from, to, 0))), Some(balanced), "{how:?}");
@@ -421,7 +413,7 @@ mod tests {
     fn loads_where_windows_wrap_round_are_within_1_of_the_bound() {
         let (mut equal, mut more) = (0, 0);
         for how in networks(60).filter(|how| how.wraps() && !how.is_complete()) {
-            let routes = routes(Some(how.clone()));
+            let routes = routes(Ok(how.clone()));
             let load = routes.loads().into_iter().max().unwrap();
             assert!(load <= routes.least_load() + 1, "{how:?}: {load}");
             *(if load == routes.least_load() { &mut equal } else { &mut more }) += 1;
@@ -466,7 +458,7 @@ mod tests {
         for (p, w) in [(8, 2), (9, 3), (7, 2)] {
             let plane = OverlappingWindows::wrapping(p, w, 2).unwrap();
             let row = routes(OverlappingWindows::wrapping(p, w, 1));
-            let routes = routes(Some(plane.clone()));
+            let routes = routes(Ok(plane.clone()));
             assert_eq!((routes.loads(), routes.least_load()), (row.loads(), row.least_load()));
             let busiest = carried(&plane, |from, to| routes.route(from, to, 0)).into_values().max();
             assert_eq!(busiest, row.loads().into_iter().max().map(|load| load * p));
@@ -477,14 +469,16 @@ mod tests {
     fn large_networks_and_nodes_out_of_range_do_not_panic() {
         let new = |p, w, n| OverlappingWindows::new(p, w, n).and_then(|how| LengthBalanced::new(&how));
         let large = [(4097, 1, 1), ((1 << 16) + 1, 1, 1), (1 << 30, 1, 1), (1 << 30, (1 << 30) - 1, 1)];
-        assert!(large.into_iter().all(|(p, w, n)| new(p, w, n).is_none()));
+        assert!(large.into_iter().all(|(p, w, n)| new(p, w, n).is_err()));
         let round = |p, w| OverlappingWindows::wrapping(p, w, 1).and_then(|how| LengthBalanced::new(&how));
-        assert!(round(1 << 16, 17).is_none() && round(1 << 16, 2).is_some());
-        assert_eq!(new(1 << 16, (1 << 16) - 1, 1).map(|routes| routes.loads().len()), Some((1 << 16) - 1));
+        assert!(round(1 << 16, 17).is_err() && round(1 << 16, 2).is_ok());
+        assert_eq!(new(1 << 16, (1 << 16) - 1, 1).map(|routes| routes.loads().len()), Ok((1 << 16) - 1));
         let how = OverlappingWindows::new(9, 2, 1).unwrap();
-        assert!(OverlappingWindows::new(4096, 2, 1).is_some_and(|how| LengthBalanced::in_chunks(&how, 3).is_none()));
-        assert!([0, 65, usize::MAX].into_iter().all(|chunks| LengthBalanced::in_chunks(&how, chunks).is_none()));
-        assert_eq!(LengthBalanced::in_chunks(&how, 64).map(|routes| routes.chunks()), Some(64));
+        let long = OverlappingWindows::new(4096, 2, 1).unwrap();
+        let error = LengthBalanced::in_chunks(&long, 3).unwrap_err().to_string();
+        assert_eq!(error, "P^2 / W times the number of chunks is 25165824; expected 1 to 16777216");
+        assert!([0, 65, usize::MAX].into_iter().all(|chunks| LengthBalanced::in_chunks(&how, chunks).is_err()));
+        assert_eq!(LengthBalanced::in_chunks(&how, 64).map(|routes| routes.chunks()), Ok(64));
         for how in [OverlappingWindows::new(5, 2, 2), OverlappingWindows::wrapping(6, 2, 2)] {
             let routes = routes(how);
             for node in [routes.network().nodes(), crate::ids::MAX_NODES].map(Node::new) {

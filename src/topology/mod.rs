@@ -55,7 +55,7 @@ pub use definition::{Embedding, Factor, Part, Topology};
 pub(crate) use definition::{same, same_links};
 pub(crate) use edge_list::edge_list;
 pub use embedding::{Embedded, EmbeddingError, Measures};
-pub use error::{GraphError, ParseError};
+pub use error::{GraphError, ParseError, SizeError};
 pub use generalized::GeneralizedHypercube;
 pub use graph::Graph;
 pub use grid::Grid;

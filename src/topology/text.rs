@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::definition::Topology;
-use super::error::ParseError;
+use super::error::{ParseError, SizeError};
 use crate::ids::MAX_NODES;
 
 /// The names of the rows of [the registry](super::registry).
@@ -47,10 +47,10 @@ pub(crate) enum Named {
 impl Named {
     /// Wraps a network whose numbers were checked by the parser. If they were not, this is an
     /// error rather than a panic.
-    pub(super) fn network(topology: Option<impl Topology + 'static>) -> Result<Self, SyntaxFault> {
+    pub(super) fn network(topology: Result<impl Topology + 'static, SizeError>) -> Result<Self, SyntaxFault> {
         match topology {
-            Some(topology) => Ok(Self::Network(Arc::new(topology))),
-            None => Err(SyntaxFault("smaller numbers".to_owned())),
+            Ok(topology) => Ok(Self::Network(Arc::new(topology))),
+            Err(_) => Err(SyntaxFault("smaller numbers".to_owned())),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::text::{Named, SyntaxFault, TextCursor, TopologyRow};
-use super::{Complete, Coordinates, Factor, Graph, Grid, Neighbours, Part, Topology, as_set};
+use super::{Complete, Coordinates, Factor, Graph, Grid, Neighbours, Part, SizeError, Topology, as_set};
 use crate::ids::{MAX_NODES, Node};
 
 pub(super) const REGULAR: TopologyRow =
@@ -73,23 +73,30 @@ pub struct OverlappingWindows {
 }
 
 impl OverlappingWindows {
-    /// Returns the network of this many dimensions of this extent, or `None` if the window is 0 or
-    /// not less than the extent, there are no dimensions, or there are more than
-    /// [`MAX_NODES`](crate::ids::MAX_NODES) nodes.
-    #[must_use]
-    pub fn new(extent: usize, window: usize, dimensions: usize) -> Option<Self> {
+    /// Returns the network of this many dimensions of this extent.
+    ///
+    /// # Errors
+    ///
+    /// [`SizeError`] if the window is 0 or not less than the extent, there are no dimensions, or there
+    /// are more than [`MAX_NODES`](crate::ids::MAX_NODES) nodes.
+    pub fn new(extent: usize, window: usize, dimensions: usize) -> Result<Self, SizeError> {
         Self::with(extent, window, dimensions, false)
     }
 
     /// Like [`new`](Self::new), with windows that wrap round from the last coordinate to the first.
-    #[must_use]
-    pub fn wrapping(extent: usize, window: usize, dimensions: usize) -> Option<Self> {
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    pub fn wrapping(extent: usize, window: usize, dimensions: usize) -> Result<Self, SizeError> {
         Self::with(extent, window, dimensions, true)
     }
 
-    fn with(extent: usize, window: usize, dimensions: usize, wraps: bool) -> Option<Self> {
-        let fits = (1..extent).contains(&window) && dimensions <= MAX_NODES.ilog(extent) as usize;
-        Some(Self { shape: Grid::mesh(&vec![extent; if fits { dimensions } else { 0 }])?, window, wraps })
+    fn with(extent: usize, window: usize, dimensions: usize, wraps: bool) -> Result<Self, SizeError> {
+        SizeError::check("the extent", extent, 2, MAX_NODES)?;
+        SizeError::check("the window", window, 1, extent - 1)?;
+        SizeError::check("the number of dimensions", dimensions, 1, MAX_NODES.ilog(extent) as usize)?;
+        Ok(Self { shape: Grid::mesh(&vec![extent; dimensions])?, window, wraps })
     }
 
     /// Returns the number of coordinates of a dimension, p.
@@ -259,8 +266,8 @@ impl Topology for OverlappingWindows {
             return Graph::induced(self, nodes);
         }
         let topology: Arc<dyn Topology> = match long.len() {
-            0 => Arc::new(Complete::new(1)?),
-            dimensions => Arc::new(Self::with(extent, self.window.min(extent - 1), dimensions, self.wraps)?),
+            0 => Arc::new(Complete::new(1).ok()?),
+            dimensions => Arc::new(Self::with(extent, self.window.min(extent - 1), dimensions, self.wraps).ok()?),
         };
         let number = |&node: &Node| {
             let digits = self.coordinates(node).into_iter().zip(&sides);
@@ -331,7 +338,7 @@ mod tests {
 
     #[test]
     fn routes_jump_by_the_window_first() {
-        let route = |how: Option<OverlappingWindows>, from, to| {
+        let route = |how: Result<OverlappingWindows, SizeError>, from, to| {
             let path = how.unwrap().route(Node::new(from), Node::new(to));
             path.into_iter().map(Node::index).collect::<Vec<_>>()
         };
@@ -360,11 +367,19 @@ mod tests {
 
     #[test]
     fn numbers_out_of_range_are_refused() {
-        let refused =
-            [(0, 0, 1), (1, 1, 1), (5, 0, 1), (5, 5, 2), (4, 2, 0), (2, 1, 31), (46341, 1, 2), (2, 1, usize::MAX)];
-        for (extent, window, dimensions) in refused {
-            assert_eq!(OverlappingWindows::new(extent, window, dimensions), None);
-            assert_eq!(OverlappingWindows::wrapping(extent, window, dimensions), None);
+        for (extent, window, dimensions, expected) in [
+            (0, 0, 1, "the extent is 0; expected 2 to 2147483647"),
+            (1, 1, 1, "the extent is 1; expected 2 to 2147483647"),
+            (5, 0, 1, "the window is 0; expected 1 to 4"),
+            (5, 5, 2, "the window is 5; expected 1 to 4"),
+            (4, 2, 0, "the number of dimensions is 0; expected 1 to 15"),
+            (2, 1, 31, "the number of dimensions is 31; expected 1 to 30"),
+            (46341, 1, 2, "the number of dimensions is 2; expected 1 to 1"),
+            (2, 1, usize::MAX, "the number of dimensions is 18446744073709551615; expected 1 to 30"),
+        ] {
+            for new in [OverlappingWindows::new, OverlappingWindows::wrapping] {
+                assert_eq!(new(extent, window, dimensions).unwrap_err().to_string(), expected);
+            }
         }
         let largest = OverlappingWindows::new(MAX_NODES, MAX_NODES - 1, 1).unwrap();
         assert_eq!((largest.diameter(), largest.distance(Node::new(0), Node::new(MAX_NODES - 1))), (1, 1));

@@ -405,7 +405,7 @@ fn direct_over_balanced_routes_is_near_the_bound() {
             "it needs at most 8388608 hops from a node to all others; how-wrap:400,2,2 has ",
         ),
         ("how:4096,2,1", "direct-balanced:chunks=64", "P^2 / W times the chunks of at most 16777216; P = 4096, W = 2"),
-        ("how-wrap:4096,65,1", "direct-balanced", "it needs P W^2 of at most 16777216; P = 4096 and W = 65"),
+        ("how-wrap:4096,65,1", "direct-balanced", "P W^2 is 17305600; expected 1 to 16777216"),
     ] {
         assert!(error(text, name).contains(wanted), "{}", error(text, name));
     }

@@ -88,7 +88,7 @@ fn network(problem: &Problem) -> Option<OverlappingWindows> {
         return None;
     }
     let make = if wraps { OverlappingWindows::wrapping } else { OverlappingWindows::new };
-    make(extent, window, factors.len())
+    make(extent, window, factors.len()).ok()
 }
 
 /// Returns the routes, or what they need.
@@ -97,8 +97,7 @@ fn routes(problem: &Problem, chunks: usize) -> Result<Arc<Routes>, String> {
     let text = || problem.topology().text();
     let network = network(problem).ok_or_else(|| format!("it needs {}; this is {}", ABOUT.needs, text()))?;
     MADE.get((network.clone(), chunks), || {
-        let needs = || LengthBalanced::lacks(&network, chunks).unwrap_or_default();
-        let routes = LengthBalanced::in_chunks(&network, chunks).ok_or_else(needs)?;
+        let routes = LengthBalanced::in_chunks(&network, chunks).map_err(|error| error.to_string())?;
         let extent = network.extent();
         let all = || (1..extent).flat_map(|displacement| (0..chunks).map(move |chunk| (displacement, chunk)));
         let hops = || all().map(|(displacement, chunk)| routes.hops(displacement, chunk));

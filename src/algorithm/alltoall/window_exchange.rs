@@ -214,7 +214,7 @@ fn windows(problem: &Problem) -> Option<Vec<OverlappingWindows>> {
     let most = |row: &WindowRow| if row.window < NARROW { MOST_IN_NARROW } else { MOST };
     let fits =
         rows.iter().all(|row| !row.wraps && row.extent <= most(row)) && rows.iter().any(|row| !row.is_complete());
-    let windows = rows.iter().map(|row| OverlappingWindows::new(row.extent, row.window, 1));
+    let windows = rows.iter().map(|row| OverlappingWindows::new(row.extent, row.window, 1).ok());
     if fits { windows.collect() } else { None }
 }
 
@@ -245,7 +245,7 @@ type Tried = Arc<Vec<Vec<Route>>>;
 fn routes(row: &OverlappingWindows, chunks: usize) -> Option<Tried> {
     static MADE: Kept<(OverlappingWindows, usize), Option<Tried>> = Kept::new(8);
     MADE.get((row.clone(), chunks), || {
-        let balanced = LengthBalanced::in_chunks(row, chunks)?;
+        let balanced = LengthBalanced::in_chunks(row, chunks).ok()?;
         let extent = row.extent();
         let pairs = (0..extent).flat_map(|from| (0..extent).map(move |to| (from, to))).filter(|(from, to)| from != to);
         let units = pairs.flat_map(|(from, to)| (0..chunks).map(move |chunk| (from, to, chunk)));

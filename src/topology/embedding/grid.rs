@@ -45,7 +45,7 @@ fn by_coordinates(
     let of = |order: &[usize]| order.iter().map(|&dimension| guest.grid.extents()[dimension]).collect::<Vec<usize>>();
     let grid = if host.grid.extents().len() == 1 {
         shortest_last(&mut order);
-        Grid::mesh(&if order.is_empty() { vec![1] } else { of(&order) })?
+        Grid::mesh(&if order.is_empty() { vec![1] } else { of(&order) }).ok()?
     } else {
         let fit = |order: &[usize]| of(order).iter().zip(host.grid.extents()).all(|(extent, most)| extent <= most);
         if order.len() != host.grid.extents().len() {

@@ -18,7 +18,7 @@ impl HostShape {
             long.push((1, 1));
         }
         let (extents, reach): (Vec<usize>, Vec<usize>) = long.into_iter().unzip();
-        Some(Self { grid: Grid::mesh(&extents)?, reach })
+        Some(Self { grid: Grid::mesh(&extents).ok()?, reach })
     }
 }
 
@@ -49,7 +49,7 @@ impl GuestGrid {
         };
         let wraps = factors.iter().map(wraps).collect::<Option<Vec<bool>>>()?;
         let extents: Vec<usize> = factors.iter().map(|factor| factor.extent()).collect();
-        Some(Self { grid: Grid::mesh(&extents)?, wraps })
+        Some(Self { grid: Grid::mesh(&extents).ok()?, wraps })
     }
 
     /// Returns the number of nodes of a ring.

@@ -75,7 +75,7 @@ fn unit_ring(nodes: usize, host: &HostShape) -> Option<Vec<Node>> {
     });
     let (Cycle { rows, columns, left_out }, dimension) = cycles.min_by_key(|(cycle, _)| cycle.key())?;
     let others: Vec<usize> = (0..extents.len()).filter(|&other| other != dimension).collect();
-    let row_shape = Grid::mesh(&others.iter().map(|&other| extents[other]).collect::<Vec<_>>())?;
+    let row_shape = Grid::mesh(&others.iter().map(|&other| extents[other]).collect::<Vec<_>>()).ok()?;
     let node = |(row, column): (usize, usize)| {
         let mut at = vec![column; extents.len()];
         others.iter().zip(reflected(&row_shape, row)).for_each(|(&other, x)| at[other] = x);

@@ -7,7 +7,7 @@ use crate::topology::{BinaryTree, Topology};
 /// Returns the tree that a guest is: the one with the same nodes, if it has the same links.
 fn tree(guest: &dyn Topology) -> Option<BinaryTree> {
     let nodes = guest.nodes();
-    let tree = BinaryTree::new((nodes + 1).ilog2() as usize)?;
+    let tree = BinaryTree::new((nodes + 1).ilog2() as usize).ok()?;
     let same = (0..nodes).map(Node::new).all(|node| guest.neighbours(node) == tree.neighbours(node));
     (tree.nodes() == nodes && same).then_some(tree)
 }

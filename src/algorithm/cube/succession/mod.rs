@@ -123,7 +123,10 @@ impl Succession {
             expected,
         };
         let most = Hypercube::MAX_DIMENSIONS;
-        let cube = axes.checked_mul(d).filter(|dimensions| *dimensions > 0).and_then(Hypercube::new);
+        let cube = axes
+            .checked_mul(d)
+            .filter(|dimensions| *dimensions > 0)
+            .and_then(|dimensions| Hypercube::new(dimensions).ok());
         let topology = cube.ok_or_else(|| needs(format!("1 to {most} bits of all axes together")))?;
         let most = Self::MAX_PLACE_BITS;
         if d > most {
