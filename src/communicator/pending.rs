@@ -12,7 +12,7 @@ use std::thread;
 
 use super::Communicator;
 use super::worker::{Queue, Task};
-use crate::error::{ArgumentError, Error};
+use crate::error::{Error, RequestFault};
 use crate::quote::panic_message;
 
 /// A call under way, with its buffers. Made by [`Communicator::start`] and [`Scope::start`].
@@ -115,7 +115,7 @@ impl<B, R> Request<B, R> {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Request`] if the request is under way, its communicator has been dropped, or
+    /// [`RequestFault`] if the request is under way, its communicator has been dropped, or
     /// its closure has panicked.
     #[track_caller]
     pub fn start(&mut self) -> Result<(), Error> {
@@ -127,8 +127,7 @@ impl<B, R> Request<B, R> {
         if let Stage::Waiting(buffers) = mem::replace(&mut self.slot.lock().stage, Stage::Empty) {
             self.buffers = Some(buffers);
         }
-        let reason = "its communicator has been dropped; start it while the communicator lives";
-        Err(Error::of_argument("start", ArgumentError::Request(reason)))
+        Err(Error::of_argument("start", RequestFault::Dropped))
     }
 
     /// Returns whether no call is under way: [`wait`](Self::wait) returns at once, with an error if
@@ -143,7 +142,7 @@ impl<B, R> Request<B, R> {
     ///
     /// # Errors
     ///
-    /// Those of the call. [`ArgumentError::Request`] if the request has not been started since the
+    /// Those of the call. [`RequestFault`] if the request has not been started since the
     /// last wait.
     ///
     /// # Panics
@@ -184,7 +183,7 @@ impl<B, R> Request<B, R> {
     ///
     /// # Errors
     ///
-    /// [`ArgumentError::Request`] meanwhile, or if the closure has panicked.
+    /// [`RequestFault`] meanwhile, or if the closure has panicked.
     #[track_caller]
     pub fn buffers(&mut self) -> Result<&mut B, Error> {
         if self.buffers.is_none() {
@@ -196,12 +195,12 @@ impl<B, R> Request<B, R> {
     /// Makes the error of a method that needs the request in another state.
     #[track_caller]
     fn misused(&self, method: &'static str) -> Error {
-        let reason = match (&self.buffers, self.slot.is_started()) {
-            (Some(_), _) => "it has not been started since the last wait; start it first",
-            (None, true) => "a call is under way; wait for it first",
-            (None, false) => "its closure has panicked, and its buffers are lost; make a new one",
+        let fault = match (&self.buffers, self.slot.is_started()) {
+            (Some(_), _) => RequestFault::NotStarted,
+            (None, true) => RequestFault::UnderWay,
+            (None, false) => RequestFault::Panicked,
         };
-        Error::of_argument(method, ArgumentError::Request(reason))
+        Error::of_argument(method, fault)
     }
 }
 

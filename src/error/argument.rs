@@ -10,6 +10,24 @@ use crate::schedule::Violations;
 use crate::topology::SizeError;
 use crate::vocabulary::BuildError;
 
+/// The state of a [request](crate::communicator::Request) in which a method cannot be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestFault {
+    /// No call has been started since the last wait.
+    #[error("the request has not been started since the last wait; start it first")]
+    NotStarted,
+    /// A call is under way, or the program has not waited for it.
+    #[error("a call of the request is under way; wait for it first")]
+    UnderWay,
+    /// The closure has panicked in an earlier call, with the buffers.
+    #[error("the closure of the request has panicked, and its buffers are lost; make a new request")]
+    Panicked,
+    /// The communicator that made the request has been dropped.
+    #[error("the communicator of the request has been dropped; start the request while the communicator lives")]
+    Dropped,
+}
+
 /// Error in the arguments of a call, found before anything moves.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -102,8 +120,8 @@ pub enum ArgumentError {
         used: String,
     },
     /// A request is not in the state that the method needs.
-    #[error("the request is in another state: {0}")]
-    Request(&'static str),
+    #[error(transparent)]
+    Request(#[from] RequestFault),
     /// A rank is not a member of the communicator.
     #[error("rank {rank} is out of range; with {ranks} ranks, expected 0 to {}", ranks - 1)]
     #[non_exhaustive]

@@ -51,6 +51,15 @@ pub enum JobCause {
         /// The accepted values.
         expected: String,
     },
+    /// An environment variable is none of this library, but looks like one of them.
+    #[error("necklace has no variable {name}; did you mean {meant}?")]
+    #[non_exhaustive]
+    Misspelt {
+        /// The variable.
+        name: String,
+        /// The one that it looks like.
+        meant: &'static str,
+    },
     /// No launcher has started this process as a rank of a job.
     #[error("{0}")]
     NoLauncher(String),

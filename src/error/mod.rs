@@ -10,7 +10,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-pub use argument::ArgumentError;
+pub use argument::{ArgumentError, RequestFault};
 pub(crate) use call::CallError;
 
 use crate::ids::Rank;

@@ -227,6 +227,7 @@ impl Launch {
     ///
     /// Those of [`launch`](crate::launch()).
     pub fn run<R: Send>(self, body: impl Fn(Communicator) -> R + Sync) -> Result<Vec<R>, JobError> {
+        self.check_spelling()?;
         let (row, joined, request) = self.start(&variable::of_process, false)?;
         run(joined, row.threads, |endpoint| request.communicator(endpoint), body)
     }
@@ -238,7 +239,13 @@ impl Launch {
     /// [`JobCause::NotProcesses`] for a launch of [`threads`](Self::threads); otherwise those of
     /// [`connect`](crate::connect()). It starts no processes.
     pub fn connect(self) -> Result<Communicator, JobError> {
+        self.check_spelling()?;
         self.connect_by(&variable::of_process)
+    }
+
+    /// Refuses misspelt variables, if the launch reads the environment.
+    fn check_spelling(&self) -> Result<(), JobError> {
+        if matches!(self.kind, Kind::Threads) { Ok(()) } else { variable::check_spelling() }
     }
 
     pub(super) fn connect_by(self, variable: Variable<'_>) -> Result<Communicator, JobError> {

@@ -7,6 +7,29 @@ use std::time::Duration;
 use crate::error::{JobCause, JobError};
 use crate::quote::quoted;
 
+/// All variables of this library. [`launch`](super::launch()) documents them, except those that
+/// launchers set and nobody else.
+const NAMES: [&str; 18] = [
+    "NECKLACE_ADDRESS",
+    "NECKLACE_ALGORITHM",
+    "NECKLACE_ARRIVAL_TIMEOUT",
+    "NECKLACE_BACKEND",
+    "NECKLACE_HOST",
+    "NECKLACE_INSECURE",
+    "NECKLACE_KEY_FILE",
+    "NECKLACE_KEY_LOCKED",
+    "NECKLACE_MACHINE",
+    "NECKLACE_RANK",
+    "NECKLACE_RANKS",
+    "NECKLACE_RENDEZVOUS",
+    "NECKLACE_ROOT",
+    "NECKLACE_ROOT_HELD",
+    "NECKLACE_SIZE",
+    "NECKLACE_STARTED_AT",
+    "NECKLACE_TIMEOUT",
+    "NECKLACE_TOPOLOGY",
+];
+
 /// Looks up a variable.
 pub(super) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -19,6 +42,24 @@ pub(super) fn of_process(name: &str) -> Option<String> {
 /// Returns no variable, for a launch that reads no environment.
 pub(super) fn none(_: &str) -> Option<String> {
     None
+}
+
+/// Refuses the environment of this process if a variable looks like a misspelt one.
+pub(super) fn check_spelling() -> Result<(), JobError> {
+    env::vars_os().try_for_each(|(name, _)| match name.to_str().and_then(meant) {
+        Some(meant) => Err(JobCause::Misspelt { name: name.to_string_lossy().into_owned(), meant }.into()),
+        None => Ok(()),
+    })
+}
+
+/// Returns the variable that is meant by one that begins like those of this library and differs from
+/// one of them in one or two letters.
+fn meant(name: &str) -> Option<&'static str> {
+    if !name.starts_with("NECKLACE_") || NAMES.contains(&name) {
+        return None;
+    }
+    let distance = |known: &&str| strsim::osa_distance(name, known);
+    NAMES.into_iter().min_by_key(distance).filter(|nearest| distance(nearest) <= 2)
 }
 
 /// Returns a variable that is a number of at least 1.
@@ -82,5 +123,36 @@ pub(super) fn with_advice(error: JobError, more: &str) -> JobError {
             JobCause::Variable { name: name.clone(), found: found.clone(), expected: expected.clone() + more }.into()
         }
         _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documented_variables_are_known_and_others_like_them_refused() {
+        let page = include_str!("start.rs");
+        let words = page.split('`').filter(|word| word.starts_with("NECKLACE_") && !word.contains('*'));
+        let documented: Vec<&str> = words.collect();
+        assert!(documented.len() > 14, "{documented:?}");
+        for name in documented {
+            assert!(NAMES.contains(&name), "{name}");
+        }
+        assert!(NAMES.iter().all(|name| meant(name).is_none()));
+        for (name, known) in [
+            ("NECKLACE_TIMEOT", "NECKLACE_TIMEOUT"),
+            ("NECKLACE_TOPLOGY", "NECKLACE_TOPOLOGY"),
+            ("NECKLACE_ALGORITHMS", "NECKLACE_ALGORITHM"),
+            ("NECKLACE_BAKCEDN", "NECKLACE_BACKEND"),
+            ("NECKLACE_HOSTS", "NECKLACE_HOST"),
+        ] {
+            assert_eq!(meant(name), Some(known), "{name}");
+        }
+        for of_others in
+            ["NECKLACE_FAULTS", "NECKLACE_CLUSTERS", "NECKLACE_REWRITE", "NECKLACE_REQUIRE_CHECKER", "PATH"]
+        {
+            assert_eq!(meant(of_others), None, "{of_others}");
+        }
     }
 }
