@@ -8,6 +8,7 @@
 use std::fmt;
 use std::iter;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use crate::algorithm::kept::Kept;
 use crate::algorithm::{About, Algorithm, Settings, Values, candidates, find, registry};
@@ -51,6 +52,46 @@ pub struct Candidate {
     /// those that libraries are known to have, or the cheapest of all if the machine charges
     /// nothing for channels and hops and has cut-through switching.
     pub priced_as: Option<String>,
+    /// The time that calls took, if [`Communicator::explain`](crate::Communicator::explain) knows of
+    /// any.
+    pub measured: Option<Measured>,
+}
+
+/// The measured time of the calls by one algorithm, on one rank. A rank that comes late makes a call
+/// longer on the others, so the shortest is the one to compare with a price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Measured {
+    /// The time of the shortest call, from its start to its end on this rank.
+    pub shortest: Duration,
+    /// The number of calls that were timed: the first ones, then a few.
+    pub calls: u64,
+}
+
+impl Measured {
+    /// Joins the times of other calls to these.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self { shortest: self.shortest.min(other.shortest), calls: self.calls + other.calls }
+    }
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (microseconds, calls) = (self.shortest.as_secs_f64() * 1e6, self.calls);
+        write!(f, "{microseconds:.2} us measured, the shortest of {calls} timed calls on this rank")
+    }
+}
+
+impl Choice {
+    /// Adds the measured times of calls, each by the name of its algorithm.
+    pub(crate) fn with_measured<'a>(mut self, measured: impl Iterator<Item = (&'a str, Measured)>) -> Self {
+        for (name, more) in measured {
+            if let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.algorithm.name() == name) {
+                candidate.measured = Some(candidate.measured.map_or(more, |before| before.with(more)));
+            }
+        }
+        self
+    }
 }
 
 /// The inputs of a choice besides the problem. They must be equal on all ranks.
@@ -245,7 +286,7 @@ impl Entrant {
             Ok(demand) => (Ok(demand.price(&terms.machine, terms.block_bytes)), demand.uncertain(&terms.machine)),
             Err(why) => (Err(why.to_owned()), vec![]),
         };
-        Candidate { algorithm: Arc::clone(&self.algorithm), price, at_least, priced_as: None }
+        Candidate { algorithm: Arc::clone(&self.algorithm), price, at_least, priced_as: None, measured: None }
     }
 }
 
@@ -397,7 +438,7 @@ impl Field {
     fn candidate(&self, entrant: &Entrant, terms: &Terms) -> Candidate {
         let algorithm = Arc::clone(&entrant.algorithm);
         if let Some(needs) = breaks(&*algorithm, &self.problem, terms) {
-            return Candidate { algorithm, price: Err(needs), at_least: vec![], priced_as: None };
+            return Candidate { algorithm, price: Err(needs), at_least: vec![], priced_as: None, measured: None };
         }
         let names = algorithm.priced_as();
         let like = names.and_then(|names| cheapest(self.known_to_libraries(names, terms), &self.problem, terms));
@@ -485,7 +526,7 @@ impl fmt::Display for Choice {
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.algorithm.name()).collect();
         // A width has at most 16 bits.
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(80);
-        for (name, Candidate { price, at_least, priced_as, .. }) in names.iter().zip(candidates) {
+        for (name, Candidate { price, at_least, priced_as, measured, .. }) in names.iter().zip(candidates) {
             match price {
                 Ok(price) => write!(
                     f,
@@ -503,6 +544,9 @@ impl fmt::Display for Choice {
             }
             if let Some(like) = priced_as {
                 write!(f, " (the backend's own; priced as {like}, and goes first where prices are equal)")?;
+            }
+            if let Some(measured) = measured {
+                write!(f, "; {measured}")?;
             }
         }
         Ok(())

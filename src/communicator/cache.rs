@@ -50,6 +50,11 @@ impl<K, V: Footprint> Cache<K, V> {
         true
     }
 
+    /// Iterates over the plans, the least recently used first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(K, V)> {
+        self.entries.iter()
+    }
+
     /// Returns the plan that was found or inserted last.
     pub(super) fn last(&mut self) -> Option<&mut V> {
         self.entries.last_mut().map(|(_, kept)| kept)
@@ -89,9 +94,8 @@ mod tests {
     }
 
     fn planned(bytes: usize) -> PlannedCall {
-        let signature = Signature::new(0, "");
         let executor = Executor::Plan { plan: Plan::default(), scratch: vec![0; bytes / size_of::<u128>()] };
-        PlannedCall { signature, executor, result: None }
+        PlannedCall::by(executor, Signature::new(0, ""))
     }
 
     #[test]

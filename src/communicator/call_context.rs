@@ -43,7 +43,8 @@ impl CallContext {
         reduction: Option<&dyn Reduction>,
     ) -> Result<(), Error> {
         self.alive()?;
-        let PlannedCall { signature, executor, result } = planned;
+        let PlannedCall { signature, executor, result, timing, .. } = planned;
+        let start = timing.start();
         match executor {
             Executor::Plan { plan, scratch } => {
                 let buffers = Buffers { input, output: &mut *output, scratch: bytemuck::cast_slice_mut(scratch) };
@@ -54,6 +55,7 @@ impl CallContext {
         if let (Some(reduction), Some(result)) = (reduction, result) {
             reduction.finish(output.get_mut(..result.bytes).ok_or_else(short)?, result.contributions);
         }
+        timing.end(start);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::ids::Rank;
 use crate::schedule::{Proof, verify_shares};
 #[cfg(any(feature = "local", feature = "mpi", feature = "tcp"))]
 use crate::select::find_named;
-use crate::select::{Choice, Field, Terms, find_fitting};
+use crate::select::{Choice, Field, Measured, Terms, find_fitting};
 
 /// The name by which the method of [`permute`](Communicator::permute) is chosen.
 pub(super) const PERMUTE: &str = "permute";
@@ -223,6 +223,10 @@ impl Communicator {
     /// operation of a reduction [commutes](crate::op::Op::is_commutative). It prices an algorithm
     /// or schedule of your own by its claims, beside the others, and does not verify it.
     ///
+    /// After calls with blocks of that length, the price of their algorithm is followed by the
+    /// [measured](crate::select::Candidate::measured) time on this rank. The calls of persistent plans
+    /// are not among them, nor those whose plan the [cache](crate::Options::cache) has dropped.
+    ///
     /// If the result is `native` and the backend does not offer a call, such as one with an
     /// operation of your own, `auto` uses the cheapest of the others for that call.
     ///
@@ -233,7 +237,16 @@ impl Communicator {
     /// [`BuildError`] if no algorithm fits.
     #[track_caller]
     pub fn explain(&self, collective: &Collective, block_bytes: usize) -> Result<Choice, Error> {
-        self.select(collective, block_bytes as u64).map_err(self.context.error_of("explain"))
+        let choice = self.select(collective, block_bytes as u64).map_err(self.context.error_of("explain"))?;
+        Ok(choice.with_measured(self.measured(collective, block_bytes)))
+    }
+
+    /// Returns the measured times of the calls that are cached, by the names of their algorithms.
+    fn measured(&self, collective: &Collective, block_bytes: usize) -> impl Iterator<Item = (&str, Measured)> {
+        let has_bytes = move |key: &PlanKey| key.elements * key.element.size == block_bytes || !collective.has_bytes();
+        let is_meant = move |key: &PlanKey| key.collective == *collective && has_bytes(key) && !key.is_internal();
+        let calls = self.cache.iter().filter(move |((key, _), _)| is_meant(key));
+        calls.filter_map(|(_, planned)| Some((planned.algorithm.as_deref()?, planned.timing.measured()?)))
     }
 
     /// Verifies the schedule that a collective of blocks of `block_bytes` bytes uses, also one of

@@ -485,14 +485,14 @@ impl Communicator {
         if let Some(user) = self.how(collective.name(), key.is_internal()).and_then(How::as_user) {
             let name = user.certified(&problem)?;
             let plan = compile(user.rounds(&problem, rank)?, &layout).map_err(ArgumentError::from)?;
-            return Ok(PlannedCall::new(plan, self.signature(description(&name)))?);
+            return Ok(PlannedCall::new(plan, self.signature(description(&name)))?.named(user.algorithm.name()));
         }
         let block_bytes = layout.element * *elements as u64;
         let (mut algorithm, named) = self.algorithm_of(key, false, block_bytes)?;
         if let (Some(_), Some(call)) = (algorithm.priced_as(), key.native()) {
             if self.offers(&call) {
                 let description = description(&(algorithm.name() + native_qualifier(&call)));
-                return Ok(self.plan_library_call(call, self.signature(description))?);
+                return Ok(self.plan_library_call(call, self.signature(description))?.named(algorithm.name()));
             }
             if named {
                 return Err(self.not_offered(collective, &call).into());
@@ -500,7 +500,8 @@ impl Communicator {
             (algorithm, _) = self.algorithm_of(key, true, block_bytes)?;
         }
         let plan = compile(algorithm.share(&problem, rank)?, &layout)?;
-        Ok(PlannedCall::new(plan, self.signature(description(&algorithm.name())))?)
+        let name = algorithm.name();
+        Ok(PlannedCall::new(plan, self.signature(description(&name)))?.named(name))
     }
 
     /// Makes the signature of a call from its description, by which members compare it. Logs it.

@@ -81,6 +81,7 @@ mod portioned;
 mod redistribution;
 mod split;
 mod start;
+mod timing;
 mod using;
 mod varying;
 mod varying_call;

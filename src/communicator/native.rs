@@ -44,11 +44,7 @@ impl Communicator {
         signature: Signature,
     ) -> Result<PlannedCall, ArgumentError> {
         let barrier = self.barrier_of_agreement()?;
-        Ok(PlannedCall {
-            signature,
-            executor: Executor::Library(LibraryCall { call, barrier, agreed: None }),
-            result: None,
-        })
+        Ok(PlannedCall::by(Executor::Library(LibraryCall { call, barrier, agreed: None }), signature))
     }
 
     /// Returns the barrier in which members agree; plans it on first use. It sends messages of this

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::cache::Footprint;
 use super::element::Element;
+use super::timing::Timing;
 use crate::collective::Collective;
 use crate::error::ArgumentError;
 use crate::plan::Plan;
@@ -18,6 +19,9 @@ pub(super) struct PlannedCall {
     pub(super) executor: Executor,
     /// The result of a reduction that this rank gets, if it gets one.
     pub(super) result: Option<CombinedResult>,
+    /// The name of the algorithm, for the calls that [`explain`](super::Communicator::explain) shows.
+    pub(super) algorithm: Option<Box<str>>,
+    pub(super) timing: Timing,
 }
 
 /// The result of a reduction on one rank, at the start of the receive buffer.
@@ -50,7 +54,17 @@ impl PlannedCall {
         let mut scratch = Vec::new();
         scratch.try_reserve_exact(words).map_err(|_| no_memory())?;
         scratch.resize(words, 0);
-        Ok(Self { signature, executor: Executor::Plan { plan, scratch }, result: None })
+        Ok(Self::by(Executor::Plan { plan, scratch }, signature))
+    }
+
+    /// Makes a call that this executes.
+    pub(super) fn by(executor: Executor, signature: Signature) -> Self {
+        Self { signature, executor, result: None, algorithm: None, timing: Timing::default() }
+    }
+
+    /// Notes the name of the algorithm.
+    pub(super) fn named(self, algorithm: String) -> Self {
+        Self { algorithm: Some(algorithm.into()), ..self }
     }
 }
 

@@ -8,7 +8,7 @@ use necklace::algorithm::{Algorithm, registry};
 use necklace::collective::Collective;
 use necklace::error::{ArgumentError, BuildError};
 use necklace::machine::Machine;
-use necklace::op::by;
+use necklace::op::{Sum, by};
 use necklace::schedule::{Placement, Problem};
 use necklace::topology::{Graph, Neighbours, Topology};
 use necklace::{Communicator, Error, Node, Options, Rank};
@@ -265,6 +265,54 @@ pub(super) fn auto_explains_its_choice_equally_on_every_rank() {
             assert!(explained.iter().all(|texts| *texts == explained[0]));
         });
     }
+}
+
+/// The time is that of the calls by one algorithm with one length of blocks.
+pub(super) fn explain_shows_the_measured_time_of_earlier_calls() {
+    watched("measured", || {
+        let run = jobs::run(3, |mut comm| {
+            let measured = |comm: &Communicator, collective: &Collective, bytes: usize| {
+                let choice = comm.explain(collective, bytes).unwrap();
+                let text = choice.to_string();
+                let all: Vec<_> =
+                    choice.candidates.iter().filter_map(|one| Some((one.algorithm.name(), one.measured?))).collect();
+                assert_eq!(text.matches(" us measured").count(), all.len(), "{text}");
+                for (name, one) in &all {
+                    let is_line = |line: &&str| line.trim_start().starts_with(&format!("{name} "));
+                    let line = text.lines().find(is_line).unwrap();
+                    assert!(line.ends_with(&format!("shortest of {} timed calls on this rank", one.calls)), "{line}");
+                    assert!(!one.shortest.is_zero() && one.shortest.as_secs() < 60, "{one:?}");
+                }
+                all.into_iter().map(|(name, one)| (name, one.calls)).collect::<Vec<_>>()
+            };
+            let of =
+                |all: &[(&str, u64)]| all.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect::<Vec<_>>();
+            let alltoall = |comm: &mut Communicator| comm.alltoall(&[1_u64; 6], &mut [0; 6]).unwrap();
+            assert_eq!(measured(&comm, &Collective::Alltoall, 16), []);
+            comm.choose("alltoall", "ring").unwrap();
+            assert_eq!(measured(&comm, &Collective::Alltoall, 16), []);
+            (0..100).for_each(|_| alltoall(&mut comm));
+            assert_eq!(measured(&comm, &Collective::Alltoall, 16), of(&[("ring", 17)]));
+            // Calls of other algorithms, types and buffers.
+            (0..3).for_each(|_| alltoall(&mut comm.using("direct")));
+            comm.alltoall(&[1_u32; 12], &mut [0; 12]).unwrap();
+            assert_eq!(measured(&comm, &Collective::Alltoall, 16), of(&[("direct", 3), ("ring", 18)]));
+            for other in [0, 8, 15, 17] {
+                assert_eq!(measured(&comm, &Collective::Alltoall, other), []);
+            }
+            assert_eq!(measured(&comm, &Collective::Allgather, 16), []);
+            // The length of blocks has no meaning for a barrier.
+            comm.choose("barrier", "dissemination").unwrap();
+            comm.barrier().unwrap();
+            assert_eq!(measured(&comm, &Collective::Barrier, 5), of(&[("dissemination", 1)]));
+            comm.choose("allreduce", "ring").unwrap();
+            let refused = comm.allreduce(&[1_u64; 2], &mut [0; 3], Sum);
+            assert!(refused.is_err() && measured(&comm, &Collective::Allreduce, 16).is_empty());
+            comm.allreduce(&[1_u64; 2], &mut [0; 2], Sum).unwrap();
+            assert_eq!(measured(&comm, &Collective::Allreduce, 16), of(&[("ring", 1)]));
+        });
+        run.unwrap();
+    });
 }
 
 pub(super) fn machine_of_rank_0_is_used_by_all() {

@@ -92,6 +92,7 @@ macro_rules! suites {
                 invalid_parameters_are_refused_with_what_is_accepted
                 auto_considers_variants
                 auto_explains_its_choice_equally_on_every_rank
+                explain_shows_the_measured_time_of_earlier_calls
                 machine_of_rank_0_is_used_by_all
                 collectives_work_under_any_placement
                 small_cache_does_not_change_results
