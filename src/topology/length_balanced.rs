@@ -47,8 +47,8 @@ use crate::ids::Node;
 /// about p w^2 time, and somewhat more where the first choice has to be mended. In regular networks, it
 /// stores the hops of each displacement and chunk, and is made in about p^2 time for each chunk, some
 /// passes over, with a factor of up to 30 for the window: in some 10 ms for 100 nodes, up to five
-/// seconds for 1000 nodes in 64 chunks, and up to a minute for 4096. A route takes time in proportion
-/// to its hops, up to a logarithm.
+/// seconds for 1000 nodes in 64 chunks, and up to a minute for 4096; in some ten seconds for longer
+/// rows, which have narrow windows. A route takes time in proportion to its hops, up to a logarithm.
 ///
 /// ```
 /// use necklace::Node;
@@ -85,7 +85,11 @@ const MOST_ROUND: (usize, usize) = (1 << 16, 1 << 24);
 
 /// The largest extent, and about the most hops of the routes of all displacements and chunks, in regular
 /// networks.
-const MOST: (usize, usize) = (1 << 12, 1 << 24);
+const MOST: (usize, usize) = (1 << 13, 1 << 24);
+
+/// The extent above which p w is limited in regular networks, and the limit: the search takes up to a
+/// minute below it, and up to some ten seconds above.
+const WIDE: (usize, usize) = (1 << 12, 1 << 20);
 
 /// The most chunks.
 const MOST_CHUNKS: usize = 1 << 6;
@@ -106,8 +110,8 @@ impl LengthBalanced {
     /// # Errors
     ///
     /// [`SizeError`] unless there are 1 to 64 chunks, or if the network is large: its extent is above
-    /// 2^16, or, if rows are not complete, p w^2 is above 2^24 where windows wrap round, and p above
-    /// 2^12 or p^2 / w for each chunk above 2^24 where they do not.
+    /// 2^16, or, if rows are not complete, p w^2 is above 2^24 where windows wrap round; where they do
+    /// not, p is above 2^13, or above 2^12 with p w above 2^20, or p^2 / w for each chunk above 2^24.
     pub fn in_chunks(network: &OverlappingWindows, chunks: usize) -> Result<Self, SizeError> {
         Self::check(network, chunks)?;
         let (extent, window) = (network.extent(), network.window());
@@ -132,6 +136,9 @@ impl LengthBalanced {
             return SizeError::check("P W^2", extent.saturating_mul(window * window), 1, MOST_ROUND.1);
         }
         SizeError::check("P", extent, 2, MOST.0)?;
+        if extent > WIDE.0 {
+            SizeError::check("P W", extent * window, 1, WIDE.1)?;
+        }
         SizeError::check("P^2 / W times the number of chunks", extent * extent / window * chunks, 1, MOST.1)
     }
 
@@ -468,7 +475,8 @@ mod tests {
     #[test]
     fn large_networks_and_nodes_out_of_range_do_not_panic() {
         let new = |p, w, n| OverlappingWindows::new(p, w, n).and_then(|how| LengthBalanced::new(&how));
-        let large = [(4097, 1, 1), ((1 << 16) + 1, 1, 1), (1 << 30, 1, 1), (1 << 30, (1 << 30) - 1, 1)];
+        let large =
+            [(8193, 20, 1), (4097, 256, 1), ((1 << 16) + 1, 1, 1), (1 << 30, 1, 1), (1 << 30, (1 << 30) - 1, 1)];
         assert!(large.into_iter().all(|(p, w, n)| new(p, w, n).is_err()));
         let round = |p, w| OverlappingWindows::wrapping(p, w, 1).and_then(|how| LengthBalanced::new(&how));
         assert!(round(1 << 16, 17).is_err() && round(1 << 16, 2).is_ok());

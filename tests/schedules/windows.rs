@@ -334,12 +334,14 @@ fn auto_stays_within_a_tenth_of_the_bound_for_long_blocks() {
         "how:600,60,1",
         "how:1100,550,1",
         "how:1500,2,1",
+        "how:4500,10,1",
         "how-wrap:20,3,1",
         "how-wrap:90,11,1",
         "how-wrap:300,3,1",
         "how-wrap:596,146,1",
         "how-wrap:610,152,1",
         "how-wrap:1000,200,1",
+        "how-wrap:5000,3,1",
     ] {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         let chosen = select(&problem, "auto", &Terms::new(BYTES, &machine)).unwrap().algorithm;
@@ -394,7 +396,7 @@ fn direct_over_balanced_routes_is_near_the_bound() {
         let problem = Problem::new(parse(text).unwrap(), Collective::Alltoall).unwrap();
         find(problem.collective(), name).unwrap().fits(&problem).unwrap_err().to_string()
     };
-    for text in ["torus:4x4", "how:9,1,1", "complete:5", "how-wrap:4097,2,1"] {
+    for text in ["torus:4x4", "how:9,1,1", "complete:5"] {
         let found = error(text, "direct-balanced");
         assert!(found.contains("with a window of 2 or more, not complete") && found.contains(text), "{found}");
     }
@@ -404,7 +406,18 @@ fn direct_over_balanced_routes_is_near_the_bound() {
             "direct-balanced",
             "it needs at most 8388608 hops from a node to all others; how-wrap:400,2,2 has ",
         ),
-        ("how:4096,2,1", "direct-balanced:chunks=64", "P^2 / W times the chunks of at most 16777216; P = 4096, W = 2"),
+        (
+            "how-wrap:9000,2,1",
+            "direct-balanced",
+            "it needs at most 8388608 hops from a node to all others; how-wrap:9000,2,1 has ",
+        ),
+        (
+            "how:4096,2,1",
+            "direct-balanced:chunks=64",
+            "P^2 / W times the number of chunks is 536870912; expected 1 to 16777216",
+        ),
+        ("how:8193,20,1", "direct-balanced", "P is 8193; expected 2 to 8192"),
+        ("how:5000,300,1", "direct-balanced", "P W is 1500000; expected 1 to 1048576"),
         ("how-wrap:4096,65,1", "direct-balanced", "P W^2 is 17305600; expected 1 to 16777216"),
     ] {
         assert!(error(text, name).contains(wanted), "{}", error(text, name));

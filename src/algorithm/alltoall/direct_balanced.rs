@@ -1,8 +1,9 @@
 //! Direct alltoall in windows, over routes that use links of all lengths alike.
 //!
 //! Source: own work; the routes are those of [`LengthBalanced`]. Needs: `how:P,W,N` or
-//! `how-wrap:P,W,N` with a window of 2 or more, not complete, p <= 4096, p w^2 <= 2^24 where windows
-//! wrap round, at most 2^23 hops from a node to all others, with rank i on node i.
+//! `how-wrap:P,W,N` with a window of 2 or more, not complete, at most 2^23 hops from a node to all
+//! others, with rank i on node i. Where windows wrap round, p <= 65536 and p w^2 <= 2^24; otherwise
+//! p <= 8192, and p w <= 2^20 if p > 4096.
 //! Model: unlimited; transfers share channels and the network queues them.
 //!
 //! | term | p nodes in a dimension, window w, n dimensions, N ranks |
@@ -46,7 +47,7 @@ static ABOUT: About = About {
     name: "direct-balanced",
     summary: "each block goes directly to its destination, all in one round, over routes that use links of all lengths alike",
     source: "own work",
-    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 4096, P W^2 at most 2^24 where windows wrap round, at most 2^23 hops from a node to all others, with rank i on node i",
+    needs: "how:P,W,N or how-wrap:P,W,N with a window of 2 or more, not complete, P at most 65536 and P W^2 at most 2^24 where windows wrap round, otherwise P at most 8192, and P W at most 2^20 if P is above 4096, at most 2^23 hops from a node to all others, with rank i on node i",
     claims: "1 start-up, N - 1 blocks a rank, each in one message or in chunks; over the busiest channel, where windows wrap round in one dimension, at most one block more than fl(p^2/4) / (w (w + 1)), rounded up",
     ports: Ports::Unlimited,
 };
@@ -60,8 +61,8 @@ const CHUNKS: Parameter = Parameter {
     default: 1,
 };
 
-/// The most nodes of a dimension, and the most hops from a node to all others.
-const MOST: (usize, usize) = (1 << 12, 1 << 23);
+/// The most hops from a node to all others.
+const MOST: usize = 1 << 23;
 
 /// The rows in which `auto` considers chunks: longer than those where it considers
 /// [`WindowExchange`](super::WindowExchange), which is as near the bound without waiting messages. And
@@ -84,7 +85,7 @@ struct Routes {
 fn network(problem: &Problem) -> Option<OverlappingWindows> {
     let factors = factors_in_order(problem)?;
     let &Factor::Windows { extent, window, wraps } = factors.first()? else { return None };
-    if extent > MOST.0 || factors.iter().any(|factor| *factor != factors[0]) {
+    if factors.iter().any(|factor| *factor != factors[0]) {
         return None;
     }
     let make = if wraps { OverlappingWindows::wrapping } else { OverlappingWindows::new };
@@ -103,9 +104,8 @@ fn routes(problem: &Problem, chunks: usize) -> Result<Arc<Routes>, String> {
         let hops = || all().map(|(displacement, chunk)| routes.hops(displacement, chunk));
         let total = hops().sum::<usize>() * if network.wraps() { 2 } else { 1 };
         let total = total * network.dimensions() * (problem.ranks() / extent);
-        if total > MOST.1 {
-            let most = MOST.1;
-            return Err(format!("it needs at most {most} hops from a node to all others; {} has {total}", text()));
+        if total > MOST {
+            return Err(format!("it needs at most {MOST} hops from a node to all others; {} has {total}", text()));
         }
         let load = routes.loads().into_iter().max().unwrap_or_default();
         Ok(Arc::new(Routes { load, longest: hops().max().unwrap_or_default(), routes }))
