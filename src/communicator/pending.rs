@@ -115,8 +115,8 @@ impl<B, R> Request<B, R> {
     ///
     /// # Errors
     ///
-    /// [`RequestFault`] if the request is under way, its communicator has been dropped, or
-    /// its closure has panicked.
+    /// [`RequestFault`] if the request is under way, its communicator has been dropped, or its closure
+    /// has panicked.
     #[track_caller]
     pub fn start(&mut self) -> Result<(), Error> {
         let Some(buffers) = self.buffers.take() else { return Err(self.misused("start")) };
@@ -142,8 +142,7 @@ impl<B, R> Request<B, R> {
     ///
     /// # Errors
     ///
-    /// Those of the call. [`RequestFault`] if the request has not been started since the
-    /// last wait.
+    /// Those of the call. [`RequestFault`] if the request has not been started since the last wait.
     ///
     /// # Panics
     ///

@@ -51,7 +51,7 @@ pub enum JobCause {
         /// The accepted values.
         expected: String,
     },
-    /// An environment variable is none of this library, but looks like one of them.
+    /// An environment variable looks like a misspelt one of this library.
     #[error("necklace has no variable {name}; did you mean {meant}?")]
     #[non_exhaustive]
     Misspelt {

@@ -23,3 +23,4 @@ pub use network::Network;
 pub(crate) use request::SettingOrigin;
 pub use request::check_settings;
 pub use start::{connect, launch};
+pub use variable::check_spelling;

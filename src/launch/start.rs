@@ -73,8 +73,9 @@ use crate::error::JobError;
 ///
 /// A [`JobError`], which names the rank that failed first. Its [cause](JobError::cause) is:
 ///
-/// - [`JobCause::Variable`] for a variable with an invalid value, [`JobCause::Misspelt`] for one whose
-///   name differs in a letter or two from one above, [`JobCause::Incomplete`] for one that is missing, [`JobCause::Contradiction`] for launchers that disagree,
+/// - [`JobCause::Variable`] for a variable with an invalid value, [`JobCause::Misspelt`] for one
+///   whose name differs in a letter or two from one of those above, [`JobCause::Incomplete`] for one
+///   that is missing, [`JobCause::Contradiction`] for launchers that disagree,
 ///   [`JobCause::NotBuilt`] for a backend that this program was built without. If a launcher has
 ///   started several processes, they never run as that many jobs of one rank.
 /// - [`JobCause::Network`] if the network is invalid or does not have as many nodes as there are

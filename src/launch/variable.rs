@@ -44,8 +44,14 @@ pub(super) fn none(_: &str) -> Option<String> {
     None
 }
 
-/// Refuses the environment of this process if a variable looks like a misspelt one.
-pub(super) fn check_spelling() -> Result<(), JobError> {
+/// Checks the names of the variables of this process: one that differs in a letter or two from one of
+/// those of [`launch`](super::launch()) is a mistake. For launchers, which can refuse it before they
+/// start ranks.
+///
+/// # Errors
+///
+/// [`JobCause::Misspelt`].
+pub fn check_spelling() -> Result<(), JobError> {
     env::vars_os().try_for_each(|(name, _)| match name.to_str().and_then(meant) {
         Some(meant) => Err(JobCause::Misspelt { name: name.to_string_lossy().into_owned(), meant }.into()),
         None => Ok(()),

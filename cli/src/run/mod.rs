@@ -319,7 +319,8 @@ fn check_settings(given: &[(&str, &str, Option<String>)]) -> Result<(), Failure>
     };
     // The ranks read an option from its variable.
     let set_by = |variable: &str| option(variable).map_or(variable.to_owned(), |(option, ..)| (*option).to_owned());
-    necklace::launch::check_settings(&variable).map_err(|error| {
+    let checked = necklace::launch::check_spelling().and_then(|()| necklace::launch::check_settings(&variable));
+    checked.map_err(|error| {
         Failure::Usage(match error.cause() {
             JobCause::Variable { name, found, expected, .. } => {
                 format!("{}: found {found}, expected {expected}", set_by(name))

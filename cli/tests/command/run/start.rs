@@ -325,6 +325,7 @@ fn settings_that_ranks_would_refuse_start_no_rank() {
         ("NECKLACE_MACHINE", "cray", "unknown machine \"cray\""),
         ("NECKLACE_TIMEOUT", "0", "a whole number of seconds, at least 1, or off"),
         ("NECKLACE_ARRIVAL_TIMEOUT", "soon", "a whole number of seconds, at least 1, or off"),
+        ("NECKLACE_TIMOUT", "5", "did you mean NECKLACE_TIMEOUT?"),
     ] {
         let mut command = sandbox.command(&["-n", "2", "--", "echo started"]);
         refused(&command.env(variable, value).output().unwrap(), &[variable, words]);
