@@ -204,7 +204,13 @@ fn alltoall_around_a_ring_sends_as_many_blocks_as_section_5_5_1() {
         let text = format!("how:{p},3,1");
         let proof = proof(&text, &Collective::Alltoall, "by-dimension:within=ring-both");
         assert_eq!(proof.transmission, (p * p / 4).into(), "{text}");
-        assert_eq!(proof.startups, p - 1);
+        assert_eq!((proof.startups, proof.hops), (p - 1, p - 1), "{text}");
+    }
+    // Section 6.5.1, by erratum 5.14: along rows and columns, as many exchanges as nodes in a row.
+    for (text, p) in [("how:5,3,2", 5_u64), ("how:6,2,2", 6), ("how-wrap:7,2,2", 7)] {
+        let proof = proof(text, &Collective::Alltoall, "by-dimension:within=ring-both");
+        assert_eq!(proof.transmission, (2 * p * (p * p / 4)).into(), "{text}");
+        assert_eq!((proof.startups, proof.hops), (2 * (p - 1), 2 * (p - 1)), "{text}");
     }
 }
 

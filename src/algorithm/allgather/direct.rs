@@ -1,7 +1,8 @@
 //! Direct allgather: every rank sends its block to every rank, in one round.
 //!
 //! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
-//! ports; transfers share channels and the network queues them.
+//! ports; transfers share channels and the network queues them. On complete networks, where every
+//! channel of a rank carries its block: several ports with the same value.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -27,7 +28,7 @@ static ABOUT: About = About {
     summary: "each rank sends its block directly to every rank, all in one round",
     source: "the definition",
     needs: "nothing",
-    claims: "1 start-up, 1 block a message, N - 1 messages a rank; contention-free on complete networks",
+    claims: "1 start-up, 1 block a message, N - 1 messages a rank; contention-free on complete networks, with the same value for all ports",
     ports: Ports::Unlimited,
 };
 
@@ -38,6 +39,10 @@ impl Algorithm for Direct {
 
     fn claims(&self, problem: &Problem) -> Claims {
         pairs::claims(problem, 1, 1)
+    }
+
+    fn ports(&self, problem: &Problem) -> Ports {
+        if self.claims(problem).contention_free { Ports::SameValue } else { Ports::Unlimited }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -1,6 +1,6 @@
 //! Alltoall by dimension: within rows, then within columns, and so on.
 //!
-//! Source: Grama et al., §4.5.2 (equation 4.8). Needs: a product of lines, rings and complete
+//! Source: Grama et al., §4.5.2 (equation 4.8). Needs: a product of lines, rings, windows and complete
 //! networks (a grid, a cube, a generalized hypercube), a rank on every node. Model: one-port;
 //! `within=direct` sends to all nodes of a row at once; the network queues messages that share a
 //! channel.
@@ -17,6 +17,10 @@
 //! | hops, in a ring | k - 1 | k - 1 | floor(k^2/4) | floor(k/2) |
 //! | hops, in a line | (k - 1)^2 | (k - 1)^2 | k (k - 1) - floor(k^2/4) | k - 1 |
 //! | contention-free in | lines, rings, complete rows | the same | complete rows | complete rows |
+//!
+//! In windows, `ring` and `ring-both` go round a ring of neighbours, and cost what they do there: up
+//! over the even coordinates and down over the odd ones, or over all where windows wrap round. That is
+//! the exchange for one port of Wang's dissertation (sections 5.5.1 and 6.5.1).
 //!
 //! Rearrangements: one less than the number of extents above 1; extents of 1 do not count. The
 //! default, `within=kind`, is `ring` in lines and rings and `direct-rotated` in complete rows.
@@ -114,14 +118,14 @@ impl Algorithm for ByDimension {
     fn claims(&self, problem: &Problem) -> Claims {
         let nodes = problem.topology().nodes() as u64;
         let rows = rows(problem);
-        let all = || rows.iter().map(|&(_, row)| (row, self.walk(row), row.extent()));
+        let all = || rows.iter().map(|&(_, row)| (walked(row, self.walk(row)), self.walk(row), row.extent()));
         let volume = all().map(|(_, walk, k)| walk.volume(k, nodes)).sum::<Volume>();
         let messages = all().map(|(_, _, k)| k as u64 - 1).sum();
         let at_once = self.about().ports != Ports::One;
         let channels = || all().map(|(row, walk, _)| channels(row, walk, nodes)).sum::<Option<_>>();
         // Along a single dimension it is a ring of all ranks.
         let chained = match rows[..] {
-            [(_, row)] => chained(row, self.walk(row), nodes),
+            [(_, row)] => chained(walked(row, self.walk(row)), self.walk(row), nodes),
             _ => None,
         };
         Claims {
@@ -164,7 +168,7 @@ impl ByDimension {
             unit: 1,
             base: row.extent(),
             walk: self.walk(row),
-            way: Way::Default,
+            way: way(row, self.walk(row)),
             up: true,
         };
         let order: Vec<Digit> = rows(problem).iter().map(digit).collect();
@@ -180,16 +184,31 @@ fn rows(problem: &Problem) -> Vec<(usize, Factor)> {
     factors.into_iter().enumerate().rev().filter(|(_, row)| row.extent() > 1).collect()
 }
 
+fn goes_round(walk: Walk) -> bool {
+    matches!(walk, Walk::OneWay | Walk::BothWays)
+}
+
+/// Returns the way of a walk. A circle in windows is folded, so that all its steps are between
+/// neighbours (Wang 1999, 3.1 and 5.5.1).
+fn way(row: Factor, walk: Walk) -> Way {
+    match row {
+        Factor::Windows { wraps: false, .. } if goes_round(walk) => Way::FoldedInWindows,
+        _ => Way::Default,
+    }
+}
+
+/// Returns the network of a row's channels that a walk uses: those of a ring in windows.
+fn walked(row: Factor, walk: Walk) -> Factor {
+    match row {
+        Factor::Windows { extent, .. } if goes_round(walk) => Factor::Ring(extent),
+        _ => row,
+    }
+}
+
+/// Returns whether no two messages share a channel. The last node of a line reaches the first over
+/// channels that no other message uses.
 fn is_contention_free(row: Factor, walk: Walk) -> bool {
-    let round_a_circle = matches!(walk, Walk::OneWay | Walk::BothWays);
-    // The last node of a line reaches the first over channels that no other message uses.
-    let apart = match row {
-        Factor::Line(_) | Factor::Ring(_) | Factor::Windows { wraps: true, .. } => true,
-        // Its last jump must not be over a channel to the node before.
-        Factor::Windows { extent, window, .. } => walk == Walk::OneWay || (extent - 1) % window != 1,
-        Factor::Complete(_) => false,
-    };
-    row.is_complete() || round_a_circle && apart
+    row.is_complete() || goes_round(walk)
 }
 
 /// Returns the sum over rounds of the load of the busiest channel, if blocks that travel half a
@@ -198,8 +217,8 @@ fn channels(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     let k = row.extent() as u64;
     let each = Volume::from(nodes / k);
     Some(match walk {
-        Walk::OneWay | Walk::BothWays if is_contention_free(row, walk) => walk.transmission(row.extent(), nodes),
-        Walk::OneWay | Walk::BothWays | Walk::Ahead | Walk::Back => return None,
+        Walk::OneWay | Walk::BothWays => walk.transmission(row.extent(), nodes),
+        Walk::Ahead | Walk::Back => return None,
         Walk::AtOnce => each * load_at_once(row),
         Walk::Rotated if row.is_complete() => each * (k - 1),
         Walk::Rotated if matches!(row, Factor::Windows { .. }) => {
@@ -222,16 +241,14 @@ fn forwarded(row: Factor, walk: Walk, nodes: u64) -> Option<Volume> {
     })
 }
 
-/// Returns the hops of the longest chain of messages along a line or windows, and the sum of size
-/// times hops: every message goes to the next node except one that goes back, at worst the first
-/// and largest.
+/// Returns the hops of the longest chain of messages along a line, and the sum of size times hops:
+/// every message goes to the next node except one that goes back, at worst the first and largest.
 fn chained(row: Factor, walk: Walk, nodes: u64) -> Option<(u64, Volume)> {
     let k = row.extent() as u64;
     let first = Volume::ratio(u128::from(nodes) * u128::from(k - 1), k.into());
     let back = row.distance(0, row.extent() - 1) as u64;
     let forwarded = || walk.transmission(row.extent(), nodes) + first * (back - 1);
-    let goes_back = matches!(row, Factor::Line(2..) | Factor::Windows { wraps: false, .. });
-    (goes_back && walk == Walk::OneWay).then(|| (k - 2 + back, forwarded()))
+    (matches!(row, Factor::Line(2..)) && walk == Walk::OneWay).then(|| (k - 2 + back, forwarded()))
 }
 
 /// Returns the sum over rounds of the largest message, counted twice if it takes more than one hop.
@@ -260,13 +277,12 @@ fn hops(row: Factor, walk: Walk) -> Option<u64> {
         (Factor::Line(_), Walk::OneWay | Walk::BothWays) => (k - 1) * (k - 1),
         (Factor::Line(_), Walk::Rotated) => k * (k - 1) - k * k / 4,
         (Factor::Line(_), Walk::AtOnce) => k - 1,
-        (Factor::Windows { .. }, Walk::OneWay | Walk::BothWays) => (k - 1) * row.distance(0, row.extent() - 1) as u64,
         (Factor::Windows { .. }, Walk::Rotated) if row.extent() > MOST_SHIFTS => return None,
         (Factor::Windows { .. }, Walk::Rotated) => rotated(row).sum(),
         (Factor::Windows { wraps, .. }, Walk::AtOnce) => {
             row.distance(0, if wraps { row.extent() / 2 } else { row.extent() - 1 }) as u64
         }
-        (Factor::Complete(_), _) | (_, Walk::Ahead | Walk::Back) => return None,
+        (Factor::Complete(_) | Factor::Windows { .. }, _) | (_, Walk::Ahead | Walk::Back) => return None,
     })
 }
 

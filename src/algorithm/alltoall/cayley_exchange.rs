@@ -76,7 +76,7 @@ const BATCHES: Parameter = Parameter {
 
 const CHUNKS: Parameter = Parameter {
     key: "chunks",
-    summary: "the number of chunks of every block, each of which takes its own steps; 0 takes the best by price of 1 and those of 2, 4, 8 and 16 that load channels more alike, without prices 1",
+    summary: "the number of chunks of every block, each of which takes its own steps; 0 takes the best by price of 1 and those that load channels more alike, without prices 1",
     values: Values::Number { least: 0, most: 16 },
     default: 0,
 };
@@ -211,17 +211,20 @@ impl CayleyExchange {
     }
 
     /// Returns this algorithm with more chunks, as long as that loads channels more alike by 2 % or
-    /// more.
+    /// more. A channel carries whole chunks, so that few numbers can do so.
     fn in_more_chunks(&self, problem: &Problem) -> Vec<Self> {
         let load = |one: &Self| one.exchange(problem).and_then(|exchange| exchange.claims().transmission);
         let Some((group, mut best)) = Group::of(problem).zip(load(self)) else { return vec![] };
         let (least, steps) = (least_load(&group), steps(&group));
         let mut better = vec![];
-        for chunks in [2, 4, 8, 16] {
-            if best * 100 <= least * 102 || steps * chunks as u128 > MOST.1 {
+        for chunks in 2..=16 {
+            if best * 100 <= least * 102 || steps * u128::from(chunks) > MOST.1 {
                 break;
             }
-            let with = self.in_chunks(chunks);
+            if Volume::ratio(least.bytes(chunks), chunks.into()) * 100 > best * 98 {
+                continue;
+            }
+            let with = self.in_chunks(chunks as usize);
             if let Some(load) = load(&with).filter(|load| *load * 100 <= best * 98) {
                 best = load;
                 better.push(with);

@@ -164,7 +164,7 @@ impl DimensionGroup {
         let cells = match self.way {
             Way::Line => circle.saturating_sub(1),
             Way::Folded => circle.saturating_sub(1).min(2),
-            Way::Ring | Way::Default => 1,
+            Way::Ring | Way::Default | Way::FoldedInWindows => 1,
         };
         (cells * self.cell) as u64
     }

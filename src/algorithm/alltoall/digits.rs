@@ -61,6 +61,8 @@ pub(super) enum Way {
     /// The circle is folded over a line, so that neighbours in the circle are at most two places
     /// apart: up over the even places, back over the odd ones.
     Folded,
+    /// The same over windows, where places that are two apart are linked.
+    FoldedInWindows,
 }
 
 /// A digit of a coordinate: it has `base` values, each worth `unit`.
@@ -218,8 +220,8 @@ impl Digit {
     /// Returns the value at a position.
     fn place(&self, position: usize) -> usize {
         match self.way {
-            Way::Folded if 2 * position < self.base => 2 * position,
-            Way::Folded => 2 * (self.base - position) - 1,
+            Way::Folded | Way::FoldedInWindows if 2 * position < self.base => 2 * position,
+            Way::Folded | Way::FoldedInWindows => 2 * (self.base - position) - 1,
             _ => position,
         }
     }
@@ -227,8 +229,8 @@ impl Digit {
     /// Returns the position of a value.
     fn position(&self, value: usize) -> usize {
         match self.way {
-            Way::Folded if value % 2 == 1 => self.base - value.div_ceil(2),
-            Way::Folded => value / 2,
+            Way::Folded | Way::FoldedInWindows if value % 2 == 1 => self.base - value.div_ceil(2),
+            Way::Folded | Way::FoldedInWindows => value / 2,
             _ => value,
         }
     }
@@ -306,7 +308,7 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
                 self.blocks(placement, &Exchanging { at, digits: &digits, slot }, hop),
             );
             made.sends.push(match digit.way {
-                Way::Default => sent,
+                Way::Default | Way::FoldedInWindows => sent,
                 _ => sent.via(self.route(at, to[digit.dimension], digit, hop.back)),
             });
             // The sender for which this node is at the receiver's relative position.
@@ -333,7 +335,7 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
             let value = digit.value(at);
             let to = digit.with(at, digit.moved(value, hop.to));
             let route = match digit.way {
-                Way::Default => Route::Default,
+                Way::Default | Way::FoldedInWindows => Route::Default,
                 _ => Route::Via(self.route(at, to[digit.dimension], digit, hop.back)),
             };
             let volume = Volume::from(hop.many() as u64) * others;

@@ -17,9 +17,9 @@
 //! In one dimension that is near the cut bound: in regular rows of 20 to 128 nodes 1.02 times or less
 //! if p >= 16 w, and where windows wrap round the bound, rounded up, or one more. Wider windows have
 //! few blocks for a channel, so in rows of more than 256 nodes `auto` also compares chunks, each with a
-//! route of its own: 64 of them for p < 3 w, 48 for p < 4 w, 24 for p < 6 w, 12 for p < 12 w, 8 for
-//! p < 24 w, 4 for p < 48 w, and 2 for p < 96 w, or fewer, so that p^2 times their number is at most
-//! 2^28. Default routes load the busiest channel about (w + 1) / 2 times as much.
+//! route of its own: 64 of them for p < 3 w, 48 for p < 4 w, 24 for p < 6 w, 16 for p < 8 w, 12 for
+//! p < 12 w, 8 for p < 24 w, 4 for p < 48 w, and 2 for p < 96 w, or fewer, so that p^2 times their
+//! number is at most 2^28. Default routes load the busiest channel about (w + 1) / 2 times as much.
 //!
 //! As [`Direct`](super::Direct), it costs N - 1 messages a rank for each chunk, and no memory for the
 //! blocks of others. A process chooses the routes once: in some 10 ms for 100 nodes, in up to ten
@@ -70,7 +70,7 @@ const MOST: usize = 1 << 23;
 const CUT: (RangeFrom<usize>, usize) = (257.., 1 << 28);
 
 /// The number of chunks in rows that are shorter than so many windows.
-const CHUNKS_BELOW: [(usize, usize); 7] = [(3, 64), (4, 48), (6, 24), (12, 12), (24, 8), (48, 4), (96, 2)];
+const CHUNKS_BELOW: [(usize, usize); 8] = [(3, 64), (4, 48), (6, 24), (8, 16), (12, 12), (24, 8), (48, 4), (96, 2)];
 
 /// The routes of a network, and what is claimed of them.
 struct Routes {

@@ -16,6 +16,7 @@ mod direct_rotated;
 mod direct_xor;
 mod half_rings;
 mod how_greedy;
+mod jump_pairs;
 mod mesh_exchange;
 mod necklace_exchange;
 mod ring;

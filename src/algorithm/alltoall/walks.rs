@@ -6,8 +6,8 @@
 //! of jumps of 1 to w. The longest jumps load the channels of length w (w + 1) / 2 times as much as
 //! jumps of all lengths do. So every distance in turn takes the cheapest jumps, and a length costs
 //! more the more it is used. Then distances exchange two of their jumps for two others. The number of
-//! rounds limits the number of jumps. If the window reaches almost all coordinates, only the others are
-//! sums.
+//! rounds limits the number of jumps; if it is two, `jump_pairs.rs` chooses them. If the window reaches
+//! almost all coordinates, only the others are sums.
 
 use std::cmp::{Ordering, Reverse};
 use std::iter;
@@ -16,6 +16,8 @@ use crate::algorithm::colouring::Walk;
 use crate::algorithm::group::Group;
 use crate::algorithm::window_row::WindowRow;
 use crate::block::Volume;
+
+use super::jump_pairs;
 
 /// Returns the steps to each address, for each of its chunks, in as many steps as `rounds` allows,
 /// but at least as few as the distance. The chunks of an address follow one another.
@@ -66,7 +68,7 @@ struct Ways(Vec<Vec<Walk>>);
 
 /// The most ways to a coordinate, and to all coordinates of a row that have several: by sums of any
 /// number of jumps, and of two, which are found faster.
-const MOST: (usize, [usize; 2]) = (32, [1 << 12, 1 << 13]);
+const MOST: (usize, [usize; 2]) = (32, [1 << 12, 1 << 15]);
 
 /// Coordinates out of reach are few if the window is at least this many times their number.
 const FEW: usize = 4;
@@ -137,6 +139,12 @@ struct Jumps {
     turn: usize,
 }
 
+fn as_sum(window: usize, pair: [usize; 2]) -> Lengths {
+    let mut sum = vec![0; window];
+    pair.into_iter().filter(|jump| *jump > 0).for_each(|jump| sum[jump - 1] += 1);
+    sum
+}
+
 /// The growth of prices with the load.
 #[derive(Clone, Copy)]
 struct Slope {
@@ -191,16 +199,15 @@ impl Jumps {
         let even = beside as usize + 2 * distances.iter().sum::<usize>() / (window * (window + 1));
         // No sum has more jumps than jumps of 1.
         let most = most.min(longest);
+        if most == 2 {
+            let pairs = jump_pairs::balanced((window, beside), &distances);
+            return pairs.into_iter().map(|pair| as_sum(window, pair)).collect();
+        }
         let mut jumps = Self { window, most, loads: vec![beside; window], even: even.max(1) as u64, turn: 0 };
         let mut sums: Vec<Lengths> = vec![vec![0; window]; distances.len()];
         let mut best: Option<(u32, Vec<Lengths>)> = None;
-        // The first of two jumps determines the second.
-        let in_pairs = most == 2;
-        let of_once = if in_pairs { window } else { (jumps.most * longest * window.div_ceil(stride(window))).max(1) };
-        let batch = match in_pairs {
-            true => 1,
-            false => distances.len().div_ceil((SUMS / of_once).clamp(1, PRICES)).max(1),
-        };
+        let of_once = (jumps.most * longest * window.div_ceil(stride(window))).max(1);
+        let batch = distances.len().div_ceil((SUMS / of_once).clamp(1, PRICES)).max(1);
         let passes = SUMS / (of_once * distances.len().div_ceil(batch)).max(1);
         for pass in 0..passes.clamp(1, PASSES) {
             let slope = Slope::of(pass);
@@ -209,12 +216,9 @@ impl Jumps {
                 for sum in &sums[start..end] {
                     jumps.loads.iter_mut().zip(sum).for_each(|(load, times)| *load -= times);
                 }
-                let cheapest = if in_pairs { vec![] } else { jumps.cheapest(longest, slope, pass) };
+                let cheapest = jumps.cheapest(longest, slope, pass);
                 for number in start..end {
-                    let sum = match in_pairs {
-                        true => jumps.as_sum(jumps.pair(distances[number], slope, pass)),
-                        false => jumps.sum(&cheapest, distances[number]),
-                    };
+                    let sum = jumps.sum(&cheapest, distances[number]);
                     if pass == 0 || jumps.cost(&sum, slope) < jumps.cost(&sums[number], slope) {
                         sums[number] = sum;
                     }
@@ -295,12 +299,6 @@ impl Jumps {
     fn cost(&self, sum: &Lengths, slope: Slope) -> u64 {
         let each = sum.iter().zip(&self.loads).flat_map(|(&times, &load)| load..load + times);
         each.map(|load| self.price(load, slope)).fold(0, u64::saturating_add)
-    }
-
-    fn as_sum(&self, pair: [usize; 2]) -> Lengths {
-        let mut sum = vec![0; self.window];
-        pair.into_iter().filter(|jump| *jump > 0).for_each(|jump| sum[jump - 1] += 1);
-        sum
     }
 
     /// Returns the cheapest sum of one or two jumps; the second may be 0. Each pass breaks ties in

@@ -1,7 +1,7 @@
 //! Direct broadcast: the root sends the block to every rank, in one round.
 //!
 //! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
-//! ports.
+//! ports; where all ranks are its neighbours, all its channels carry the block: several ports with the same value.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -45,6 +45,10 @@ impl Algorithm for Direct {
 
     fn claims(&self, problem: &Problem) -> Claims {
         star::claims_from_root(problem)
+    }
+
+    fn ports(&self, problem: &Problem) -> Ports {
+        if self.claims(problem).contention_free { Ports::SameValue } else { Ports::Unlimited }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

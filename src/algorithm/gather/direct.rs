@@ -1,7 +1,7 @@
 //! Direct gather: every rank sends its block to the root, in one round.
 //!
 //! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
-//! ports.
+//! ports; where all ranks are neighbours of the root, each sends one message to a neighbour: one port to send.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -41,6 +41,10 @@ impl Algorithm for Direct {
 
     fn claims(&self, problem: &Problem) -> Claims {
         star::claims_to_root(problem, 1)
+    }
+
+    fn ports(&self, problem: &Problem) -> Ports {
+        if self.claims(problem).contention_free { Ports::OneSend } else { Ports::Unlimited }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

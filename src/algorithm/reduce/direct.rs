@@ -1,7 +1,8 @@
 //! Direct reduce: every rank sends its contribution to the root, in one round.
 //!
 //! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
-//! ports. Combines in rank order, so operations need not commute.
+//! ports; where all ranks are neighbours of the root, each sends one message to a neighbour: one port to send.
+//! Combines in rank order, so operations need not commute.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -42,6 +43,10 @@ impl Algorithm for Direct {
     fn claims(&self, problem: &Problem) -> Claims {
         let combined = Some(Volume::from(problem.ranks() as u64 - 1));
         Claims { combined, ..star::claims_to_root(problem, 1) }
+    }
+
+    fn ports(&self, problem: &Problem) -> Ports {
+        if self.claims(problem).contention_free { Ports::OneSend } else { Ports::Unlimited }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
