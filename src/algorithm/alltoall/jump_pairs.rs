@@ -24,7 +24,7 @@ pub(super) fn balanced((window, beside): (usize, u32), distances: &[usize]) -> V
     // Long distances have least choice.
     let mut order: Vec<usize> = (0..distances.len()).collect();
     order.sort_by_key(|&number| Reverse(distances[number]));
-    order.into_iter().for_each(|number| search.put(number, distances[number]));
+    order.into_iter().for_each(|number| search.put(number, distances[number], true));
     while !search.succeeds(distances) {
         search.most += 1;
     }
@@ -66,7 +66,9 @@ impl Search {
             }
             let number = users[self.numbers.below(users.len())];
             self.take(number);
-            self.put(number, distances[number]);
+            // Never to prefer few jumps, or always, leads to dead ends more often.
+            let prefers_few = self.numbers.below(2) == 0;
+            self.put(number, distances[number], prefers_few);
             let new = self.jumps[number].into_iter().filter(|&jump| jump > 0 && self.is_busy(jump));
             let new: Vec<usize> = new.filter(|jump| !busy.contains(jump)).collect();
             busy.extend(new);
@@ -88,13 +90,13 @@ impl Search {
         }
     }
 
-    /// Gives a distance the jumps by which lengths are used too much the least, of those the fewest,
-    /// of those any.
-    fn put(&mut self, number: usize, distance: usize) {
-        let (mut cheapest, mut equal) = ((u32::MAX, usize::MAX), 0);
+    /// Gives a distance the jumps by which lengths are used too much the least; of those perhaps the
+    /// fewest, otherwise any.
+    fn put(&mut self, number: usize, distance: usize, prefers_few: bool) {
+        let (mut cheapest, mut equal) = ((u32::MAX, false), 0);
         for jump in distance.div_ceil(2)..=self.window.min(distance) {
             let jumps = [jump, distance - jump];
-            let cost = self.cost(jumps);
+            let cost = (self.excess(jumps), prefers_few && jump < distance);
             equal = if cost == cheapest { equal + 1 } else { 1 };
             if cost < cheapest || cost == cheapest && self.numbers.below(equal) == 0 {
                 (cheapest, self.jumps[number]) = (cost, jumps);
@@ -106,13 +108,16 @@ impl Search {
         }
     }
 
-    /// Returns by how much two jumps exceed what lengths may be used, and how many they are.
-    fn cost(&self, [first, second]: [usize; 2]) -> (u32, usize) {
-        let excess = |jump: usize, times: u32| (self.loads[jump] + times).saturating_sub(self.most);
+    /// Returns how many of two jumps exceed what their lengths may be used.
+    fn excess(&self, [first, second]: [usize; 2]) -> u32 {
+        let excess = |jump: usize, times: u32| {
+            let free = self.most.saturating_sub(self.loads[jump]);
+            times.saturating_sub(free)
+        };
         match second {
-            0 => (excess(first, 1), 1),
-            _ if first == second => (excess(first, 2), 2),
-            _ => (excess(first, 1) + excess(second, 1), 2),
+            0 => excess(first, 1),
+            _ if first == second => excess(first, 2),
+            _ => excess(first, 1) + excess(second, 1),
         }
     }
 }
