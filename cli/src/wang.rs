@@ -13,8 +13,8 @@
 //! Times are in messages of m words that follow each other over a channel (m t_w). As in chapters 8
 //! and 9, a whole operation has one start-up, and t_c = 0; chapters 5 and 6 have a term t_c in each
 //! step. With wormhole routing a broadcast is a pipeline: its message is sent once, and its head
-//! crosses as many channels as there are steps. All other operations keep every channel of their routes busy and take the same time as
-//! with store-and-forward.
+//! crosses as many channels as there are steps. All other operations keep every channel of their
+//! routes busy and take the same time as with store-and-forward.
 
 use necklace::collective::Collective;
 use necklace::cost::Price;

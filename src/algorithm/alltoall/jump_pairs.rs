@@ -1,7 +1,7 @@
 //! Distances as sums of one or two jumps, so that the busiest length is used as little as possible.
-// The most that a length may be used is fixed. While a length is used more, one of the distances that use
-// it takes the jumps that exceed it least (the min-conflicts heuristic of Minton, Johnston, Philips &
-// Laird 1992). If that takes too long, every length may be used once more.
+// The most that a length may be used is fixed. While a length is used more, one of the distances that
+// use it takes the jumps that exceed it least (the min-conflicts heuristic of Minton, Johnston,
+// Philips & Laird 1992). If that takes too long, every length may be used once more.
 
 use std::cmp::Reverse;
 

@@ -1,7 +1,8 @@
 //! Direct broadcast: the root sends the block to every rank, in one round.
 //!
 //! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
-//! ports; where all ranks are its neighbours, all its channels carry the block: several ports with the same value.
+//! ports; where all ranks are its neighbours, all its channels carry the block: several ports with
+//! the same value.
 //!
 //! | term | whole schedule |
 //! |---|---|

@@ -1,7 +1,8 @@
 //! Direct gather: every rank sends its block to the root, in one round.
 //!
 //! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
-//! ports; where all ranks are neighbours of the root, each sends one message to a neighbour: one port to send.
+//! ports; where all ranks are neighbours of the root, each sends one message to a neighbour: one port
+//! to send.
 //!
 //! | term | whole schedule |
 //! |---|---|

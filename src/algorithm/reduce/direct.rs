@@ -1,8 +1,8 @@
 //! Direct reduce: every rank sends its contribution to the root, in one round.
 //!
 //! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
-//! ports; where all ranks are neighbours of the root, each sends one message to a neighbour: one port to send.
-//! Combines in rank order, so operations need not commute.
+//! ports; where all ranks are neighbours of the root, each sends one message to a neighbour: one port
+//! to send. Combines in rank order, so operations need not commute.
 //!
 //! | term | whole schedule |
 //! |---|---|
