@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::error::{JobCause, JobError};
 use crate::quote::quoted;
 
-/// All variables of this library. [`launch`](super::launch()) documents them, except those that
-/// launchers set and nobody else.
+/// All variables of this library. [`launch`](super::launch()) documents them, except those that only
+/// launchers set.
 const NAMES: [&str; 18] = [
     "NECKLACE_ADDRESS",
     "NECKLACE_ALGORITHM",

@@ -13,7 +13,7 @@
 //!
 //! A rank takes time and memory in proportion to N.
 
-use crate::algorithm::{About, Algorithm, Claims, pairs};
+use crate::algorithm::{About, Algorithm, Claims, is_complete, pairs};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{Ports, Problem, Share};
@@ -42,7 +42,7 @@ impl Algorithm for Direct {
     }
 
     fn ports(&self, problem: &Problem) -> Ports {
-        if self.claims(problem).contention_free { Ports::SameValue } else { Ports::Unlimited }
+        if is_complete(problem) { Ports::SameValue } else { Ports::Unlimited }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -23,7 +23,7 @@
 //! the exchange for one port of Wang's dissertation (sections 5.5.1 and 6.5.1).
 //!
 //! Rearrangements: one less than the number of extents above 1; extents of 1 do not count. The
-//! default, `within=kind`, is `ring` in lines and rings and `direct-rotated` in complete rows.
+//! default, `within=kind`, is `direct-rotated` in complete rows and `ring` in others.
 //! Equation 4.8 is `ring` in two dimensions of sqrt(N) each: 2 (sqrt(N) - 1) start-ups and N
 //! (sqrt(N) - 1) blocks. A rank takes time and memory in proportion to the blocks that it sends.
 //!
@@ -125,7 +125,7 @@ impl Algorithm for ByDimension {
         let channels = || all().map(|(row, walk, _)| channels(row, walk, nodes)).sum::<Option<_>>();
         // Along a single dimension it is a ring of all ranks.
         let chained = match rows[..] {
-            [(_, row)] => chained(walked(row, self.walk(row)), self.walk(row), nodes),
+            [(_, row)] => chained(row, self.walk(row), nodes),
             _ => None,
         };
         Claims {
@@ -197,7 +197,7 @@ fn way(row: Factor, walk: Walk) -> Way {
     }
 }
 
-/// Returns the network of a row's channels that a walk uses: those of a ring in windows.
+/// Returns the row as a walk uses it: windows as a ring.
 fn walked(row: Factor, walk: Walk) -> Factor {
     match row {
         Factor::Windows { extent, .. } if goes_round(walk) => Factor::Ring(extent),

@@ -61,8 +61,19 @@ pub(super) enum Way {
     /// The circle is folded over a line, so that neighbours in the circle are at most two places
     /// apart: up over the even places, back over the odd ones.
     Folded,
-    /// The same over windows, where places that are two apart are linked.
+    /// The circle is folded over windows, in the same order. Default routes take one hop, since a
+    /// window reaches two places.
     FoldedInWindows,
+}
+
+impl Way {
+    fn is_folded(self) -> bool {
+        matches!(self, Self::Folded | Self::FoldedInWindows)
+    }
+
+    fn takes_default_routes(self) -> bool {
+        matches!(self, Self::Default | Self::FoldedInWindows)
+    }
 }
 
 /// A digit of a coordinate: it has `base` values, each worth `unit`.
@@ -219,19 +230,19 @@ impl Digit {
 
     /// Returns the value at a position.
     fn place(&self, position: usize) -> usize {
-        match self.way {
-            Way::Folded | Way::FoldedInWindows if 2 * position < self.base => 2 * position,
-            Way::Folded | Way::FoldedInWindows => 2 * (self.base - position) - 1,
-            _ => position,
+        match self.way.is_folded() {
+            true if 2 * position < self.base => 2 * position,
+            true => 2 * (self.base - position) - 1,
+            false => position,
         }
     }
 
     /// Returns the position of a value.
     fn position(&self, value: usize) -> usize {
-        match self.way {
-            Way::Folded | Way::FoldedInWindows if value % 2 == 1 => self.base - value.div_ceil(2),
-            Way::Folded | Way::FoldedInWindows => value / 2,
-            _ => value,
+        match self.way.is_folded() {
+            true if value % 2 == 1 => self.base - value.div_ceil(2),
+            true => value / 2,
+            false => value,
         }
     }
 
@@ -307,9 +318,9 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
                 self.rank(placement, &to),
                 self.blocks(placement, &Exchanging { at, digits: &digits, slot }, hop),
             );
-            made.sends.push(match digit.way {
-                Way::Default | Way::FoldedInWindows => sent,
-                _ => sent.via(self.route(at, to[digit.dimension], digit, hop.back)),
+            made.sends.push(match digit.way.takes_default_routes() {
+                true => sent,
+                false => sent.via(self.route(at, to[digit.dimension], digit, hop.back)),
             });
             // The sender for which this node is at the receiver's relative position.
             let from = digit.with(at, digit.moved(value, digit.base - hop.to));
@@ -334,9 +345,9 @@ impl<F: Fn(&[usize]) -> Vec<Digit> + Send + 'static> Digits<F> {
         for (index, hop) in digit.walk.hops(digit.base, round).iter().enumerate() {
             let value = digit.value(at);
             let to = digit.with(at, digit.moved(value, hop.to));
-            let route = match digit.way {
-                Way::Default | Way::FoldedInWindows => Route::Default,
-                _ => Route::Via(self.route(at, to[digit.dimension], digit, hop.back)),
+            let route = match digit.way.takes_default_routes() {
+                true => Route::Default,
+                false => Route::Via(self.route(at, to[digit.dimension], digit, hop.back)),
             };
             let volume = Volume::from(hop.many() as u64) * others;
             made.sends.push(Amount { peer: self.rank(placement, &to), volume, route });

@@ -1,13 +1,13 @@
 //! Distances as sums of one or two jumps, so that the busiest length is used as little as possible.
-// The most that a length may be used is fixed. While a length is used more, one of the distances that
-// use it takes the jumps that exceed it least (the min-conflicts heuristic of Minton, Johnston,
-// Philips & Laird 1992). If that takes too long, every length may be used once more.
+// The search fixes the number of times that a length may be used. While a length is used more often, one
+// of its distances takes the jumps that exceed the number least (the min-conflicts heuristic of Minton,
+// Johnston, Philips & Laird 1992). If that takes too long, the search raises the number by one.
 
 use std::cmp::Reverse;
 
 use crate::numbers::Numbers;
 
-/// The number of times that a distance takes other jumps before every length may be used once more.
+/// The number of times that a distance takes other jumps before the search raises the limit.
 const MOVES: usize = 1 << 15;
 
 /// Returns the two jumps of each distance; the second is 0 if one is enough. Distances are at most two
@@ -31,8 +31,8 @@ pub(super) fn balanced((window, beside): (usize, u32), distances: &[usize]) -> V
     search.jumps
 }
 
-/// Returns a lower bound on how often the busiest length is used: a length l has a share of l in what
-/// all lengths cover.
+/// Returns a lower bound on the number of times that the busiest length is used: if all are used equally
+/// often, a length l covers a share of l.
 fn least(window: usize, beside: u32, distances: &[usize]) -> u32 {
     let covered = 2 * distances.iter().sum::<usize>();
     beside + covered.div_ceil(window * (window + 1)) as u32
@@ -40,9 +40,9 @@ fn least(window: usize, beside: u32, distances: &[usize]) -> u32 {
 
 struct Search {
     window: usize,
-    /// The most that a length is to be used.
+    /// The number of times that a length may be used.
     most: u32,
-    /// How often each length is used.
+    /// The number of times each length is used.
     loads: Vec<u32>,
     /// The distances that use each length, by their number, as often as they use it.
     users: Vec<Vec<usize>>,
@@ -65,7 +65,7 @@ impl Search {
                 return false;
             }
             let number = users[self.numbers.below(users.len())];
-            self.take(number);
+            self.remove(number);
             // Never to prefer few jumps, or always, leads to dead ends more often.
             let prefers_few = self.numbers.below(2) == 0;
             self.put(number, distances[number], prefers_few);
@@ -80,8 +80,8 @@ impl Search {
         self.loads[jump] > self.most
     }
 
-    /// Takes its jumps from a distance.
-    fn take(&mut self, number: usize) {
+    /// Removes the jumps of a distance.
+    fn remove(&mut self, number: usize) {
         for jump in self.jumps[number].into_iter().filter(|&jump| jump > 0) {
             self.loads[jump] -= 1;
             if let Some(place) = self.users[jump].iter().position(|&user| user == number) {
@@ -90,8 +90,8 @@ impl Search {
         }
     }
 
-    /// Gives a distance the jumps by which lengths are used too much the least; of those perhaps the
-    /// fewest, otherwise any.
+    /// Gives a distance the jumps that exceed the limit least. Breaks ties at random, or first by the
+    /// fewest jumps.
     fn put(&mut self, number: usize, distance: usize, prefers_few: bool) {
         let (mut cheapest, mut equal) = ((u32::MAX, false), 0);
         for jump in distance.div_ceil(2)..=self.window.min(distance) {
@@ -108,7 +108,7 @@ impl Search {
         }
     }
 
-    /// Returns how many of two jumps exceed what their lengths may be used.
+    /// Returns the number of two jumps that exceed the limit.
     fn excess(&self, [first, second]: [usize; 2]) -> u32 {
         let excess = |jump: usize, times: u32| {
             let free = self.most.saturating_sub(self.loads[jump]);

@@ -1,8 +1,7 @@
 //! Direct broadcast: the root sends the block to every rank, in one round.
 //!
 //! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
-//! ports; where all ranks are its neighbours, all its channels carry the block: several ports with
-//! the same value.
+//! ports; on complete networks several ports with the same value, the block.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -20,7 +19,7 @@
 //! The root takes time and memory in proportion to N, other ranks O(1). Among threads all ranks
 //! copy from the root's memory at the same time.
 
-use crate::algorithm::{About, Algorithm, Claims, star};
+use crate::algorithm::{About, Algorithm, Claims, is_complete, star};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
@@ -49,7 +48,7 @@ impl Algorithm for Direct {
     }
 
     fn ports(&self, problem: &Problem) -> Ports {
-        if self.claims(problem).contention_free { Ports::SameValue } else { Ports::Unlimited }
+        if is_complete(problem) { Ports::SameValue } else { Ports::Unlimited }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {

@@ -1,8 +1,7 @@
 //! Direct gather: every rank sends its block to the root, in one round.
 //!
 //! Source: the collective's definition; "linear" in MPI libraries. Needs: nothing. Model: unlimited
-//! ports; where all ranks are neighbours of the root, each sends one message to a neighbour: one port
-//! to send.
+//! ports; on complete networks one port to send, since each rank sends one message to a neighbour.
 //!
 //! | term | whole schedule |
 //! |---|---|
@@ -16,7 +15,7 @@
 //!
 //! The root takes time and memory in proportion to N, other ranks O(1).
 
-use crate::algorithm::{About, Algorithm, Claims, star};
+use crate::algorithm::{About, Algorithm, Claims, is_complete, star};
 use crate::block::Block;
 use crate::ids::Rank;
 use crate::vocabulary::{End, Ports, Problem, RankRound, Share};
@@ -45,7 +44,7 @@ impl Algorithm for Direct {
     }
 
     fn ports(&self, problem: &Problem) -> Ports {
-        if self.claims(problem).contention_free { Ports::OneSend } else { Ports::Unlimited }
+        if is_complete(problem) { Ports::OneSend } else { Ports::Unlimited }
     }
 
     fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
