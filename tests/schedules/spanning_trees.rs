@@ -352,10 +352,12 @@ fn scatters_and_gathers_along_trees_are_verified() {
             ["scatter", "gather"].into_iter().flat_map(|c| (0..topology.nodes()).map(move |r| (c, r)))
         {
             let problem = problem(&topology, collective, root);
-            for name in ["subtrees", "balanced-spanning-tree"] {
+            for name in ["subtrees", "balanced-spanning-tree", "balanced-spanning-subgraph"] {
                 for more in ["load=1", "ports=one", "load=2", "load=5", "load=4096"] {
                     let is_between = ["load=2", "load=5"].contains(&more);
-                    if is_between && topology.nodes() > 16 && root % 4 > 0 {
+                    let is_subgraph = name == "balanced-spanning-subgraph";
+                    let is_left_out = is_between && topology.nodes() > 16 && root % 4 > 0;
+                    if is_left_out || is_subgraph && more == "ports=one" {
                         continue;
                     }
                     let name = format!("{name}:{more}");
@@ -365,13 +367,20 @@ fn scatters_and_gathers_along_trees_are_verified() {
                         continue;
                     }
                     let proof = proof(&*algorithm, &problem);
-                    let ports = if more == "ports=one" { Ports::One } else { Ports::All };
+                    // A rank of a tree has one other rank to send to.
+                    let ports = match (more, collective) {
+                        ("ports=one", _) => Ports::One,
+                        (_, "gather") if !is_subgraph => Ports::OneSend,
+                        _ => Ports::All,
+                    };
                     assert!(proof.contention_free && proof.keeps(ports) && proof.hops == proof.startups);
+                    assert!(proof.keeps(Ports::All) && algorithm.keeps(&problem, Ports::All));
                     assert_eq!(algorithm.ports(&problem), ports);
                     let grow = if name.starts_with("subtrees") { subtrees } else { balanced };
                     let tree = grow(&*topology, Node::new(root)).unwrap();
                     let rounds = match more {
                         "ports=one" => topology.nodes() - 1,
+                        "load=1" if is_subgraph => continue,
                         "load=1" => tree.subtrees().into_iter().max().unwrap(),
                         "load=4096" => tree.height(),
                         _ => continue,
@@ -397,10 +406,46 @@ fn scatters_and_gathers_along_trees_are_verified() {
     }
 }
 
+/// The trees of the subgraph have a node of each necklace, and a block is cut into as many parts as
+/// trees contain its node. So all channels of the root carry the same, (N - 1) / (n (k - 1)) blocks, in
+/// as many rounds as there are necklaces, which no tree of whole blocks does where one is degenerate.
+#[test]
+fn subgraph_loads_all_channels_of_the_root_alike() {
+    let mut degenerate = 0;
+    for (k, n) in cubes().filter(|&(k, n)| n > 1 && k.pow(n as u32) <= 256) {
+        let topology = parse(&format!("ghc:{k},{n}")).unwrap();
+        let (nodes, degree) = (topology.nodes(), n * (k - 1));
+        let classes: BTreeSet<usize> = (1..nodes).map(|word| generator_and_displacement(word, k, n).0).collect();
+        for root in (0..nodes).step_by(37) {
+            let problem = problem(&topology, "scatter", root);
+            let scatter = find(problem.collective(), "balanced-spanning-subgraph:load=1").unwrap();
+            let proof = proof(&*scatter, &problem);
+            assert_eq!(proof.startups, classes.len() as u64, "{}", topology.text());
+            assert!(proof.contention_free);
+            let mut carried: BTreeMap<Rank, Volume> = BTreeMap::new();
+            let schedule = scatter.shares(&problem).unwrap().collect().unwrap();
+            for transfer in schedule.rounds.iter().flat_map(|round| &round.transfers) {
+                if transfer.source.index() == root {
+                    *carried.entry(transfer.destination).or_default() += Volume::of(&transfer.blocks);
+                }
+            }
+            assert_eq!(carried.len(), degree);
+            let alike = Volume::new(nodes as u64 - 1, degree as u64);
+            assert!(carried.values().all(|&volume| volume == alike), "{}: {carried:?}", topology.text());
+            degenerate += usize::from(classes.iter().any(|&word| necklace(word, k, n).len() < degree));
+        }
+    }
+    assert!(degenerate > 10, "{degenerate}");
+}
+
 /// The gather is the scatter in reverse, message by message.
 #[test]
 fn gather_is_the_scatter_in_reverse() {
-    for (text, name) in [("how:5,2,2", "balanced-spanning-tree:load=3"), ("mesh:4x5", "subtrees:load=2")] {
+    for (text, name) in [
+        ("how:5,2,2", "balanced-spanning-tree:load=3"),
+        ("ghc:3,3", "balanced-spanning-subgraph:load=2"),
+        ("mesh:4x5", "subtrees:load=2"),
+    ] {
         let topology = parse(text).unwrap();
         let messages = |collective: &str| -> Vec<BTreeSet<(Rank, Rank, Vec<i32>)>> {
             let problem = problem(&topology, collective, 7);
@@ -452,6 +497,11 @@ fn trees_are_refused_where_they_do_not_fit() {
         ("binary-tree:3", "balanced-spanning-tree", "binary-tree:3 is no such product; use subtrees"),
         ("torus:64x65", "subtrees", "at most 4096 ranks; there are 4160"),
         ("how:65,2,2", "balanced-spanning-tree", "at most 4096 ranks; there are 4225"),
+        (
+            "ghc:2x3",
+            "balanced-spanning-subgraph",
+            "it needs equal rows; the extents of ghc:2x3 are 2 and 3; use subtrees",
+        ),
         ("ring:6", "subtrees:ports=one,load=2", "load=2: with ports=one it needs load=1"),
     ] {
         assert!(error(text, name).contains(words), "{}", error(text, name));

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::spanning_trees::{CLAIMS, Kind, NEEDS, PARAMETERS, Pace, TreeRounds, along_tree};
+use crate::algorithm::spanning_trees::{CLAIMS, Kind, NEEDS, PARAMETERS, Pace, TreeRounds, Way, along_tree};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;
 use crate::vocabulary::{Ports, Problem, Share};
@@ -14,7 +14,8 @@ along_tree!(
     /// A subtree of shortest paths for each channel of the root.
     Subtrees,
     Kind::Subtrees,
-    up,
+    Way::Up,
+    &PARAMETERS,
     About {
         collective: "gather",
         name: "subtrees",

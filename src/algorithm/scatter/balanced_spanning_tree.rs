@@ -19,7 +19,7 @@
 
 use std::sync::Arc;
 
-use crate::algorithm::spanning_trees::{CLAIMS, Kind, NEEDS_ROWS, PARAMETERS, Pace, TreeRounds, along_tree};
+use crate::algorithm::spanning_trees::{CLAIMS, Kind, NEEDS_ROWS, PARAMETERS, Pace, TreeRounds, Way, along_tree};
 use crate::algorithm::{About, Algorithm, Claims, Parameter, Settings};
 use crate::ids::Rank;
 use crate::vocabulary::{Ports, Problem, Share};
@@ -28,7 +28,8 @@ along_tree!(
     /// The balanced spanning tree of the generalized hypercube.
     BalancedSpanningTree,
     Kind::Balanced,
-    down,
+    Way::Down,
+    &PARAMETERS,
     About {
         collective: "scatter",
         name: "balanced-spanning-tree",

@@ -1,5 +1,6 @@
 //! Scatter: the root sends a block to every rank (one-to-all personalised).
 
+mod balanced_spanning_subgraph;
 mod balanced_spanning_tree;
 mod binomial;
 mod bridgeheads;
@@ -8,6 +9,7 @@ mod direct;
 mod subtrees;
 mod two_level;
 
+pub use balanced_spanning_subgraph::BalancedSpanningSubgraph;
 pub use balanced_spanning_tree::BalancedSpanningTree;
 pub use binomial::Binomial;
 pub use bridgeheads::Bridgeheads;

@@ -107,24 +107,52 @@ impl BalancedSubgraph {
 /// ```
 #[must_use]
 pub fn balanced(topology: &dyn Topology, root: Node) -> Option<SpanningTree> {
-    of_rows(&topology.factors()?, root.index())
+    Some(RowsFromRoot::new(&topology.factors()?, root.index())?.tree())
 }
 
-/// Returns the balanced spanning tree of a product of rows. `None` if they are not equal, or have
-/// one node.
-pub(super) fn of_rows(rows: &[Factor], root: usize) -> Option<SpanningTree> {
-    let row = *rows.first().filter(|first| rows.iter().all(|row| row == *first))?;
-    let necklaces = Necklaces::new(row.extent(), rows.len())?;
-    if root >= necklaces.nodes() {
-        return None;
+/// Equal rows, and a root: what leads from it to the other nodes, in each tree of the subgraph.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowsFromRoot {
+    necklaces: Necklaces,
+    row: Factor,
+    root: usize,
+}
+
+impl RowsFromRoot {
+    /// Returns `None` if the rows are not equal, or have one node, or the root does not exist.
+    pub(super) fn new(rows: &[Factor], root: usize) -> Option<Self> {
+        let row = *rows.first().filter(|first| rows.iter().all(|row| row == *first))?;
+        let necklaces = Necklaces::new(row.extent(), rows.len())?;
+        (root < necklaces.nodes()).then_some(Self { necklaces, row, root })
     }
-    let parent = |node: usize| {
-        let address = necklaces.relative(Node::new(node), Node::new(root));
-        let Some(place) = necklaces.cleared(address.index(), necklaces.displacement(address)) else { return node };
-        let before = last_stop(row, necklaces.digit(root, place), necklaces.digit(node, place));
-        necklaces.with_digit(node, place, before)
-    };
-    Some(SpanningTree::new(root, (0..necklaces.nodes()).map(parent).collect()))
+
+    pub(super) fn necklaces(&self) -> Necklaces {
+        self.necklaces
+    }
+
+    pub(super) fn root(&self) -> usize {
+        self.root
+    }
+
+    /// Returns the address of a node, seen from the root.
+    fn address(&self, node: usize) -> Node {
+        self.necklaces.relative(Node::new(node), Node::new(self.root))
+    }
+
+    /// Returns the node before another one on its path from the root in a tree of the subgraph, with
+    /// the longest jumps first along a row. That of the root is the root.
+    pub(super) fn above(&self, node: usize, tree: usize) -> usize {
+        let Some(place) = self.necklaces.cleared(self.address(node).index(), tree) else { return node };
+        let [from, to] = [self.root, node].map(|node| self.necklaces.digit(node, place));
+        self.necklaces.with_digit(node, place, last_stop(self.row, from, to))
+    }
+
+    /// Returns the balanced spanning tree: the path of each node is that of the first tree of the
+    /// subgraph that contains it.
+    pub(super) fn tree(&self) -> SpanningTree {
+        let above = |node| self.above(node, self.necklaces.displacement(self.address(node)));
+        SpanningTree::new(self.root, (0..self.necklaces.nodes()).map(above).collect())
+    }
 }
 
 /// Returns the coordinate before the last on the path along a row with the longest jumps first.

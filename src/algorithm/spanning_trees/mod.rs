@@ -36,6 +36,7 @@
 //! Under one port, N - 1 rounds of one block are the least, and both trees take that.
 
 mod balanced;
+mod deliveries;
 mod necklaces;
 mod rounds;
 mod subtrees;
@@ -43,6 +44,9 @@ mod tree;
 
 pub use balanced::{BalancedSubgraph, balanced};
 pub use necklaces::Necklaces;
-pub(super) use rounds::{CLAIMS, Kind, NEEDS, NEEDS_ROWS, PARAMETERS, Pace, TreeRounds, along_tree};
+pub(super) use rounds::{
+    CLAIMS, CLAIMS_OF_PARTS, Kind, NEEDS, NEEDS_ROWS, PARAMETERS, PARAMETERS_OF_PARTS, Pace, TreeRounds, Way,
+    along_tree,
+};
 pub use subtrees::subtrees;
 pub use tree::SpanningTree;

@@ -3,7 +3,7 @@
 //! The root sends the blocks of each subtree over its channel, those for the farthest nodes first,
 //! up to `load` in a round. Each node sends on what is for others in the next round. What comes
 //! over a channel of the root in different rounds never meets again, so a channel carries one
-//! message in a round.
+//! message in a round: where trees of the subgraph share a channel, theirs are joined.
 //!
 //! If the j-th of these messages is for a node at depth d, it has arrived after j + d rounds, with
 //! j from 0. A subtree has a node at each depth up to its height, so with one block in a message
@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::iter::successors;
 use std::sync::Arc;
 
-use super::balanced::of_rows;
+use super::balanced::RowsFromRoot;
+use super::deliveries::Deliveries;
 use super::subtrees::grown;
-use super::tree::SpanningTree;
 use crate::algorithm::kept::Kept;
 use crate::algorithm::loads::factors_in_order;
 use crate::algorithm::neighbours::{is_connected, neighbours};
@@ -35,6 +35,9 @@ pub(in crate::algorithm) const NEEDS: &str =
 /// The claims of both, along a tree with M nodes in the largest subtree below the root.
 pub(in crate::algorithm) const CLAIMS: &str = "M start-ups with load=1, for M nodes in the largest subtree, N - 1 with ports=one; for a larger load at least the height of the tree; contention-free";
 
+/// The claims along the balanced spanning subgraph.
+pub(in crate::algorithm) const CLAIMS_OF_PARTS: &str = "M start-ups with load=1, for at most M parts of blocks over each channel of the root; for a larger load at least the height of the trees; contention-free";
+
 /// The most ranks of a tree.
 const MAX_RANKS: usize = 1 << 12;
 
@@ -47,7 +50,7 @@ const PORTS: Parameter = Parameter {
 
 const LOAD: Parameter = Parameter {
     key: "load",
-    summary: "the most blocks that a channel of the root carries in a round; 0 takes the best by price; with ports=one it is 1",
+    summary: "the most blocks, or parts of blocks, that a channel of the root carries in a round; 0 takes the best by price; with ports=one it is 1",
     values: Values::Number { least: 0, most: MAX_RANKS },
     default: 0,
 };
@@ -55,11 +58,25 @@ const LOAD: Parameter = Parameter {
 /// The parameters of scatters and gathers along trees.
 pub(in crate::algorithm) static PARAMETERS: [Parameter; 2] = [PORTS, LOAD];
 
+/// The parameters along the balanced spanning subgraph, whose trees are for all ports.
+pub(in crate::algorithm) static PARAMETERS_OF_PARTS: [Parameter; 1] = [LOAD];
+
+/// The ways of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::algorithm) enum Way {
+    /// From the root.
+    Down,
+    /// To the root.
+    Up,
+}
+
 /// The kinds of trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::algorithm) enum Kind {
     /// The [balanced spanning tree](super::balanced()).
     Balanced,
+    /// The [balanced spanning subgraph](super::BalancedSubgraph).
+    Subgraph,
     /// [Balanced subtrees](super::subtrees()) of any network.
     Subtrees,
 }
@@ -79,7 +96,7 @@ impl Kind {
             return Some(format!("it is for networks that are not complete: {why}"));
         }
         match self {
-            Self::Balanced => lacks_rows(problem),
+            Self::Balanced | Self::Subgraph => lacks_rows(problem),
             Self::Subtrees => {
                 let connected = neighbours(problem).is_some_and(|all| is_connected(&all));
                 (!connected).then(|| "it needs a connected network".to_owned())
@@ -87,23 +104,27 @@ impl Kind {
         }
     }
 
-    /// Returns the tree of a problem, by ranks, which lacks nothing.
-    fn tree(self, problem: &Problem) -> Option<Arc<SpanningTree>> {
+    /// Returns what the tree of a problem, which lacks nothing, delivers to its ranks.
+    fn deliveries(self, problem: &Problem) -> Option<Arc<Deliveries>> {
         type Key = (Vec<Factor>, Vec<Vec<usize>>, usize);
-        static MADE: Kept<(Kind, Key), Option<Arc<SpanningTree>>> = Kept::new(16);
+        static MADE: Kept<(Kind, Key), Option<Arc<Deliveries>>> = Kept::new(16);
         let root = problem.collective().root().unwrap_or_default().index();
         // Of a product, the factors tell the links.
         let rows = factors_in_order(problem).unwrap_or_default();
         let links = if rows.is_empty() { neighbours(problem)? } else { vec![] };
-        let make = || match self {
-            Self::Balanced => of_rows(&rows, root).map(Arc::new),
-            Self::Subtrees => Some(Arc::new(grown(&neighbours(problem)?, root))),
+        let make = || {
+            let deliveries = match self {
+                Self::Balanced => Deliveries::whole(RowsFromRoot::new(&rows, root)?.tree()),
+                Self::Subgraph => Deliveries::subgraph(&RowsFromRoot::new(&rows, root)?),
+                Self::Subtrees => Deliveries::whole(grown(&neighbours(problem)?, root)),
+            };
+            Some(Arc::new(deliveries))
         };
         MADE.get((self, (rows.clone(), links, root)), make)
     }
 }
 
-/// Returns what a problem lacks for the balanced spanning tree.
+/// Returns what a problem lacks for the balanced spanning tree and subgraph.
 fn lacks_rows(problem: &Problem) -> Option<String> {
     let text = problem.topology().text();
     let Some(rows) = problem.topology().factors() else {
@@ -136,8 +157,13 @@ impl Pace {
         Settings::default().with(&PORTS, self.one.into()).with(&LOAD, self.load)
     }
 
-    pub(in crate::algorithm) fn ports(self) -> Ports {
-        if self.one { Ports::One } else { Ports::All }
+    /// Returns the ports that a rank uses. On the way up a tree it sends to one other rank.
+    pub(in crate::algorithm) fn ports(self, kind: Kind, way: Way) -> Ports {
+        match (self.one, kind, way) {
+            (true, ..) => Ports::One,
+            (_, Kind::Balanced | Kind::Subtrees, Way::Up) => Ports::OneSend,
+            _ => Ports::All,
+        }
     }
 
     /// Returns what a problem lacks for these parameters.
@@ -149,13 +175,13 @@ impl Pace {
     /// Returns the loads that are compared with all ports: each four times the one before, up to
     /// one that takes as many rounds as the tree is high.
     pub(in crate::algorithm) fn loads(kind: Kind, problem: &Problem) -> Vec<Self> {
-        let tree = if kind.lacks(problem).is_some() { None } else { kind.tree(problem) };
-        let Some(tree) = tree else { return vec![] };
+        let deliveries = if kind.lacks(problem).is_some() { None } else { kind.deliveries(problem) };
+        let Some(deliveries) = deliveries else { return vec![] };
         let paces = successors(Some(1), |load| Some(4 * load)).map(|load| Self { one: false, load });
-        let (mut loads, height) = (vec![], tree.height());
+        let (mut loads, height) = (vec![], deliveries.tree.height());
         for pace in paces.take_while(|pace| pace.load <= MAX_RANKS) {
             loads.push(pace);
-            if TreeRounds::of(Arc::clone(&tree), pace, false).rounds == height {
+            if TreeRounds::of(Arc::clone(&deliveries), pace, Way::Down).rounds == height {
                 break;
             }
         }
@@ -171,147 +197,153 @@ impl Pace {
     pub(in crate::algorithm) fn variants(kind: Kind, problem: &Problem) -> Vec<Self> {
         let loads = Self::loads(kind, problem);
         let one = Self { one: true, load: 0 };
-        if loads.is_empty() { loads } else { loads.into_iter().chain([one]).collect() }
+        let all_ports_alone = loads.is_empty() || kind == Kind::Subgraph;
+        if all_ports_alone { loads } else { loads.into_iter().chain([one]).collect() }
     }
 }
 
 /// The rounds along a tree from the root or to it.
 #[derive(Clone, Debug)]
 pub(in crate::algorithm) struct TreeRounds {
-    tree: Arc<SpanningTree>,
+    deliveries: Arc<Deliveries>,
     pace: Pace,
-    /// Whether blocks go to the root.
-    up: bool,
-    /// The nodes whose blocks the root sends one after the other, in order: for each of its
-    /// channels, or for all.
-    orders: Vec<Vec<usize>>,
+    way: Way,
+    /// The places that the root serves one after the other, in order: by the node next to the root on
+    /// the way to them, or all together, by the root.
+    orders: BTreeMap<usize, Vec<usize>>,
     rounds: usize,
 }
 
 impl TreeRounds {
-    /// Returns the rounds of a scatter, for a problem that [lacks](Pace::lacks) nothing.
-    pub(in crate::algorithm) fn down(kind: Kind, problem: &Problem, pace: Pace) -> Option<Self> {
-        Some(Self::of(kind.tree(problem)?, pace, false))
+    /// Returns the rounds for a problem that [lacks](Pace::lacks) nothing.
+    pub(in crate::algorithm) fn new(kind: Kind, problem: &Problem, pace: Pace, way: Way) -> Option<Self> {
+        Some(Self::of(kind.deliveries(problem)?, pace, way))
     }
 
-    /// Returns the rounds of a gather, for a problem that [lacks](Pace::lacks) nothing.
-    pub(in crate::algorithm) fn up(kind: Kind, problem: &Problem, pace: Pace) -> Option<Self> {
-        Some(Self::of(kind.tree(problem)?, pace, true))
-    }
-
-    fn of(tree: Arc<SpanningTree>, pace: Pace, up: bool) -> Self {
-        let root = tree.root().index();
+    fn of(deliveries: Arc<Deliveries>, pace: Pace, way: Way) -> Self {
+        let tree = &deliveries.tree;
         let pace = Pace { load: pace.load.max(1), ..pace };
-        let mut others: Vec<usize> = (0..tree.nodes()).filter(|&node| node != root).collect();
-        others.sort_by_key(|&node| std::cmp::Reverse(tree.depth_of(node)));
-        let orders = if pace.one {
-            vec![others]
-        } else {
-            let mut orders: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-            others.into_iter().for_each(|node| orders.entry(tree.first(node)).or_default().push(node));
-            orders.into_values().collect()
-        };
+        let mut all: Vec<usize> = deliveries.taking().collect();
+        all.sort_by_key(|&place| std::cmp::Reverse((tree.depth_of(place), deliveries.taken(place))));
+        let mut orders: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for place in all {
+            let first = if pace.one { tree.root().index() } else { tree.first(place) };
+            orders.entry(deliveries.node(first)).or_default().push(place);
+        }
         let last = |order: &Vec<usize>| {
-            order.iter().enumerate().map(|(place, &node)| place / pace.load + tree.depth_of(node)).max()
+            order.iter().enumerate().map(|(number, &place)| number / pace.load + tree.depth_of(place)).max()
         };
-        let rounds = orders.iter().filter_map(last).max().unwrap_or(0);
-        Self { tree, pace, up, orders, rounds }
+        let rounds = orders.values().filter_map(last).max().unwrap_or(0);
+        Self { deliveries, pace, way, orders, rounds }
     }
 
-    /// Returns the messages of the root that carry blocks to a node or to others through it, each
-    /// with its number and the destinations.
-    fn through(&self, node: usize) -> impl Iterator<Item = (usize, Vec<usize>)> {
-        let is_root = node == self.tree.root().index();
-        let orders = self.orders.iter().filter(move |order| is_root || order.contains(&node));
-        orders.flat_map(|order| order.chunks(self.pace.load).enumerate()).filter_map(move |(number, message)| {
-            let on: Vec<usize> = message.iter().copied().filter(|&to| self.tree.is_above(node, to)).collect();
+    /// Returns the messages of the root that serve a place or others through it, each with its number
+    /// and the places that it serves.
+    fn through(&self, place: usize) -> impl Iterator<Item = (usize, Vec<usize>)> {
+        let tree = &self.deliveries.tree;
+        let root = tree.root().index();
+        let first = self.deliveries.node(tree.first(place));
+        let is_all = place == root || self.pace.one;
+        let orders = self.orders.iter().filter(move |(node, _)| is_all || **node == first);
+        orders.flat_map(|(_, order)| order.chunks(self.pace.load).enumerate()).filter_map(move |(number, message)| {
+            let on: Vec<usize> = message.iter().copied().filter(|&to| tree.is_above(place, to)).collect();
             (!on.is_empty()).then_some((number, on))
         })
     }
 
     /// Returns the rounds of a rank.
     pub(in crate::algorithm) fn share(&self, rank: Rank) -> Share {
-        let (node, root) = (rank.index(), self.tree.root());
-        let (rounds, up, root_rank) = (self.rounds, self.up, Rank::new(root.index()));
-        let depth = self.tree.depth_of(node);
+        let Self { deliveries, rounds, .. } = self;
+        let (tree, root, up) = (&deliveries.tree, Rank::new(deliveries.root()), self.way == Way::Up);
+        // By round, whether blocks leave the root, and the node at the other end.
+        let mut messages: BTreeMap<(usize, bool, usize), Vec<usize>> = BTreeMap::new();
+        for &place in deliveries.at(rank.index()) {
+            let depth = tree.depth_of(place);
+            for (number, on) in self.through(place) {
+                for &to in on.iter().filter(|&&to| to != place) {
+                    let child = deliveries.node(tree.towards(place, to));
+                    messages.entry((number + depth, true, child)).or_default().push(to);
+                }
+                if depth > 0 {
+                    let parent = deliveries.node(tree.above(place));
+                    messages.entry((number + depth - 1, false, parent)).or_default().extend(on);
+                }
+            }
+        }
         let mut shares: BTreeMap<usize, RankRound> = BTreeMap::new();
-        let mut add = |round: usize, peer: usize, nodes: Vec<usize>, down: bool| {
-            let block = |node| {
-                if up { Block::new(Rank::new(node), root_rank) } else { Block::new(root_rank, Rank::new(node)) }
+        for ((round, down, peer), mut places) in messages {
+            // Parts in different trees may meet on a channel: both ends list them in one order.
+            places.sort_unstable();
+            let block = |&place: &usize| {
+                let node = Rank::new(deliveries.node(place));
+                deliveries.part(place, if up { Block::new(node, root) } else { Block::new(root, node) })
             };
-            let end = End::new(Rank::new(peer), nodes.into_iter().map(block).collect());
+            let end = End::new(Rank::new(peer), places.iter().filter_map(block).collect());
             let share = shares.entry(if up { rounds - 1 - round } else { round }).or_default();
             if down == up { share.receives.push(end) } else { share.sends.push(end) }
-        };
-        for (number, nodes) in self.through(node) {
-            let mut below: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-            for &to in nodes.iter().filter(|&&to| to != node) {
-                below.entry(self.tree.towards(node, to)).or_default().push(to);
-            }
-            if let Some(parent) = self.tree.parent(crate::ids::Node::new(node)) {
-                add(number + depth - 1, parent.index(), nodes, false);
-            }
-            below.into_iter().for_each(|(child, nodes)| add(number + depth, child, nodes, true));
         }
-        Box::new((0..rounds).map(move |round| shares.remove(&round).unwrap_or_default()))
+        Box::new((0..*rounds).map(move |round| shares.remove(&round).unwrap_or_default()))
     }
 
-    /// Counts what the rounds take, in time in proportion to the depths of all nodes.
+    /// Counts what the rounds take, in time in proportion to the depths of all places.
     pub(in crate::algorithm) fn claims(&self) -> Claims {
-        let (tree, root) = (&*self.tree, self.tree.root().index());
-        let nodes = tree.nodes();
+        let deliveries = &*self.deliveries;
+        let (tree, root) = (&deliveries.tree, deliveries.tree.root().index());
         let mut most = vec![Most::default(); self.rounds];
-        let mut from_root = vec![(0, 0); self.rounds];
-        // What a message of the root has for the nodes below each node, and over how many channels.
-        let (mut carried, mut sent) = (vec![0_u64; nodes], vec![(0_u64, 0_u64); nodes]);
-        let (mut sends, mut receives) = (vec![0_u64; nodes], vec![0_u64; nodes]);
-        for (number, message) in self.orders.iter().flat_map(|order| order.chunks(self.pace.load).enumerate()) {
+        // What the messages of the root with one number carry, by the first place of each channel.
+        let mut carried = vec![0_u64; tree.nodes()];
+        let mut sent = vec![Moved::default(); deliveries.nodes()];
+        let mut received = sent.clone();
+        let (mut all_sent, mut all_received) = (sent.clone(), sent.clone());
+        let messages = |order: &Vec<usize>| order.len().div_ceil(self.pace.load);
+        for number in 0..self.orders.values().map(messages).max().unwrap_or(0) {
             let mut touched = vec![];
-            for &to in message {
+            let with_number = self.orders.values().filter_map(|order| order.chunks(self.pace.load).nth(number));
+            for &to in with_number.flatten() {
+                let units = deliveries.taken(to);
                 let mut at = to;
                 while at != root {
-                    if carried[at] == 0 {
-                        touched.push(at);
-                        sent[tree.above(at)].0 += 1;
+                    let above = tree.above(at);
+                    let ends = [&mut sent[deliveries.node(above)], &mut received[deliveries.node(at)]];
+                    let channel = deliveries.channel(at);
+                    let is_first = carried[channel] == 0;
+                    carried[channel] += units;
+                    if is_first {
+                        touched.push(channel);
                     }
-                    carried[at] += 1;
-                    sent[tree.above(at)].1 += 1;
-                    at = tree.above(at);
+                    for end in ends {
+                        end.messages += u64::from(is_first);
+                        end.units += units;
+                    }
+                    at = above;
                 }
             }
-            for &at in &touched {
-                let round = number + tree.depth_of(at) - 1;
-                most[round].largest = most[round].largest.max(carried[at]);
-                receives[at] += 1;
-                if let Some(most) = most.get_mut(round + 1) {
-                    most.sends = most.sends.max(sent[at].0);
-                    most.sent = most.sent.max(sent[at].1);
-                }
-                sends[at] += sent[at].0;
-                (carried[at], sent[at]) = (0, (0, 0));
+            for channel in touched {
+                // A node receives in one round what comes with this number, and sends it on in the next.
+                let round = number + tree.depth_of(channel) - 1;
+                let (above, node) = (deliveries.node(tree.above(channel)), deliveries.node(channel));
+                most[round].largest = most[round].largest.max(std::mem::take(&mut carried[channel]));
+                most[round].sent.raise(sent[above]);
+                most[round].received.raise(received[node]);
+                all_sent[above].add(std::mem::take(&mut sent[above]));
+                all_received[node].add(std::mem::take(&mut received[node]));
             }
-            let (messages, blocks) = std::mem::take(&mut sent[root]);
-            sends[root] += messages;
-            from_root[number] = (from_root[number].0 + messages, from_root[number].1 + blocks);
-        }
-        for (most, (messages, blocks)) in most.iter_mut().zip(from_root) {
-            (most.sends, most.sent) = (most.sends.max(messages), most.sent.max(blocks));
         }
         let sum = |of: &dyn Fn(&Most) -> u64| most.iter().map(of).sum::<u64>();
-        let largest = sum(&|most| most.largest);
-        let others = nodes as u64 - 1;
-        let (busiest, volume) =
-            if self.up { (receives, tree.subtrees().into_iter().max().unwrap_or(0) as u64) } else { (sends, others) };
+        let blocks = |units: u64| Volume::new(units, deliveries.units());
+        let up = self.way == Way::Up;
+        let senders = if up { all_received } else { all_sent };
+        let arriving = |most: &Most| if up { most.sent.units } else { most.received.units };
         Claims {
             startups: Some(self.rounds as u64),
-            transmission: Some(largest.into()),
-            port_transmission: Some(sum(&|most| most.sent.max(most.largest)).into()),
-            received: Some(if self.up { sum(&|most| most.sent) } else { largest }.into()),
+            transmission: Some(blocks(sum(&|most| most.largest))),
+            port_transmission: Some(blocks(sum(&|most| most.sent.units.max(most.received.units)))),
+            received: Some(blocks(sum(&arriving))),
             hops: Some(self.rounds as u64),
             rearrangements: Some(0),
-            handled: Some(sum(&|most| most.sends + 1)),
-            messages: busiest.into_iter().max(),
-            volume: Some(Volume::from(volume)),
+            handled: Some(sum(&|most| most.sent.messages + most.received.messages)),
+            messages: senders.iter().map(|all| all.messages).max(),
+            volume: senders.iter().map(|all| all.units).max().map(blocks),
             contention_free: true,
             ..Claims::default()
         }
@@ -321,17 +353,35 @@ impl TreeRounds {
 /// The most in a round of a scatter.
 #[derive(Clone, Copy, Debug, Default)]
 struct Most {
-    /// The blocks of a message.
+    /// The units of a message.
     largest: u64,
-    /// The messages that a rank sends.
-    sends: u64,
-    /// The blocks that a rank sends.
-    sent: u64,
+    /// The messages and the units that a rank sends, and that it receives.
+    sent: Moved,
+    received: Moved,
+}
+
+/// Messages of a rank, and their units.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moved {
+    messages: u64,
+    units: u64,
+}
+
+impl Moved {
+    fn raise(&mut self, to: Self) {
+        self.messages = self.messages.max(to.messages);
+        self.units = self.units.max(to.units);
+    }
+
+    fn add(&mut self, more: Self) {
+        self.messages += more.messages;
+        self.units += more.units;
+    }
 }
 
 /// Defines a scatter or a gather along a tree.
 macro_rules! along_tree {
-    ($(#[$doc:meta])* $name:ident, $kind:expr, $course:ident, $about:expr) => {
+    ($(#[$doc:meta])* $name:ident, $kind:expr, $way:expr, $parameters:expr, $about:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default)]
         pub struct $name(Pace);
@@ -350,7 +400,7 @@ macro_rules! along_tree {
             }
 
             fn parameters(&self) -> &'static [Parameter] {
-                &PARAMETERS
+                $parameters
             }
 
             fn settings(&self) -> Settings {
@@ -374,15 +424,15 @@ macro_rules! along_tree {
             }
 
             fn ports(&self, _: &Problem) -> Ports {
-                self.0.ports()
+                self.0.ports($kind, $way)
             }
 
             fn claims(&self, problem: &Problem) -> Claims {
-                TreeRounds::$course($kind, problem, self.0).map(|rounds| rounds.claims()).unwrap_or_default()
+                TreeRounds::new($kind, problem, self.0, $way).map(|rounds| rounds.claims()).unwrap_or_default()
             }
 
             fn rounds(&self, problem: &Problem, rank: Rank) -> Share {
-                match TreeRounds::$course($kind, problem, self.0) {
+                match TreeRounds::new($kind, problem, self.0, $way) {
                     Some(rounds) => rounds.share(rank),
                     None => Box::new(std::iter::empty()),
                 }

@@ -15,7 +15,7 @@ struct Construction {
 }
 
 /// One row per construction. Where two are equally good, the first is the better one.
-const ROWS: [Construction; 9] = [
+const ROWS: [Construction; 10] = [
     Construction { name: "natural", map: cube::natural },
     Construction { name: "straight", map: grid::straight },
     Construction { name: "fold", map: fold },
@@ -25,6 +25,7 @@ const ROWS: [Construction; 9] = [
     Construction { name: "gray", map: gray },
     Construction { name: "inorder", map: tree::inorder },
     Construction { name: "blocks", map: blocks },
+    Construction { name: IDENTITY, map: identity },
 ];
 
 /// The most nodes of a guest for which constructions are compared with a search.
@@ -43,6 +44,11 @@ fn gray(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
 
 fn blocks(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     tree::blocks(guest, host).or_else(|| cube::blocks(guest, host))
+}
+
+/// Puts each node on the one of the same number.
+fn identity(guest: &dyn Topology, _: &dyn Topology) -> Option<Vec<Node>> {
+    Some((0..guest.nodes()).map(Node::new).collect())
 }
 
 fn check(guest: &dyn Topology, host: &dyn Topology) -> Result<(), EmbeddingError> {
@@ -68,10 +74,6 @@ pub(super) fn named(
     if let Some(seed) = seed(name) {
         return searched(guest, host, seed);
     }
-    if name == IDENTITY {
-        let nodes: Vec<Node> = (0..guest.nodes()).map(Node::new).collect();
-        return Ok(Embedding { name: Some(name.to_owned()), ..Embedding::new(guest, host, nodes)? });
-    }
     let row = ROWS.iter().find(|row| row.name == name);
     row.and_then(|row| constructed(&guest, &host, row)).ok_or_else(|| EmbeddingError::Unknown {
         name: name.to_owned(),
@@ -92,7 +94,7 @@ fn seed(name: &str) -> Option<u64> {
 /// Returns the names that fit a guest and a host.
 fn fitting(guest: &dyn Topology, host: &dyn Topology) -> Vec<String> {
     let rows = ROWS.iter().filter(|row| (row.map)(guest, host).is_some()).map(|row| row.name.to_owned());
-    rows.chain([IDENTITY.to_owned(), SEARCH.to_owned(), format!("{SEARCH}:SEED")]).collect()
+    rows.chain([SEARCH.to_owned(), format!("{SEARCH}:SEED")]).collect()
 }
 
 pub(super) fn best(guest: Arc<dyn Topology>, host: Arc<dyn Topology>) -> Result<Embedding, EmbeddingError> {
@@ -103,8 +105,9 @@ pub(super) fn best(guest: Arc<dyn Topology>, host: Arc<dyn Topology>) -> Result<
         (measures.dilation, measures.congestion, measures.length)
     });
     let Some(best) = best else { return searched(guest, host, 0) };
-    let dilation = best.measures().dilation;
-    if guest.nodes() > MOST_COMPARED || dilation <= Measures::at_least(&*guest, &*host).0 {
+    let (name, dilation) = (best.name(), best.measures().dilation);
+    let is_made = name != Some(IDENTITY) && guest.nodes() > MOST_COMPARED;
+    if is_made || dilation <= Measures::at_least(&*guest, &*host).0 {
         return Ok(best);
     }
     let found = searched(guest, host, 0)?;

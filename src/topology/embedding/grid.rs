@@ -1,4 +1,4 @@
-//! Meshes, tori and rings, in hosts of one dimension and of as many as the guest.
+//! Meshes, tori, rings and windows, in hosts of one dimension and of as many as the guest.
 
 use super::shape::{GuestGrid, HostShape};
 use crate::ids::Node;
@@ -21,7 +21,7 @@ pub(super) fn straight(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<
 /// ring is 1 from a window of 2 on. Differs from section 4.2, which has no torus of dilation 1 in
 /// two dimensions: folded, it has.
 pub(super) fn fold(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
-    let folds = GuestGrid::of(guest)?.wraps.contains(&true);
+    let folds = GuestGrid::of_any(guest)?.wraps.contains(&true);
     let place = |extent, coordinate, wraps| if wraps { folded(extent, coordinate) } else { coordinate };
     if folds { by_coordinates(guest, host, place) } else { None }
 }
@@ -38,7 +38,7 @@ fn by_coordinates(
     host: &dyn Topology,
     place: impl Fn(usize, usize, bool) -> usize,
 ) -> Option<Vec<Node>> {
-    let (guest, host) = (GuestGrid::of(guest)?, HostShape::of(host)?);
+    let (guest, host) = (GuestGrid::of_any(guest)?, HostShape::of(host)?);
     let long: Vec<usize> = (0..guest.wraps.len()).filter(|&dimension| guest.grid.extents()[dimension] > 1).collect();
     let mut order = long;
     let shortest_last = |order: &mut Vec<usize>| order.sort_by_key(|&one| std::cmp::Reverse(guest.grid.extents()[one]));

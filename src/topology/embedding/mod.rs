@@ -71,12 +71,12 @@ impl Embedding {
     ///
     /// | name | guest | host |
     /// |---|---|---|
-    /// | `straight` | mesh, torus | of one dimension, or of as many as the guest |
-    /// | `fold` | torus | of one dimension, or of as many as the guest |
+    /// | `straight` | of one dimension or more | of one dimension, or of as many as the guest |
+    /// | `fold` | torus, `how-wrap:P,W,N` | of one dimension, or of as many as the guest |
     /// | `fold` | ring | of two dimensions or more, a hypercube |
     /// | `express` | ring of 4 nodes or more | `how:P,W,1`, `how-wrap:P,W,1`, with W of 3 or more |
     /// | `diagonals` | mesh of two dimensions | of one dimension |
-    /// | `snake` | ring | of two dimensions or more, a hypercube |
+    /// | `snake` | ring, line | of two dimensions or more, a hypercube |
     /// | `gray` | mesh, torus | hypercube |
     /// | `gray` | hypercube | of any number of dimensions, with rings of four nodes |
     /// | `natural` | hypercube | of any number of dimensions |
@@ -85,7 +85,7 @@ impl Embedding {
     /// | `identity` | any | any: node i is on node i |
     /// | `search` | any | any: by simulated annealing |
     ///
-    /// A host of one dimension or more is a line, ring, mesh, torus, complete network, generalized
+    /// A network of one dimension or more is a line, ring, mesh, torus, complete network, generalized
     /// hypercube or network of overlapping windows. A name is also unknown where the rows or blocks of
     /// the guest are longer than those of the host.
     ///
@@ -103,9 +103,9 @@ impl Embedding {
     /// Returns the best of the constructions for a guest and a host: the one of the least dilation,
     /// of these the least congestion, of these the shortest paths in all.
     ///
-    /// Without a construction, returns what a [search](Self::search) finds. For a guest of up to 1024
-    /// nodes whose constructions exceed the [lower bound](Measures::at_least) of dilation, it also
-    /// searches, and returns the embedding that the search finds if its dilation is smaller.
+    /// If these exceed the [lower bound](Measures::at_least) of dilation, and the guest has at most 1024
+    /// nodes or none is better than `identity`, it also [searches](Self::search), and returns the
+    /// embedding that the search finds if its dilation is smaller.
     ///
     /// # Errors
     ///
@@ -117,9 +117,9 @@ impl Embedding {
     /// Searches an embedding with short paths by simulated annealing. The same arguments give the
     /// same embedding.
     ///
-    /// Tries up to 2^24 / d exchanges of two nodes, where d is the largest degree of the guest,
-    /// which takes seconds for large guests. [`Measures::at_least`] says how much better an
-    /// embedding may be.
+    /// Tries up to 2^25 / d exchanges of two nodes, where d is the largest degree of the guest, which
+    /// takes about half a second, or half as many in a host of more than 1024 nodes, which takes
+    /// seconds. [`Measures::at_least`] says how much better an embedding may be.
     ///
     /// # Errors
     ///

@@ -8,17 +8,19 @@ pub(super) struct HostShape {
     pub(super) grid: Grid,
     /// For each dimension, up to which difference all coordinates are linked.
     pub(super) reach: Vec<usize>,
+    /// For each dimension, whether its first and its last coordinate are linked.
+    pub(super) wraps: Vec<bool>,
 }
 
 impl HostShape {
     pub(super) fn of(host: &dyn Topology) -> Option<Self> {
-        let dimensions = host.factors()?.into_iter().map(|factor| (factor.extent(), reach(factor)));
-        let mut long: Vec<(usize, usize)> = dimensions.filter(|(extent, _)| *extent > 1).collect();
+        let mut long: Vec<Factor> = host.factors()?.into_iter().filter(|factor| factor.extent() > 1).collect();
         if long.is_empty() {
-            long.push((1, 1));
+            long.push(Factor::Line(1));
         }
-        let (extents, reach): (Vec<usize>, Vec<usize>) = long.into_iter().unzip();
-        Some(Self { grid: Grid::mesh(&extents).ok()?, reach })
+        let extents: Vec<usize> = long.iter().map(|factor| factor.extent()).collect();
+        let wraps = long.iter().map(|factor| factor.adjacent(0, factor.extent() - 1)).collect();
+        Some(Self { grid: Grid::mesh(&extents).ok()?, reach: long.into_iter().map(reach).collect(), wraps })
     }
 }
 
@@ -30,7 +32,7 @@ fn reach(factor: Factor) -> usize {
     }
 }
 
-/// The dimensions of a guest that is a mesh or a torus, or a mixture of both.
+/// The dimensions of a guest.
 pub(super) struct GuestGrid {
     pub(super) grid: Grid,
     /// For each dimension, whether it is a ring.
@@ -38,25 +40,45 @@ pub(super) struct GuestGrid {
 }
 
 impl GuestGrid {
+    /// Returns the dimensions of a guest that is a mesh or a torus, or a mixture of both.
     pub(super) fn of(guest: &dyn Topology) -> Option<Self> {
-        let factors = guest.factors()?;
-        let wraps = |factor: &Factor| match *factor {
-            Factor::Line(_) => Some(false),
-            Factor::Ring(extent) => Some(extent > 2),
+        let is_grid = |factor: &Factor| match *factor {
+            Factor::Line(_) | Factor::Ring(_) => true,
             // A complete network of up to three nodes is a line or a ring.
-            Factor::Complete(extent) => (extent <= 3).then_some(extent == 3),
-            Factor::Windows { .. } => None,
+            Factor::Complete(extent) => extent <= 3,
+            Factor::Windows { .. } => false,
         };
-        let wraps = factors.iter().map(wraps).collect::<Option<Vec<bool>>>()?;
+        Self::of_any(guest).filter(|_| guest.factors().is_some_and(|factors| factors.iter().all(is_grid)))
+    }
+
+    /// Returns the dimensions of a guest that has any.
+    pub(super) fn of_any(guest: &dyn Topology) -> Option<Self> {
+        let factors = guest.factors()?;
+        let wraps = factors.iter().map(|factor| match *factor {
+            Factor::Line(_) => false,
+            Factor::Ring(extent) => extent > 2,
+            Factor::Complete(extent) => extent == 3,
+            Factor::Windows { wraps, .. } => wraps && !factor.is_complete(),
+        });
         let extents: Vec<usize> = factors.iter().map(|factor| factor.extent()).collect();
-        Some(Self { grid: Grid::mesh(&extents).ok()?, wraps })
+        Some(Self { grid: Grid::mesh(&extents).ok()?, wraps: wraps.collect() })
     }
 
     /// Returns the number of nodes of a ring.
     pub(super) fn ring(&self) -> Option<usize> {
+        self.row().and_then(|(extent, wraps)| wraps.then_some(extent))
+    }
+
+    /// Returns the number of nodes of a line.
+    pub(super) fn line(&self) -> Option<usize> {
+        self.row().and_then(|(extent, wraps)| (!wraps).then_some(extent))
+    }
+
+    /// Returns the extent of the only dimension that is longer than 1, and whether it is a ring.
+    fn row(&self) -> Option<(usize, bool)> {
         let long = || self.grid.extents().iter().zip(&self.wraps).filter(|(extent, _)| **extent > 1);
         let (&extent, &wraps) = long().next()?;
-        (long().count() == 1 && wraps).then_some(extent)
+        (long().count() == 1).then_some((extent, wraps))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rings of any length in two dimensions and more, along rows.
+//! Rings and lines of any length in two dimensions and more, along rows.
 
 use super::grid::folded;
 use super::shape::{GuestGrid, HostShape};
@@ -7,20 +7,27 @@ use crate::topology::{Coordinates, Grid, Topology};
 
 /// Leads a ring through the rows, forth and back in turn, without the first column, through which
 /// it returns. In three dimensions and more, a row is next to another one that differs by 1 in one
-/// coordinate. In a hypercube this is a reflected Gray code.
+/// coordinate. In a hypercube this is a reflected Gray code. A line is led forth and back through all
+/// columns, with dilation 1.
 ///
-/// The dilation is 1 if the length is even, or if links reach over two coordinates of a dimension.
-/// Otherwise it is 2, on one link: the ring is that of one node more without one of its nodes, or
-/// that of one node less with a node beside it.
+/// The dilation of a ring is 1 if the length is even, or if links reach over two coordinates of a
+/// dimension, or if the ring is at least as long as a dimension of odd extent that wraps round. Else it
+/// is 2, on one link: the ring is that of one node more without one of its nodes, or that of one node
+/// less with a node beside it.
 ///
-/// Source: Q. Wang, dissertation, 1999, section 4.1 (figures 4.1 and 4.2). The rings of dilation 2
-/// are own work.
+/// Source: Q. Wang, dissertation, 1999, section 4.1 (figures 4.1 and 4.2). Rings in dimensions that wrap
+/// round and rings of dilation 2 are own work.
 pub(super) fn snake(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
-    let (nodes, host) = (GuestGrid::of(guest)?.ring()?, HostShape::of(host)?);
+    let (guest, host) = (GuestGrid::of(guest)?, HostShape::of(host)?);
     if host.grid.extents().len() < 2 {
         return None;
     }
+    if let Some(nodes) = guest.line() {
+        return Some((0..nodes).map(|place| host.grid.node(&reflected(&host.grid, place))).collect());
+    }
+    let nodes = guest.ring()?;
     unit_ring(nodes, &host)
+        .or_else(|| round_ring(nodes, &host))
         .or_else(|| passing(unit_ring(nodes + 1, &host)?, &host))
         .or_else(|| with_one_beside(nodes, &host))
 }
@@ -74,6 +81,13 @@ fn unit_ring(nodes: usize, host: &HostShape) -> Option<Vec<Node>> {
         Some((cycle, dimension))
     });
     let (Cycle { rows, columns, left_out }, dimension) = cycles.min_by_key(|(cycle, _)| cycle.key())?;
+    along_rows(host, dimension, places(rows, columns, left_out))
+}
+
+/// Returns the nodes in these rows and columns. Columns are the coordinates of a dimension, and rows
+/// those of the others, each next to the row before.
+fn along_rows(host: &HostShape, dimension: usize, places: Vec<(usize, usize)>) -> Option<Vec<Node>> {
+    let extents = host.grid.extents();
     let others: Vec<usize> = (0..extents.len()).filter(|&other| other != dimension).collect();
     let row_shape = Grid::mesh(&others.iter().map(|&other| extents[other]).collect::<Vec<_>>()).ok()?;
     let node = |(row, column): (usize, usize)| {
@@ -81,7 +95,38 @@ fn unit_ring(nodes: usize, host: &HostShape) -> Option<Vec<Node>> {
         others.iter().zip(reflected(&row_shape, row)).for_each(|(&other, x)| at[other] = x);
         host.grid.node(&at)
     };
-    Some(places(rows, columns, left_out).into_iter().map(node).collect())
+    Some(places.into_iter().map(node).collect())
+}
+
+/// Returns the nodes of a ring of odd length that goes once round a dimension of odd extent, with its
+/// links channels of the host.
+///
+/// It leaves the first row in every other column, goes up to a row and comes back in the next column.
+/// On the way up, it may visit the last column from two rows that follow each other.
+fn round_ring(nodes: usize, host: &HostShape) -> Option<Vec<Node>> {
+    let extents = host.grid.extents();
+    let is_odd_ring = |&dimension: &usize| host.wraps[dimension] && extents[dimension] % 2 == 1;
+    let dimension = (0..extents.len()).filter(is_odd_ring).min_by_key(|&dimension| extents[dimension])?;
+    let (columns, rows) = (extents[dimension], host.grid.nodes() / extents[dimension]);
+    // Each detour to a row more takes two nodes.
+    let mut pairs = nodes.checked_sub(columns).filter(|more| more % 2 == 0)? / 2;
+    let mut ring = vec![];
+    for column in (0..columns - 1).step_by(2) {
+        let highest = pairs.min(rows - 1);
+        pairs -= highest;
+        let is_last = column + 3 == columns;
+        ring.extend((0..=highest).map(|row| (row, column)));
+        for row in (0..=highest).rev() {
+            ring.push((row, column + 1));
+            // From row to row - 1 by way of the last column.
+            if is_last && pairs > 0 && row >= 2 && row % 2 == 0 {
+                pairs -= 1;
+                ring.extend([(row, column + 2), (row - 1, column + 2)]);
+            }
+        }
+    }
+    ring.push((0, columns - 1));
+    if pairs > 0 { None } else { along_rows(host, dimension, ring) }
 }
 
 /// The rows and columns that a ring visits, except for some nodes.
