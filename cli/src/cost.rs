@@ -77,11 +77,13 @@ pub(crate) struct Arguments {
 
     /// Compare the formulas with the counts of verified schedules, and with simulated times
     ///
-    /// For how:P,W,1, how-wrap:P,W,1, complete:P, how:P,W,2, ghc:P,2 and hypercube:D, a line "thesis"
-    /// has the time by the formulas of Wang (1999, chapters 5 to 9) for model 3, and for the models 1
-    /// and 2 if an algorithm keeps to one port or to one message and the time is not that of model 3:
-    /// see doc/notes/how-comparison.md. The formulas are those for store-and-forward or, if the
-    /// machine's switching is cut-through, for wormhole routing. Terms with t_c are left out.
+    /// For broadcast, allgather, scatter and alltoall on how:P,W,1, complete:P, how:P,W,2, ghc:P,2 and
+    /// hypercube:D, and for broadcast and allgather on how-wrap:P,W,1, a line "thesis" has the time by
+    /// the formulas of Wang (1999, chapters 5 to 9) for model 3, and for the models 1 and 2 if an
+    /// algorithm keeps to one port or to one message and the time is not that of model 3: see
+    /// doc/notes/how-comparison.md. The formulas are those for store-and-forward or, if the machine's
+    /// switching is cut-through, for wormhole routing. They charge a start-up for each transfer step,
+    /// where the source has one for the whole operation. Terms with t_c are left out.
     ///
     /// Simulated ranks overlap operations whose prices a formula adds up. A line "simulated" may
     /// therefore be below the price and below the bound on prices. It has a total, but no terms.

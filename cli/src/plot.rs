@@ -1,5 +1,6 @@
 //! Plots curves as SVG.
 
+use plotters::coord::combinators::{BindKeyPoints, LogCoord};
 use plotters::prelude::*;
 
 /// A plot of several curves.
@@ -35,6 +36,9 @@ pub(crate) const COLOURS: [RGBColor; 7] = [
 const LEGEND: u32 = 580;
 /// The length from which on a title is in small letters.
 const LONG: usize = 60;
+
+/// The least distance of the middles of two numbers on the horizontal axis, as a part of its length.
+const APART: f64 = 0.09;
 
 /// The lengths of dashes and of the gaps after them.
 const DASHES: [(u32, u32); 3] = [(7, 5), (2, 4), (14, 4)];
@@ -75,7 +79,10 @@ impl Curves {
             .margin(12)
             .x_label_area_size(44)
             .y_label_area_size(84)
-            .build_cartesian_2d((left..right).log_scale(), (bottom..top).log_scale())?;
+            .build_cartesian_2d(
+                LogCoord::from((left..right).log_scale()).with_key_points(self.marks((left, right))),
+                (bottom..top).log_scale(),
+            )?;
         let number = |value: &f64| format!("{}", (value * 1e6).round() / 1e6);
         chart
             .configure_mesh()
@@ -105,5 +112,20 @@ impl Curves {
         }
         root.present()?;
         Ok(())
+    }
+
+    /// Returns the values on the horizontal axis that have a number: those of points, from the least on,
+    /// as far as there is room.
+    fn marks(&self, (left, right): (f64, f64)) -> Vec<f64> {
+        let mut values: Vec<f64> = self.curves.iter().flat_map(|curve| &curve.points).map(|&(x, _)| x).collect();
+        values.retain(|&x| x > 0.0);
+        values.sort_by(f64::total_cmp);
+        let mut marks: Vec<f64> = vec![];
+        for value in values {
+            if marks.last().is_none_or(|last| (value / last).ln() > APART * (right / left).ln()) {
+                marks.push(value);
+            }
+        }
+        marks
     }
 }

@@ -11,8 +11,8 @@
 //! `doc/notes/how-comparison.md`.
 //!
 //! Times are in messages of m words that follow each other over a channel (m t_w). As in chapters 8
-//! and 9, a whole operation has one start-up, and t_c = 0; chapters 5 and 6 have a term t_c in each
-//! step. With wormhole routing a broadcast is a pipeline: its message is sent once, and its head
+//! and 9, t_c = 0; chapters 5 and 6 have a term t_c in each step. Differs from the source: it charges
+//! one start-up t_s for a whole operation, here each transfer step has one. With wormhole routing a broadcast is a pipeline: its message is sent once, and its head
 //! crosses as many channels as there are steps. All other operations keep every channel of their
 //! routes busy and take the same time as with store-and-forward.
 
@@ -183,6 +183,25 @@ impl Network {
         })
     }
 
+    /// Returns the transfer steps. Where several messages go together, they are fewer than the
+    /// [messages](Self::messages) that follow each other.
+    fn steps(self, collective: &Collective, model: Model) -> Option<u64> {
+        let all = model == Model::All;
+        let messages = self.messages(collective, model)?;
+        Some(match (collective, self) {
+            (Collective::Allgather | Collective::Scatter { .. } | Collective::Alltoall, Self::Binary { dimension }) => {
+                dimension.into()
+            }
+            // The messages of a row go together along the columns.
+            (Collective::Allgather, Self::Windows { extent, .. } | Self::Generalized { extent }) => {
+                2 * (messages / (extent + 1))
+            }
+            (Collective::Scatter { .. }, Self::Windows { extent, window }) if all => 2 * (extent - 1).div_ceil(window),
+            (Collective::Scatter { .. }, Self::Generalized { extent }) if all => messages.min(extent.min(2)),
+            _ => messages,
+        })
+    }
+
     /// Returns the messages that follow each other over a channel, with store-and-forward.
     fn messages(self, collective: &Collective, model: Model) -> Option<u64> {
         match collective {
@@ -207,11 +226,12 @@ pub(crate) fn price(
     machine: &Machine,
     block_bytes: u64,
 ) -> Option<Price> {
-    let steps = Network::of(topology)?.messages(collective, model)?;
+    let network = Network::of(topology)?;
+    let (steps, messages) = (network.steps(collective, model)?, network.messages(collective, model)?);
     let is_pipeline = matches!(collective, Collective::Broadcast { .. }) && machine.switching == Switching::CutThrough;
-    let (messages, hops) = if is_pipeline { (steps.min(1), steps) } else { (steps, 0) };
+    let (messages, hops) = if is_pipeline { (messages.min(1), steps) } else { (messages, 0) };
     let mut price = Price::default();
-    price.startup = machine.startup.into();
+    price.startup = u128::from(steps).saturating_mul(machine.startup.into());
     let bytes = u128::from(messages).saturating_mul(block_bytes.into());
     price.transmission = bytes.saturating_mul(machine.channel.max(machine.byte).into());
     price.propagation = u128::from(hops).saturating_mul(machine.hop.into());
@@ -293,16 +313,31 @@ mod tests {
         assert_eq!(messages("how:8,3,2", "gather", Model::All), None);
     }
 
+    /// Sections 6.2 to 6.5 and 7: along rows, and then along columns; erratum 5.8.
     #[test]
-    fn price_charges_one_startup_and_the_words() {
+    fn steps_have_a_startup_each() {
+        let steps = |text: &str, model| {
+            let topology = necklace::topology::parse(text).unwrap();
+            let network = Network::of(&*topology).unwrap();
+            let collective = |name| Collective::named(name, necklace::Rank::default()).unwrap();
+            COLLECTIVES.map(|name| network.steps(&collective(name), model).unwrap())
+        };
+        assert_eq!(MODELS.map(|model| steps("how:5,3,2", model)), [[6, 8, 24, 60], [4, 4, 24, 60], [4, 4, 4, 100]]);
+        assert_eq!(MODELS.map(|model| steps("ghc:5,2", model)), [[6, 8, 24, 40], [2, 2, 24, 40], [2, 2, 2, 24]]);
+        assert_eq!(MODELS.map(|model| steps("how:12,3,1", model)), [[5, 11, 11, 36], [4, 5, 11, 36], [4, 4, 4, 8]]);
+        assert_eq!(MODELS.map(|model| steps("hypercube:6", model)), [[6; 4]; 3]);
+    }
+
+    #[test]
+    fn price_charges_a_startup_for_each_step_and_the_words() {
         let machine: Machine = "free:startup=1us,channel=1ns,switching=store-and-forward".parse().unwrap();
         let how = necklace::topology::parse("how:8,3,2").unwrap();
         let price = price(&*how, &Collective::Alltoall, Model::All, &machine, 2000).unwrap();
-        assert_eq!((price.startup, price.transmission, price.total), (1_000_000, 768_000_000, 769_000_000));
+        assert_eq!((price.startup, price.transmission, price.total), (384_000_000, 768_000_000, 1_152_000_000));
     }
 
-    /// Section 5.2: t_s + m t_w (s1 + s2), and with wormhole routing t_s + t_w (s1 + s2) + (m - 1) t_w
-    /// for a head of one word.
+    /// Section 5.2: m t_w (s1 + s2), and with wormhole routing t_w (s1 + s2) + (m - 1) t_w for a head of
+    /// one word, beside the start-ups.
     #[test]
     fn broadcast_with_wormhole_routing_is_a_pipeline() {
         let how = necklace::topology::parse("how:12,3,1").unwrap();
@@ -312,8 +347,8 @@ mod tests {
             price(&*how, collective, Model::OneSend, &machine, 1000).unwrap().total
         };
         let broadcast = Collective::named("broadcast", necklace::Rank::default()).unwrap();
-        assert_eq!(["store-and-forward", "cut-through"].map(|way| total(way, &broadcast)), [6_000_000, 2_025_000]);
+        assert_eq!(["store-and-forward", "cut-through"].map(|way| total(way, &broadcast)), [10_000_000, 6_025_000]);
         let exchange = &Collective::Alltoall;
-        assert_eq!(["store-and-forward", "cut-through"].map(|way| total(way, exchange)), [37_000_000; 2]);
+        assert_eq!(["store-and-forward", "cut-through"].map(|way| total(way, exchange)), [72_000_000; 2]);
     }
 }

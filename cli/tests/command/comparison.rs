@@ -141,7 +141,7 @@ fn check(collective: &str) {
     let names: Vec<String> = taken.into_values().map(|names| names.join(", ")).collect();
     check_table(
         collective,
-        &format!("{table}\nCounted: {} on HOW; {} on GH; {} on cubes.\n", names[0], names[1], names[2]),
+        &format!("{table}\nCounted: {} on HOW;\n{} on GH;\n{} on cubes.\n", names[0], names[1], names[2]),
     );
     check_picture(&name, &svg);
     // Counts equal the formulas of the algorithms, and none is below the bound.

@@ -33,6 +33,10 @@
 //! | `how-wrap:16,3,1` | 0 | 3 | 3 | 6 | 6 |
 //! | `how-wrap:8,2,2` | 0 | 8 | 8 | 15 | 24 |
 //!
+//! The subgraph cuts the blocks of degenerate necklaces into parts, so that all channels of the root
+//! carry the same on the generalized hypercube: see
+//! [`scatter::BalancedSpanningSubgraph`](crate::algorithm::scatter::BalancedSpanningSubgraph).
+//!
 //! Under one port, N - 1 rounds of one block are the least, and both trees take that.
 
 mod balanced;
