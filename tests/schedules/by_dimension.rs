@@ -6,6 +6,7 @@ use necklace::schedule::{Ports, Problem, Proof, Volume};
 use necklace::topology::parse;
 use quickcheck::quickcheck;
 
+use crate::claims::proof;
 use crate::fixtures::alltoall_proof;
 
 /// Start-ups and blocks.
@@ -97,5 +98,31 @@ quickcheck! {
         let proof = alltoall_proof(&text, &format!("by-dimension:within={within}"));
         let round = alltoall_proof(&text, if ring { "ring" } else { "ring-both" });
         proof.messages <= round.messages.max(1)
+    }
+}
+
+/// Rows of windows are shifted by jumps of a window, and columns too, by one more where a row wraps.
+#[test]
+fn shift_goes_through_windows_by_jumps() {
+    let shift = |text: &str, by: usize| {
+        let problem = Problem::new(parse(text).unwrap(), Collective::Shift { by }).unwrap();
+        let algorithm = find(problem.collective(), "by-dimension").unwrap();
+        let proof = proof(&*algorithm, &problem);
+        assert!(proof.contention_free && proof.keeps(Ports::One), "{text} by {by}");
+        proof.startups
+    };
+    for (kind, p) in ["how", "how-wrap"].into_iter().flat_map(|kind| (2..12_usize).map(move |p| (kind, p))) {
+        for (window, by) in (1..p).flat_map(|window| (0..p).map(move |by| (window, by))) {
+            let text = format!("{kind}:{p},{window},1");
+            let is_complete = parse(&text).unwrap().channels() == p * (p - 1);
+            let jumps = if is_complete { by.min(1) } else { by.min(p - by).div_ceil(window) };
+            assert_eq!(shift(&text, by), jumps as u64, "{text} by {by}");
+        }
+    }
+    for text in ["how:4,2,3", "how-wrap:5,1,2", "how:7,3,2", "how-wrap:7,2,2"] {
+        let nodes = parse(text).unwrap().nodes();
+        let most = (0..nodes).map(|by| shift(text, by)).max();
+        let expected = if text == "how:4,2,3" { 3 } else { 2 * (7_u64 / 2).div_ceil(2) };
+        assert!(most.is_some_and(|most| most <= expected), "{text}: {most:?}");
     }
 }
