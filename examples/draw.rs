@@ -115,6 +115,8 @@ fn tree((figure, text, name): (&str, &str, &str)) -> Result<(String, String), Bo
     let tree = of(&*network)?;
     let digits = text.split([':', ',']).nth(1).unwrap_or_default();
     let complete = of(&*parse(&format!("ghc:{digits},2"))?)?;
+    // A line of the title does not end within the name.
+    let name = name.replace(", ", ",\u{a0}");
     let title = format!("The balanced spanning tree of {name}, as in figure {figure}");
     let picture = draw_tree(&tree, &*network, Some(&complete), &title)?;
     Ok((format!("spanning-tree-{}", text.replace([':', ','], "-")), picture))

@@ -279,11 +279,13 @@ fn port_limit_names_the_parameter_that_keeps_to_it() {
         ("how:6,2,1", "scatter", "subtrees", "one", "all, not one; use subtrees:ports=one"),
         (
             "ghc:3,2",
-            "gather",
+            "scatter",
             "balanced-spanning-tree:load=4",
             "one-send",
             "all, not one-send; use balanced-spanning-tree:ports=one",
         ),
+        // Along a tree, a rank sends to one other rank.
+        ("how:6,2,1", "gather", "subtrees", "one", "one-send, not one; use subtrees:ports=one"),
         ("ring:9", "alltoall", "bruck:radix=3,ports=all", "one", "unlimited, not one; use bruck:radix=3"),
         // Without such a parameter, and with one that does not fit.
         ("torus:4x4", "allgather", "balanced-trees", "one", "all, not one; use ring, recursive-doubling or bruck"),
