@@ -118,6 +118,26 @@ mod tests {
         assert!(matches!(load(&text), Err(ParseError::File { kind: io::ErrorKind::NotFound, .. })));
     }
 
+    /// A host in a file takes no name of an embedding: the text gives the best one, a search or nodes in
+    /// the order of the file.
+    #[test]
+    fn guest_of_a_graph_in_a_file_is_named_by_the_text() {
+        let path = std::env::temp_dir().join(format!("necklace host {}.txt", std::process::id()));
+        let mut found = vec![];
+        for edges in ["0 1\n1 2\n2 3\n3 0\n", "0 2\n2 1\n1 3\n3 0\n"] {
+            fs::write(&path, edges).unwrap();
+            let text = format!("ring:4@graph:@{}", path.to_str().unwrap());
+            let host = load(&text).unwrap();
+            assert_eq!(host.text(), text);
+            let embedding = host.embedding().unwrap();
+            assert_eq!(embedding.measures().dilation, 1);
+            assert_eq!(load(&text).unwrap().embedding().unwrap().nodes(), embedding.nodes());
+            found.push(embedding.name().unwrap().to_owned());
+        }
+        fs::remove_file(&path).unwrap();
+        assert_eq!(found, ["identity", "search"]);
+    }
+
     #[cfg(feature = "json")]
     #[test]
     fn machine_is_loaded_by_name_or_from_a_file() {

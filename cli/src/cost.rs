@@ -83,7 +83,8 @@ pub(crate) struct Arguments {
     /// algorithm keeps to one port or to one message and the time is not that of model 3: see
     /// doc/notes/how-comparison.md. The formulas are those for store-and-forward or, if the machine's
     /// switching is cut-through, for wormhole routing. They charge a start-up for each transfer step,
-    /// where the source has one for the whole operation. Terms with t_c are left out.
+    /// where the source has one for the whole operation. Terms with t_c are left out. Networks that are
+    /// equal to one of these, such as mesh:8x8 to how:8,1,2, have the line too.
     ///
     /// Simulated ranks overlap operations whose prices a formula adds up. A line "simulated" may
     /// therefore be below the price and below the bound on prices. It has a total, but no terms.

@@ -20,7 +20,7 @@ use necklace::collective::Collective;
 use necklace::cost::Price;
 use necklace::machine::{Machine, Switching};
 use necklace::schedule::Ports;
-use necklace::topology::Topology;
+use necklace::topology::{Factor, Topology};
 
 /// The name of the formulas in place of that of an algorithm, for the model of all ports.
 const NAME: &str = "wang-1999";
@@ -80,25 +80,37 @@ fn log(nodes: u64) -> u64 {
     nodes.next_power_of_two().ilog2().into()
 }
 
+/// Returns the window of a row, and whether it wraps round. Lines and rings have a window of 1.
+fn windows(row: Factor) -> Option<(u64, bool)> {
+    match row {
+        Factor::Line(_) => Some((1, false)),
+        Factor::Ring(_) => Some((1, true)),
+        Factor::Windows { window, wraps, .. } => Some((window as u64, wraps)),
+        _ => None,
+    }
+}
+
 impl Network {
-    /// Returns the network that a topology is, if the formulas have it.
+    /// Returns the network that a topology is, if the formulas have it. Of a host, they do not know the
+    /// guest.
     fn of(topology: &dyn Topology) -> Option<Self> {
-        let text = topology.text();
-        let (kind, numbers) = text.split_once(':')?;
-        let numbers: Option<Vec<u64>> = numbers.split([',', 'x']).map(|number| number.parse().ok()).collect();
-        match (kind, &numbers?[..]) {
-            ("complete", &[extent]) => Some(Self::Complete { extent }),
-            ("how", &[extent, window, 1]) if extent <= window + 1 => Some(Self::Complete { extent }),
-            ("how", &[extent, window, 1]) => Some(Self::Row { extent, window }),
-            ("how-wrap", &[extent, window, 1]) if extent <= 2 * window + 1 => Some(Self::Complete { extent }),
-            ("how-wrap", &[extent, window, 1]) => Some(Self::Ring { extent, window }),
-            ("how", &[extent, window, 2]) if extent <= window + 1 => Some(Self::Generalized { extent }),
-            ("how", &[extent, window, 2]) => Some(Self::Windows { extent, window }),
-            ("ghc", &[extent, other]) if text.contains('x') => {
-                (extent == other).then_some(Self::Generalized { extent })
+        let mut rows = topology.factors().filter(|_| topology.embedding().is_none())?;
+        rows.retain(|row| row.extent() > 1);
+        let extent = |row: &Factor| row.extent() as u64;
+        match &rows[..] {
+            [] => Some(Self::Complete { extent: 1 }),
+            [row] if row.is_complete() => Some(Self::Complete { extent: extent(row) }),
+            [row, other] if row.is_complete() && row == other => Some(Self::Generalized { extent: extent(row) }),
+            _ if rows.iter().all(|row| row.extent() == 2) => Some(Self::Binary { dimension: rows.len() as u32 }),
+            [row] => {
+                let (window, wraps) = windows(*row)?;
+                let extent = extent(row);
+                Some(if wraps { Self::Ring { extent, window } } else { Self::Row { extent, window } })
             }
-            ("ghc", &[extent, 2]) => Some(Self::Generalized { extent }),
-            ("hypercube", &[dimension]) => Some(Self::Binary { dimension: dimension as u32 }),
+            [row, other] if row == other => {
+                let (window, wraps) = windows(*row)?;
+                (!wraps).then(|| Self::Windows { extent: extent(row), window })
+            }
             _ => None,
         }
     }
@@ -119,11 +131,8 @@ impl Network {
             Self::Ring { extent, window } => (extent - 1).div_ceil(2 * window),
             Self::Complete { extent } if one => log(extent),
             Self::Complete { extent } => u64::from(extent > 1),
-            Self::Windows { extent, window } if one && extent > window + 1 => {
-                2 * Self::Row { extent, window }.broadcast(model)
-            }
-            Self::Windows { extent, .. } | Self::Generalized { extent } if one => 2 * log(extent),
-            Self::Windows { extent, window } => 2 * (extent - 1).div_ceil(window),
+            Self::Windows { extent, window } => 2 * Self::Row { extent, window }.broadcast(model),
+            Self::Generalized { extent } if one => 2 * log(extent),
             Self::Generalized { .. } => 2,
             Self::Binary { dimension } => dimension.into(),
         }
@@ -265,6 +274,7 @@ mod tests {
         assert_eq!(of("how:16,14,2"), [4, 34, 60, 1024]);
         assert_eq!(of("ghc:8,2"), [2, 9, 8, 63]);
         assert_eq!(of("ghc:8x8"), of("ghc:8,2"));
+        assert_eq!(of("mesh:8x8"), of("how:8,1,2"));
         assert_eq!(MODELS.map(|model| all("hypercube:6", model).map(Option::unwrap)), [[6, 63, 63, 192]; 3]);
         assert_eq!(of("hypercube:0"), [0, 0, 0, 0]);
     }

@@ -130,6 +130,8 @@ pub struct Embedding {
     pub(super) paths: Arc<Map<Vec<Node>>>,
     /// The text of the embedding, if it has a name.
     pub(super) name: Option<String>,
+    /// Whether it is the one that a text without a name gives.
+    pub(super) is_best: bool,
     pub(super) measures: OnceLock<Measures>,
 }
 

@@ -32,7 +32,7 @@ const ROWS: [Construction; 10] = [
 const MOST_COMPARED: usize = 1 << 10;
 
 const IDENTITY: &str = "identity";
-pub(super) const SEARCH: &str = "search";
+const SEARCH: &str = "search";
 
 fn fold(guest: &dyn Topology, host: &dyn Topology) -> Option<Vec<Node>> {
     grid::fold(guest, host).or_else(|| snake::fold(guest, host))

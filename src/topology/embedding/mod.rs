@@ -64,7 +64,8 @@ impl Embedding {
             let (host, count) = (host.text(), host.nodes());
             return Err(EmbeddingError::Node { guest_node: Node::new(place), node: nodes[place], host, count });
         }
-        Ok(Self { guest, host, nodes, paths: Arc::default(), name: None, measures: OnceLock::new() })
+        let (paths, measures) = (Arc::default(), OnceLock::new());
+        Ok(Self { guest, host, nodes, paths, name: None, is_best: false, measures })
     }
 
     /// Returns an embedding by its name, such as `fold` or `search:7`, where 7 is the seed.
@@ -111,7 +112,7 @@ impl Embedding {
     ///
     /// As [`named`](Self::named).
     pub fn best(guest: Arc<dyn Topology>, host: Arc<dyn Topology>) -> Result<Self, EmbeddingError> {
-        constructions::best(guest, host)
+        Ok(Self { is_best: true, ..constructions::best(guest, host)? })
     }
 
     /// Searches an embedding with short paths by simulated annealing. The same arguments give the
@@ -149,7 +150,7 @@ impl Embedding {
         }
         let mut paths = Arc::unwrap_or_clone(self.paths);
         paths.insert(link(from, to), path);
-        Ok(Self { paths: Arc::new(paths), name: None, measures: OnceLock::new(), ..self })
+        Ok(Self { paths: Arc::new(paths), name: None, is_best: false, measures: OnceLock::new(), ..self })
     }
 
     /// Returns the guest.
@@ -246,9 +247,7 @@ impl Embedding {
         let is_in_a_file = host.starts_with("graph:@");
         match &self.name {
             Some(name) if is_network(&guest) && is_network(&host) => format!("{guest}@{host}:{name}"),
-            Some(name) if is_network(&guest) && is_in_a_file && name == constructions::SEARCH => {
-                format!("{guest}@{host}")
-            }
+            _ if is_network(&guest) && is_in_a_file && self.is_best => format!("{guest}@{host}"),
             _ => format!("embedded {guest}@{host}"),
         }
     }

@@ -32,7 +32,7 @@ struct Cooling {
 }
 
 impl Cooling {
-    /// Makes all links short, and the longest the shortest of all.
+    /// Makes links short, the longest above all.
     const SHORT: Self = Self { length: 1, excess: 0, over: 0, first: 16 << 8, halvings: 10 };
 
     /// Makes no link longer than `most`.
@@ -205,7 +205,7 @@ impl<'a> State<'a> {
         let old = cost(self);
         self.put(node, other, before, place);
         let new = cost(self);
-        if 256 * (new - old) > i64::from(numbers.next().leading_zeros()) * scale {
+        if (new - old).saturating_mul(256) > i64::from(numbers.next().leading_zeros()) * scale {
             self.put(node, other, place, before);
             return 0;
         }
